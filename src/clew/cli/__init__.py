@@ -1,0 +1,6 @@
+"""The command line."""
+
+
+def main() -> int:
+    """Run ``clew``."""
+    return 0

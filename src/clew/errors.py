@@ -1,0 +1,88 @@
+"""Every error that clew raises, as one tree.
+
+    ClewError
+    ├── InputError            what you gave cannot be used
+    │   ├── NotJson           text that is not JSON
+    │   ├── UnknownWire       a wire format clew does not speak
+    │   ├── UnknownFormat     a session file clew does not recognise
+    │   ├── NotFound          a session, file or id that is not there
+    │   └── CannotCarry       a message that the target format has no place for
+    ├── StoreError            the log could not be read or written
+    │   ├── StoreBusy         another process holds it
+    │   ├── HeadMoved         somebody appended first
+    │   ├── StoreDamaged      what is on disk is not what was written
+    │   ├── StoreTooNew       written by a later clew
+    │   └── UnsafeFileSystem  the disk cannot keep SQLite's promises
+    └── MissingExtra          an optional part is not installed
+
+An error's docstring is its default message and says what to do next::
+
+    try:
+        store.append(ctx, events, expect=head)
+    except clew.errors.HeadMoved:
+        ...  # read the new head, decide again
+"""
+
+from __future__ import annotations
+
+
+class ClewError(Exception):
+    """Something went wrong in clew"""
+
+    def __init__(self, detail: str = "") -> None:
+        """Say what happened; without a detail, say the class's own advice."""
+        advice = (type(self).__doc__ or "").strip()
+        super().__init__(f"{detail}: {advice}" if detail and advice else detail or advice)
+        self.detail = detail
+
+
+class InputError(ClewError):
+    """check the input and try again"""
+
+
+class NotJson(InputError):
+    """this is not JSON; check that the file is whole and not compressed twice"""
+
+
+class UnknownWire(InputError):
+    """use one of anthropic, openai, responses, gemini"""
+
+
+class UnknownFormat(InputError):
+    """clew does not recognise this session file; name its format with --format, or see `clew formats`"""
+
+
+class NotFound(InputError):
+    """look with `clew sessions` for what there is"""
+
+
+class CannotCarry(InputError):
+    """the target format has no place for this; convert without --strict to carry it as text"""
+
+
+class StoreError(ClewError):
+    """the log could not be read or written; nothing was changed"""
+
+
+class StoreBusy(StoreError):
+    """another process is writing; try again, or raise the busy timeout"""
+
+
+class HeadMoved(StoreError):
+    """somebody appended to this session first; read its new head and decide again"""
+
+
+class StoreDamaged(StoreError):
+    """what is on disk is not what was written; run `clew audit` to see exactly what"""
+
+
+class StoreTooNew(StoreError):
+    """this file was written by a later clew; upgrade clew to open it"""
+
+
+class UnsafeFileSystem(StoreError):
+    """SQLite's write-ahead log does not work on network file systems; keep the store on a local disk"""
+
+
+class MissingExtra(ClewError):
+    """install the named extra, for example with `pip install 'clew[exact]'`"""

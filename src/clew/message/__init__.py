@@ -1,0 +1,49 @@
+"""Provider-neutral messages: frozen values, trust labels, and what may not be split."""
+
+from clew.message.atoms import Pairing, atoms, cut_points, pair
+from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, trust_of, turns
+from clew.message.parts import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Native,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.message.trust import Trust, lowest
+
+__all__ = [
+    "ROLE_TRUST",
+    "ApprovalAnswer",
+    "ApprovalRequest",
+    "Compacted",
+    "Json",
+    "JsonObject",
+    "Media",
+    "Message",
+    "Native",
+    "Origin",
+    "Pairing",
+    "Part",
+    "Role",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "Trust",
+    "Unknown",
+    "atoms",
+    "cut_points",
+    "lowest",
+    "pair",
+    "said",
+    "trust_of",
+    "turns",
+]

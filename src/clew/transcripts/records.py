@@ -1,0 +1,92 @@
+"""What a reader yields: a stream of small typed records, in the order of the conversation.
+
+Readers are generators, so a file of any size is read in bounded memory. Nothing raises on bad input:
+what cannot be read is a ``Problem`` with its line, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from clew.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens a provider reported for one call."""
+
+    input_tokens: int = 0
+    """All input, cached or not."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A session begins; a file may hold several, one after another."""
+
+    session_id: str
+    format: str
+    title: str | None = None
+    directory: str | None = None
+    model: str | None = None
+    time: str | None = None
+    parent_id: str | None = None
+    """The session that this one was forked or spawned from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message where it stands in its file."""
+
+    message: Message
+    id: str
+    """The tool's own id, or ``L<line>`` / ``#<index>`` where it has none. Unique in its session."""
+    line: int | None = None
+    """One-based line, or the index in a JSON list; None where neither makes sense (databases)."""
+    time: str | None = None
+    """ISO 8601, UTC where the file says."""
+    model: str | None = None
+    usage: Usage | None = None
+    sidechain: str | None = None
+    """The id of the sub-agent that said it; None in the main conversation."""
+    hidden_results: tuple[str, ...] = ()
+    """Call ids whose output the tool hides from its model but still stores; the originals are here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The tool compacted here: its model no longer sees the session's earlier entries, save ``keeps``.
+
+    The summary, if it can be read, follows as an entry whose message has ``Origin.SUMMARY``.
+    """
+
+    id: str
+    line: int | None = None
+    time: str | None = None
+    trigger: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    keeps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The person went back: these earlier entries are no longer part of the conversation."""
+
+    ids: tuple[str, ...]
+    line: int | None = None
+    reason: str = "rewound"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read, and where. The rest was read."""
+
+    what: str
+    line: int | None = None
+
+
+Record: TypeAlias = Start | Entry | Boundary | Dropped | Problem

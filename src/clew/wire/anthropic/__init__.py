@@ -1,0 +1,17 @@
+"""Anthropic Messages."""
+
+from clew.wire.anthropic import codec
+from clew.wire.anthropic.rules import RULES
+from clew.wire.wire import Wire
+
+ANTHROPIC = Wire(
+    name=codec.NAME,
+    title="Anthropic Messages",
+    list_key="messages",
+    system_key="system",
+    parse_item=codec.parse_item,
+    render_items=codec.render_items,
+    parse_system=codec.parse_system,
+    render_system=codec.render_system,
+    rules=RULES,
+)
