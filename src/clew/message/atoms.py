@@ -140,14 +140,17 @@ def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:
     With thinking on, Anthropic refuses a running loop whose first kept step does not open with
     thinking. Loops that have ended are not checked, so only the last one counts.
     """
-    thought = False
+    linked: int | None = None  # the last step that a later one may not be parted from
     for i in range(_running_loop(messages), len(messages)):
         message = messages[i]
-        opens = message.role is Role.ASSISTANT and bool(message.parts)
-        if opens and isinstance(message.parts[0], Thinking) and message.parts[0].signed:
-            thought = True
-        elif opens and thought:
-            yield i
+        if message.role is not Role.ASSISTANT or not message.parts:
+            continue
+        first = message.parts[0]
+        if isinstance(first, Thinking) and first.signed:
+            linked = i
+        elif linked is not None:
+            yield from range(linked + 1, i + 1)
+            linked = i
 
 
 def _running_loop(messages: Sequence[Message]) -> int:

@@ -1,0 +1,205 @@
+"""What a history is made of, counted once: the figures behind ``clew map``."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from clew.cli.text import arguments_line
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    atoms,
+    pair,
+)
+from clew.tokens import TokenCounter
+
+HEAVIEST = 6
+LABEL_WIDTH = 200
+
+
+class Kind(NamedTuple):
+    """A kind of content, with the letter and colour that stand for it."""
+
+    name: str
+    letter: str
+    colour: str
+
+
+KINDS = (
+    Kind("system", "s", "magenta"),
+    Kind("user", "u", "cyan"),
+    Kind("injected", "i", "bright_black"),
+    Kind("summary", "z", "red"),
+    Kind("assistant", "a", "green"),
+    Kind("thinking", "t", "bright_green"),
+    Kind("tool call", "c", "blue"),
+    Kind("tool result", "r", "yellow"),
+    Kind("media", "m", "bright_magenta"),
+)
+
+
+class Piece(NamedTuple):
+    """One part's weight, in the order of the conversation."""
+
+    kind: str
+    tokens: int
+
+
+class Heavy(NamedTuple):
+    """A part that weighs much, and what it is."""
+
+    tokens: int
+    message: int
+    kind: str
+    label: str
+
+
+@dataclass(slots=True)
+class Anatomy:
+    """The figures of one session."""
+
+    messages: int = 0
+    calls: int = 0
+    tokens: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict)
+    pieces: list[Piece] = field(default_factory=list)
+    heaviest: list[Heavy] = field(default_factory=list)
+    cuts: int = 0
+    widest_atom: int = 0
+    repeated: int = 0
+    repeated_tokens: int = 0
+    unpaired: int = 0
+
+    def cells(self, most: int) -> list[str]:
+        """Return the kinds along the session as at most ``most`` cells of equal weight."""
+        size = max(1, -(-self.tokens // most))
+        cells: list[str] = []
+        shares: dict[str, int] = {}
+        room = size
+        for kind, weight in self.pieces:
+            left = weight
+            while left >= room:
+                shares[kind] = shares.get(kind, 0) + room
+                left -= room
+                cells.append(max(shares, key=shares.__getitem__))
+                shares, room = {}, size
+            if left:
+                shares[kind] = shares.get(kind, 0) + left
+                room -= left
+        if shares:
+            cells.append(max(shares, key=shares.__getitem__))
+        return cells
+
+    def growth(self, columns: int) -> list[int]:
+        """Return the tokens so far at evenly spaced points of the session."""
+        sums = list(_running(piece.tokens for piece in self.pieces))
+        if not sums:
+            return [0] * columns
+        return [sums[min(len(sums) - 1, (i + 1) * len(sums) // columns)] for i in range(columns)]
+
+    def to_json(self) -> JsonObject:
+        """Return the figures as JSON."""
+        heaviest: list[Json] = [dict(heavy._asdict()) for heavy in self.heaviest]
+        kinds: JsonObject = dict(self.by_kind)
+        return {
+            "messages": self.messages,
+            "tool_calls": self.calls,
+            "tokens": self.tokens,
+            "by_kind": kinds,
+            "heaviest": heaviest,
+            "safe_cuts": self.cuts,
+            "widest_atom": self.widest_atom,
+            "repeated_results": self.repeated,
+            "repeated_tokens": self.repeated_tokens,
+            "unpaired": self.unpaired,
+        }
+
+
+def anatomy(messages: Sequence[Message], counter: TokenCounter) -> Anatomy:
+    """Weigh every part of a history."""
+    found = Anatomy(messages=len(messages))
+    pairing = pair(messages)
+    labels = {
+        result: _call_label(messages[call.message].parts[call.part])
+        for result, call in pairing.answers.items()
+    }
+    heavy: list[Heavy] = []
+    seen: set[str] = set()
+    for i, message in enumerate(messages):
+        for j, part in enumerate(message.parts):
+            tokens, kind = counter.count_part(part), _kind(message, part)
+            found.pieces.append(Piece(kind, tokens))
+            found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
+            found.calls += isinstance(part, ToolCall)
+            label = labels.get((i, j)) or _label(part)
+            heavy.append(Heavy(tokens, i, kind, label))
+            if isinstance(part, ToolResult) and (text := part.text):
+                if text in seen:
+                    found.repeated += 1
+                    found.repeated_tokens += tokens
+                seen.add(text)
+    found.tokens = sum(found.by_kind.values())
+    found.heaviest = heapq.nlargest(HEAVIEST, heavy, key=lambda item: item.tokens)
+    runs = atoms(messages)
+    found.cuts, found.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
+    found.unpaired = len(pairing.dangling) + len(pairing.orphans)
+    return found
+
+
+def _running(weights: Iterator[int]) -> Iterator[int]:
+    total = 0
+    for weight in weights:
+        total += weight
+        yield total
+
+
+def _kind(message: Message, part: Part) -> str:
+    match part:
+        case ToolCall() | ApprovalRequest():
+            return "tool call"
+        case ToolResult() | ApprovalAnswer():
+            return "tool result"
+        case Thinking():
+            return "thinking"
+        case Media():
+            return "media"
+        case Compacted():
+            return "summary"
+        case Text() | Unknown():
+            if message.origin is not Origin.SPOKEN:
+                return message.origin.value
+            return {Role.DEVELOPER: "system", Role.TOOL: "tool result"}.get(message.role, message.role.value)
+
+
+def _label(part: Part) -> str:
+    match part:
+        case ToolCall() | ApprovalRequest():
+            return _call_label(part)
+        case Text() | Thinking() | ToolResult():
+            return part.text[:LABEL_WIDTH]
+        case Media():
+            return part.media_type or part.kind
+        case _:
+            return ""
+
+
+def _call_label(part: Part) -> str:
+    if not isinstance(part, ToolCall | ApprovalRequest):
+        return ""
+    return f"{part.name}({arguments_line(part.arguments, LABEL_WIDTH)})"

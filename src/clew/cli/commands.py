@@ -1,0 +1,109 @@
+"""The commands, each in its own module, imported only when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, Protocol, cast
+
+from clew import __version__
+from clew.cli.terminal import Terminal
+
+
+class CommandModule(Protocol):
+    """What a command's module holds: its docstring is its help."""
+
+    __doc__: str | None
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
+
+    def run(self, args: argparse.Namespace, term: Terminal) -> int:
+        """Do it; return the exit status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word after ``clew``."""
+
+    name: str
+    summary: str
+    module: str
+
+    def load(self) -> CommandModule:
+        """Import the command's module."""
+        return cast(CommandModule, importlib.import_module(f"clew.cli.{self.module}"))
+
+
+COMMANDS = (
+    Command("map", "draw what fills a session's window", "map"),
+    Command("show", "print a session readably", "show"),
+    Command("sessions", "find the sessions of agent tools on this computer", "sessions"),
+    Command("convert", "print a session as a provider's message list", "convert"),
+    Command("check", "say whether a provider's API would refuse it", "check"),
+    Command("formats", "list the session formats clew reads", "formats"),
+    Command("import", "take a session into clew's own log", "import_"),
+    Command("export", "write a session of the log as one file", "export"),
+    Command("audit", "re-derive every hash and every view of the log", "audit"),
+)
+
+EPILOG = """\
+start here:
+  clew sessions               what is on this computer
+  clew map FILE               what fills a session
+  clew show FILE              read it
+  clew help COMMAND           how to use a command, with examples
+
+FILE is a session of Claude Code, Codex, Gemini CLI, opencode and many others, or a plain message list;
+- reads standard input, .gz and .zst are read as they are."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors say what to do next."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the mistake and where help is, and leave with 2."""
+        name = self.prog.removeprefix("clew").strip()
+        self.exit(2, f"clew: {message}\ntry: clew help{' ' + name if name else ''}\n")
+
+
+def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace]:
+    """Read the command line; without a command, print help."""
+    words = ["--help" if argv[:1] == ["help"] and len(argv) == 1 else word for word in argv]
+    if words[:1] == ["help"]:
+        words = [words[1], "--help"]
+    top = _Parser(
+        prog="clew",
+        description="Decides what an LLM agent sees as its session outgrows the window.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"clew {__version__}")
+    choices = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    named = next((word for word in words if not word.startswith("-")), None)
+    chosen: CommandModule | None = None
+    for command in COMMANDS:
+        module = command.load() if command.name == named else None
+        chosen = chosen or module
+        parser = choices.add_parser(
+            command.name,
+            help=command.summary,
+            description=module.__doc__ if module else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if module:
+            module.add_arguments(parser)
+    args = top.parse_args(words)
+    if chosen is None:
+        top.print_help()
+    return chosen, args
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Declare the session file that most commands read."""
+    parser.add_argument("file", metavar="FILE", help="a session file or folder; - for standard input")
+    parser.add_argument(
+        "--format", metavar="NAME", help="its format, if clew guesses wrong (see clew formats)"
+    )

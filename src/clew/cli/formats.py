@@ -1,0 +1,34 @@
+"""List the session formats clew reads, and where their tools keep them.
+
+examples:
+  clew formats
+  clew formats --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from clew.cli.terminal import Terminal
+from clew.transcripts import FORMATS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the formats."""
+    if args.json:
+        rows = [
+            {"name": kind.name, "title": kind.title, "locations": list(kind.locations)}
+            for kind in FORMATS.values()
+        ]
+        term.write(json.dumps(rows, ensure_ascii=False))
+        return 0
+    width = max(map(len, FORMATS))
+    for kind in FORMATS.values():
+        term.write(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
+    return 0

@@ -1,0 +1,215 @@
+"""Print a session readably.
+
+Long tool output is folded; machine text in the user's place is marked as such; where the tool
+compacted, a line says so. Through a pager where you are reading on a terminal.
+
+examples:
+  clew show examples/sphinx-9229.traj.json.zst
+  clew show ~/.claude/projects/-home-me-app/0d6c….jsonl --full
+  clew show --json rollout.jsonl.zst | jq -r 'select(.role == "user") | .parts[].text'
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.text import Text as Styled
+
+from clew.cli.commands import add_input
+from clew.cli.terminal import Terminal
+from clew.cli.text import arguments_line, one_line, printable
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Media,
+    Message,
+    Origin,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.transcripts import Boundary, Dropped, Entry, Problem, Record, Start, open_source, read
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FOLD_LINES = 12
+LINE_CHARACTERS = 400
+INDENT = "     "
+
+# A sign beside every colour: colour is never the only way to tell who speaks.
+SIGNS = {
+    "user": ("❯", "bold cyan"),
+    "assistant": ("●", "bold green"),
+    "tool": ("◂", "bold yellow"),
+    "system": ("⚙", "bold magenta"),
+    "developer": ("⚙", "bold magenta"),
+    "injected": ("◦", "dim"),
+    "summary": ("≡", "bold red"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_input(parser)
+    parser.add_argument("--json", action="store_true", help="one neutral message a line, for other programs")
+    parser.add_argument("--full", action="store_true", help="fold nothing")
+    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the session."""
+    records = read(open_source(args.file), args.format)
+    if args.json:
+        for line in json_lines(records):
+            term.write(line)
+        return 0
+    with term.paged(not args.no_pager) as console:
+        page = _Page(console, None if args.full else FOLD_LINES)
+        for record in records:
+            page.print(record)
+    return 0
+
+
+def json_lines(records: Iterator[Record]) -> Iterator[str]:
+    """Yield each record as one line of JSON: messages in their neutral form, and what stands between them."""
+    from clew.transcripts.neutral import record_to_json
+
+    for record in records:
+        yield json.dumps(record_to_json(record), ensure_ascii=False)
+
+
+class _Page:
+    """Prints records one after another, numbering the messages."""
+
+    def __init__(self, console: Console, fold: int | None) -> None:
+        self._console = console
+        self._fold = fold
+        self._number = 0
+
+    def print(self, record: Record) -> None:
+        match record:
+            case Start():
+                self._number = 0
+                self._rule(_start_line(record), "bold")
+            case Entry():
+                self._number += 1
+                self._entry(record)
+            case Boundary():
+                self._rule(_boundary_line(record), "bold red")
+            case Dropped():
+                self._rule(f"{len(record.ids)} messages above were taken back ({record.reason})", "dim")
+            case Problem():
+                place = f"line {record.line}: " if record.line is not None else ""
+                self._line(f"⚠ {place}{record.what}", "red")
+
+    def _rule(self, title: str, style: str) -> None:
+        self._console.rule(Styled(printable(title), style=style), style=style)
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._console.print(Styled(printable(text), style=style))
+
+    def _entry(self, entry: Entry) -> None:
+        who = _speaker(entry.message)
+        sign, style = SIGNS[who]
+        head = Styled(f"{self._number:>4} ", style="dim")
+        head.append(f"{sign} {who}", style=style)
+        beside = [
+            f"sub-agent {entry.sidechain}" if entry.sidechain else "",
+            entry.model or "",
+            _clock(entry.time),
+            f"{entry.usage.input_tokens:,} tokens in" if entry.usage and entry.usage.input_tokens else "",
+        ]
+        head.append("".join(f" · {printable(word)}" for word in beside if word), style="dim")
+        self._console.print(head)
+        for part in entry.message.parts:
+            self._part(part, "hidden from its model" if _hidden(part, entry) else "")
+
+    def _part(self, part: Part, note: str = "", depth: str = INDENT) -> None:
+        text, style = _BODIES[type(part)](part)
+        if note:
+            self._line(f"{depth}({note})", "dim italic")
+        for line in self._folded(text, depth):
+            self._line(line, style)
+        if isinstance(part, ToolResult):
+            for inner in part.parts:
+                self._part(inner, depth=f"{depth}  ")
+
+    def _folded(self, text: str, depth: str) -> Iterator[str]:
+        lines = text.splitlines()
+        shown = lines if self._fold is None else lines[: self._fold]
+        for line in shown:
+            cut = self._fold is not None and len(line) > LINE_CHARACTERS
+            yield f"{depth}{line[:LINE_CHARACTERS]}… {len(line):,} characters" if cut else f"{depth}{line}"
+        if len(shown) < len(lines):
+            yield f"{depth}… {len(lines) - len(shown):,} more lines (--full shows them)"
+
+
+def _speaker(message: Message) -> str:
+    return message.origin.value if message.origin is not Origin.SPOKEN else message.role.value
+
+
+def _hidden(part: Part, entry: Entry) -> bool:
+    return isinstance(part, ToolResult) and part.call_id in entry.hidden_results
+
+
+def _clock(time: str | None) -> str:
+    return time[:19].replace("T", " ") if time else ""
+
+
+def _start_line(start: Start) -> str:
+    words = (start.format, start.session_id, start.title, start.directory, start.model, _clock(start.time))
+    return " · ".join(one_line(word, 60) for word in words if word)
+
+
+def _boundary_line(boundary: Boundary) -> str:
+    sizes = [f"{n:,}" for n in (boundary.tokens_before, boundary.tokens_after) if n is not None]
+    told = ", ".join(filter(None, (boundary.trigger, f"{' → '.join(sizes)} tokens" if sizes else "")))
+    return f"compacted here{f' ({told})' if told else ''}: its model no longer sees what stands above"
+
+
+def _call_line(part: ToolCall | ApprovalRequest) -> str:
+    return f"▸ {part.name}({arguments_line(part.arguments, LINE_CHARACTERS)})"
+
+
+def _result_line(part: ToolResult) -> str:
+    return f"{'✗ error' if part.is_error else '✓'} {part.call_id}"
+
+
+def _media_line(part: Media) -> str:
+    what = part.media_type or part.url or part.file_id or ""
+    size = f", {len(part.data) * 3 // 4:,} bytes" if part.data else ""
+    return f"[{part.kind} {what}{size}]"
+
+
+def _compacted_line(part: Compacted) -> str:
+    return part.text or f"[{part.kind}: sealed by the provider, {len(part.encrypted or ''):,} characters]"
+
+
+def _thinking_line(part: Thinking) -> str:
+    return f"✻ {part.text}" if part.text else "✻ [thinking, hidden by the provider]"
+
+
+def _answer_line(part: ApprovalAnswer) -> str:
+    return f"{'✓ allowed' if part.approved else '✗ refused'} {part.approval_id} {part.reason or ''}"
+
+
+# One row a kind of part; typed loosely because each function takes its own kind.
+_BODIES: dict[type, Callable[..., tuple[str, str]]] = {
+    Text: lambda part: (part.text, ""),
+    Thinking: lambda part: (_thinking_line(part), "dim italic"),
+    ToolCall: lambda part: (_call_line(part), "yellow"),
+    ToolResult: lambda part: (_result_line(part), "red" if part.is_error else "dim"),
+    Media: lambda part: (_media_line(part), "magenta"),
+    Compacted: lambda part: (_compacted_line(part), "red"),
+    ApprovalRequest: lambda part: (_call_line(part), "bold yellow"),
+    ApprovalAnswer: lambda part: (_answer_line(part), "bold yellow"),
+    Unknown: lambda part: (f"[{part.kind}]", "dim"),
+}

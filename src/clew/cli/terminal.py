@@ -1,0 +1,82 @@
+"""Where commands print: results to standard output, everything said about them to standard error."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+DEFAULT_PAGER = "less -FRX"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Standard output and error, and how wide and colourful they are."""
+
+    out: TextIO
+    err: TextIO
+
+    def write(self, text: str) -> None:
+        """Write a line of machine-readable output."""
+        self.out.write(f"{text}\n")
+
+    def note(self, text: str) -> None:
+        """Tell the person something beside the output."""
+        self.err.write(f"{text}\n")
+
+    def console(self, out: TextIO | None = None) -> Console:
+        """Return a rich console on standard output; it keeps quiet about colour where there is none."""
+        from rich.console import Console
+
+        paged = out is not None
+        return Console(
+            file=out or self.out,
+            force_terminal=True if paged and not os.environ.get("NO_COLOR") else None,
+            width=shutil.get_terminal_size((100, 24)).columns if paged or not self.out.isatty() else None,
+            highlight=False,
+            soft_wrap=False,
+        )
+
+    def print(self, *lines: Text | str) -> None:
+        """Print styled lines."""
+        console = self.console()
+        for line in lines:
+            console.print(line, markup=False)
+
+    @contextmanager
+    def paged(self, wanted: bool = True) -> Iterator[Console]:
+        """Yield a console that prints through the reader's pager, where a person is reading.
+
+        Output is streamed: a pager that is left early ends the work with ``BrokenPipeError``.
+        """
+        pager = os.environ.get("CLEW_PAGER") or os.environ.get("PAGER") or DEFAULT_PAGER
+        command = shlex.split(pager)
+        if not wanted or not self.out.isatty() or not command or not shutil.which(command[0]):
+            yield self.console()
+            return
+        with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8") as reader:
+            assert reader.stdin is not None
+            try:
+                yield self.console(reader.stdin)
+            finally:
+                with suppress(BrokenPipeError):  # the reader left before the end; that is what q is for
+                    reader.stdin.close()
+                reader.wait()
+
+
+def standard() -> Terminal:
+    """Return the process's own streams, able to print any character."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    return Terminal(sys.stdout, sys.stderr)

@@ -1,0 +1,37 @@
+"""Words for terminals: nothing that a transcript says may steer one."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from clew.message import JsonObject
+
+# Control characters (but tab and newline), and the marks that turn text around: an escape sequence in a
+# tool's output could recolour, retitle or rewrite the reader's terminal.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that could steer a terminal made visible."""
+    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, width: int) -> str:
+    """Return the first words, on one line of at most ``width`` characters."""
+    flat = " ".join(printable(text[: width * 4]).split())
+    return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
+
+
+def arguments_line(arguments: JsonObject | str, width: int) -> str:
+    """Return a tool call's arguments on one line: ``path="a.py", limit=10``."""
+    if isinstance(arguments, str):
+        return one_line(arguments, width)
+    pairs = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
+    return one_line(", ".join(pairs), width)
+
+
+def count(number: int, thing: str) -> str:
+    """Return ``1 message``, ``2 messages``, ``12,000 messages``."""
+    plural = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
+    return f"{number:,} {plural}"

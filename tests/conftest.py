@@ -1,0 +1,24 @@
+"""What all tests share: where the large real data lies, and how hard hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("CLEW_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+# The examples are the proof; the wall clock of a busy machine is not.
+settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("clew")
+
+
+def real_data(name: str) -> Path:
+    """Return a folder of real recordings, or skip: they are too large and too personal to ship."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"real data {name!r} is not on this machine; set CLEW_TEST_DATA to its folder")
+    return path
