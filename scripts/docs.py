@@ -108,9 +108,8 @@ def main(arguments: list[str]) -> int:
     write = "--write" in arguments
     stale = [found for page in pages() for found in check(page, write)]
     for found in stale:
-        print(
-            f"{found.page.relative_to(ROOT)}:{found.line}: {'rewritten' if write else 'prints something else'}"
-        )
+        verdict = "rewritten" if write else "prints something else"
+        print(f"{found.page.relative_to(ROOT)}:{found.line}: {verdict}")
         if not write:
             print(found.printed)
     return 0 if write or not stale else 1

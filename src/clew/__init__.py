@@ -1,3 +1,129 @@
-"""clew: the layer of an LLM agent that decides what the model sees as a session outgrows its window."""
+"""clew: the layer of an LLM agent that decides what the model sees as a session outgrows its window.
+
+Everything public can be had from here. A room is imported when one of its names is first used, so that
+``import clew`` costs next to nothing and touches nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from clew.errors import ClewError
+    from clew.log import fold, message_event
+    from clew.message import (
+        ApprovalAnswer,
+        ApprovalRequest,
+        Compacted,
+        Media,
+        Message,
+        Origin,
+        Role,
+        Text,
+        Thinking,
+        ToolCall,
+        ToolResult,
+        Trust,
+        Unknown,
+        atoms,
+        cut_points,
+        pair,
+        said,
+        turns,
+    )
+    from clew.ports import Ctx, Event, Head, Store
+    from clew.store import MemoryStore, SqliteStore
+    from clew.tokens import TokenCounter, counter_for, model_named
+    from clew.transcripts import Transcript, find_sessions, load, open_source, read
+    from clew.wire import WIRES, Body, Wire, convert, wire_named
+
+_ROOMS = {
+    "errors": ("ClewError",),
+    "log": ("fold", "message_event"),
+    "message": (
+        "ApprovalAnswer",
+        "ApprovalRequest",
+        "Compacted",
+        "Media",
+        "Message",
+        "Origin",
+        "Role",
+        "Text",
+        "Thinking",
+        "ToolCall",
+        "ToolResult",
+        "Trust",
+        "Unknown",
+        "atoms",
+        "cut_points",
+        "pair",
+        "said",
+        "turns",
+    ),
+    "ports": ("Ctx", "Event", "Head", "Store"),
+    "store": ("MemoryStore", "SqliteStore"),
+    "tokens": ("TokenCounter", "counter_for", "model_named"),
+    "transcripts": ("Transcript", "find_sessions", "load", "open_source", "read"),
+    "wire": ("WIRES", "Body", "Wire", "convert", "wire_named"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "WIRES",
+    "ApprovalAnswer",
+    "ApprovalRequest",
+    "Body",
+    "ClewError",
+    "Compacted",
+    "Ctx",
+    "Event",
+    "Head",
+    "Media",
+    "MemoryStore",
+    "Message",
+    "Origin",
+    "Role",
+    "SqliteStore",
+    "Store",
+    "Text",
+    "Thinking",
+    "TokenCounter",
+    "ToolCall",
+    "ToolResult",
+    "Transcript",
+    "Trust",
+    "Unknown",
+    "Wire",
+    "__version__",
+    "atoms",
+    "convert",
+    "counter_for",
+    "cut_points",
+    "find_sessions",
+    "fold",
+    "load",
+    "message_event",
+    "model_named",
+    "open_source",
+    "pair",
+    "read",
+    "said",
+    "turns",
+    "wire_named",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import the room that holds a public name, the first time it is asked for."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'clew' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"clew.{_ROOM_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

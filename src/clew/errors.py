@@ -6,10 +6,16 @@
     │   ├── UnknownWire       a wire format clew does not speak
     │   ├── UnknownFormat     a session file clew does not recognise
     │   ├── NotFound          a session, file or id that is not there
-    │   └── CannotCarry       a message that the target format has no place for
+    │   ├── CannotCarry       a message that the target format has no place for
+    │   ├── ExportDamaged     an exported session that was changed or cut
+    │   └── SessionDiverged   an imported session that went another way here
     ├── StoreError            the log could not be read or written
     │   ├── StoreBusy         another process holds it
     │   ├── HeadMoved         somebody appended first
+    │   ├── DuplicateEvent    an event that was appended before
+    │   ├── StoreFull         no room left on the disk
+    │   ├── StoreUnwritable   clew may not write there
+    │   ├── DiskFailed        the disk reported an error
     │   ├── StoreDamaged      what is on disk is not what was written
     │   ├── StoreTooNew       written by a later clew
     │   └── UnsafeFileSystem  the disk cannot keep SQLite's promises
@@ -60,6 +66,14 @@ class CannotCarry(InputError):
     """the target format has no place for this; convert without --strict to carry it as text"""
 
 
+class ExportDamaged(InputError):
+    """this export was changed or cut after it was written; nothing was imported, export the session again"""
+
+
+class SessionDiverged(InputError):
+    """the session of this name went another way here; import it into another workspace"""
+
+
 class StoreError(ClewError):
     """the log could not be read or written; nothing was changed"""
 
@@ -70,6 +84,22 @@ class StoreBusy(StoreError):
 
 class HeadMoved(StoreError):
     """somebody appended to this session first; read its new head and decide again"""
+
+
+class DuplicateEvent(StoreError):
+    """an event of this id is already in the session; an earlier try went through, nothing is left to do"""
+
+
+class StoreFull(StoreError):
+    """the disk is full; free some space and try again, everything written before can still be read"""
+
+
+class StoreUnwritable(StoreError):
+    """clew may not write there; check who owns the file and its directory, or set CLEW_HOME elsewhere"""
+
+
+class DiskFailed(StoreError):
+    """the disk reported an error; check the disk, then run `clew audit` to see that all is there"""
 
 
 class StoreDamaged(StoreError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from clew.message import (
     Message,
     Origin,
     Part,
+    Place,
     Role,
     Text,
     Thinking,
@@ -59,6 +61,7 @@ class Piece(NamedTuple):
 
     kind: str
     tokens: int
+    message: int
 
 
 class Heavy(NamedTuple):
@@ -92,7 +95,7 @@ class Anatomy:
         cells: list[str] = []
         shares: dict[str, int] = {}
         room = size
-        for kind, weight in self.pieces:
+        for kind, weight, _ in self.pieces:
             left = weight
             while left >= room:
                 shares[kind] = shares.get(kind, 0) + room
@@ -112,6 +115,12 @@ class Anatomy:
         if not sums:
             return [0] * columns
         return [sums[min(len(sums) - 1, (i + 1) * len(sums) // columns)] for i in range(columns)]
+
+    def message_at(self, tokens: int) -> int:
+        """Return the message in which the session reaches so many tokens."""
+        sums = list(_running(piece.tokens for piece in self.pieces))
+        reached = bisect.bisect_left(sums, tokens)
+        return self.pieces[min(reached, len(sums) - 1)].message if sums else 0
 
     def to_json(self) -> JsonObject:
         """Return the figures as JSON."""
@@ -144,10 +153,10 @@ def anatomy(messages: Sequence[Message], counter: TokenCounter) -> Anatomy:
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             tokens, kind = counter.count_part(part), _kind(message, part)
-            found.pieces.append(Piece(kind, tokens))
+            found.pieces.append(Piece(kind, tokens, i))
             found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
             found.calls += isinstance(part, ToolCall)
-            label = labels.get((i, j)) or _label(part)
+            label = labels.get(Place(i, j)) or _label(part)
             heavy.append(Heavy(tokens, i, kind, label))
             if isinstance(part, ToolResult) and (text := part.text):
                 if text in seen:

@@ -99,11 +99,3 @@ def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace
     if chosen is None:
         top.print_help()
     return chosen, args
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Declare the session file that most commands read."""
-    parser.add_argument("file", metavar="FILE", help="a session file or folder; - for standard input")
-    parser.add_argument(
-        "--format", metavar="NAME", help="its format, if clew guesses wrong (see clew formats)"
-    )

@@ -17,7 +17,7 @@ import json
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.commands import add_input
+from clew.cli.inputs import add_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.tokens import counter_for, model_named
@@ -58,24 +58,22 @@ def _picture(session: Transcript, found: Anatomy, window: int, exact: bool, widt
     about = " tokens" if exact else " tokens (estimated)"
     head = Styled.assemble(
         (one_line(session.title or session.id, 60), "bold"),
-        f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')} · ",
-        (f"{total:,}{about}", "bold"),
-        f" · {total / window:.0%} of a {window:,} window",
+        f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
     )
     return [
         head,
+        Styled.assemble((f"{total:,}{about}", "bold"), f", {total / window:.0%} of a window of {window:,}"),
         "",
         *_bars(found, width),
         "",
         Styled("the thread, oldest first: each cell is the same number of tokens", style="dim"),
         *_thread(found, width),
         "",
-        *_growth(found, window, width),
+        *_growth(found, width),
+        *_remarks(found),
         "",
         Styled("heaviest", style="bold"),
         *(_heavy_line(heavy, total, width) for heavy in found.heaviest),
-        "",
-        *_remarks(found),
     ]
 
 
@@ -112,11 +110,11 @@ def _thread(found: Anatomy, width: int) -> list[Styled]:
     return rows
 
 
-def _growth(found: Anatomy, window: int, width: int) -> list[Styled]:
+def _growth(found: Anatomy, width: int) -> list[Styled]:
     columns = found.growth(min(width - 30, 120))
-    top = max(window, found.tokens)
-    line = "".join(RISING[min(7, int(8 * tokens / top))] for tokens in columns)
-    return [Styled.assemble(("growth ", "bold"), line, f" {found.tokens:,} of {window:,}")]
+    line = "".join(RISING[min(7, 8 * tokens // max(1, found.tokens))] for tokens in columns)
+    half = found.message_at(found.tokens // 2) + 1
+    return [Styled.assemble("growth    ", (line, "green"), f" half by #{half}")]
 
 
 def _heavy_line(heavy: Heavy, total: int, width: int) -> Styled:
@@ -128,15 +126,13 @@ def _heavy_line(heavy: Heavy, total: int, width: int) -> Styled:
 
 
 def _remarks(found: Anatomy) -> list[Styled]:
-    cuts = f"{found.cuts:,} of {count(found.messages + 1, 'boundary')} are safe to cut"
+    cuts = f"safe at {found.cuts:,} of {count(found.messages + 1, 'boundary')}"
     widest = count(found.widest_atom, "message")
-    lines = [Styled(f"cuts      {cuts}; the longest run that must stay together is {widest}")]
+    lines = [Styled(f"cuts      {cuts}; at most {widest} must stay together")]
     if found.repeated_tokens:
         share = found.repeated_tokens / max(1, found.tokens)
         times = count(found.repeated, "tool result")
-        lines.append(
-            Styled(f"repeated  {times} said exactly what an earlier one had: {share:.1%} of all tokens")
-        )
+        lines.append(Styled(f"repeated  {times} repeat an earlier one exactly: {share:.1%} of all tokens"))
     if found.unpaired:
         lines.append(
             Styled(f"unpaired  {count(found.unpaired, 'tool call')} without a result, or the reverse")

@@ -16,9 +16,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rich.padding import Padding
 from rich.text import Text as Styled
 
-from clew.cli.commands import add_input
+from clew.cli.inputs import add_input
+from clew.cli.neutral import record_to_json
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, one_line, printable
 from clew.message import (
@@ -35,14 +37,14 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.transcripts import Boundary, Dropped, Entry, Problem, Record, Start, open_source, read
+from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, open_source, read
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 FOLD_LINES = 12
 LINE_CHARACTERS = 400
-INDENT = "     "
+INDENT = 5
 
 # A sign beside every colour: colour is never the only way to tell who speaks.
 SIGNS = {
@@ -60,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
     parser.add_argument("--json", action="store_true", help="one neutral message a line, for other programs")
+    parser.add_argument(
+        "--records", action="store_true", help="with --json: also what stands between the messages"
+    )
     parser.add_argument("--full", action="store_true", help="fold nothing")
     parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
 
@@ -68,22 +73,17 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the session."""
     records = read(open_source(args.file), args.format)
     if args.json:
-        for line in json_lines(records):
-            term.write(line)
+        for record in records:
+            if isinstance(record, Problem) and not args.records:
+                term.note(printable(_problem_line(record)))
+            elif isinstance(record, Entry) or args.records:
+                term.write(json.dumps(record_to_json(record), ensure_ascii=False))
         return 0
     with term.paged(not args.no_pager) as console:
         page = _Page(console, None if args.full else FOLD_LINES)
         for record in records:
             page.print(record)
     return 0
-
-
-def json_lines(records: Iterator[Record]) -> Iterator[str]:
-    """Yield each record as one line of JSON: messages in their neutral form, and what stands between them."""
-    from clew.transcripts.neutral import record_to_json
-
-    for record in records:
-        yield json.dumps(record_to_json(record), ensure_ascii=False)
 
 
 class _Page:
@@ -106,15 +106,18 @@ class _Page:
                 self._rule(_boundary_line(record), "bold red")
             case Dropped():
                 self._rule(f"{len(record.ids)} messages above were taken back ({record.reason})", "dim")
+            case Cleared():
+                self._rule(
+                    f"the output of {len(record.call_ids)} calls above was hidden from its model", "dim"
+                )
             case Problem():
-                place = f"line {record.line}: " if record.line is not None else ""
-                self._line(f"⚠ {place}{record.what}", "red")
+                self._line(_problem_line(record), "red")
 
     def _rule(self, title: str, style: str) -> None:
         self._console.rule(Styled(printable(title), style=style), style=style)
 
-    def _line(self, text: str, style: str = "") -> None:
-        self._console.print(Styled(printable(text), style=style))
+    def _line(self, text: str, style: str = "", indent: int = 0) -> None:
+        self._console.print(Padding(Styled(printable(text), style=style), (0, 0, 0, indent), expand=False))
 
     def _entry(self, entry: Entry) -> None:
         who = _speaker(entry.message)
@@ -132,24 +135,24 @@ class _Page:
         for part in entry.message.parts:
             self._part(part, "hidden from its model" if _hidden(part, entry) else "")
 
-    def _part(self, part: Part, note: str = "", depth: str = INDENT) -> None:
+    def _part(self, part: Part, note: str = "", indent: int = INDENT) -> None:
         text, style = _BODIES[type(part)](part)
         if note:
-            self._line(f"{depth}({note})", "dim italic")
-        for line in self._folded(text, depth):
-            self._line(line, style)
+            self._line(f"({note})", "dim italic", indent)
+        for line in self._folded(text):
+            self._line(line, style, indent)
         if isinstance(part, ToolResult):
             for inner in part.parts:
-                self._part(inner, depth=f"{depth}  ")
+                self._part(inner, indent=indent + 2)
 
-    def _folded(self, text: str, depth: str) -> Iterator[str]:
+    def _folded(self, text: str) -> Iterator[str]:
         lines = text.splitlines()
         shown = lines if self._fold is None else lines[: self._fold]
         for line in shown:
             cut = self._fold is not None and len(line) > LINE_CHARACTERS
-            yield f"{depth}{line[:LINE_CHARACTERS]}… {len(line):,} characters" if cut else f"{depth}{line}"
+            yield f"{line[:LINE_CHARACTERS]}… {len(line):,} characters" if cut else line
         if len(shown) < len(lines):
-            yield f"{depth}… {len(lines) - len(shown):,} more lines (--full shows them)"
+            yield f"… {len(lines) - len(shown):,} more lines (--full shows them)"
 
 
 def _speaker(message: Message) -> str:
@@ -173,6 +176,10 @@ def _boundary_line(boundary: Boundary) -> str:
     sizes = [f"{n:,}" for n in (boundary.tokens_before, boundary.tokens_after) if n is not None]
     told = ", ".join(filter(None, (boundary.trigger, f"{' → '.join(sizes)} tokens" if sizes else "")))
     return f"compacted here{f' ({told})' if told else ''}: its model no longer sees what stands above"
+
+
+def _problem_line(problem: Problem) -> str:
+    return f"⚠ {f'line {problem.line}: ' if problem.line is not None else ''}{problem.what}"
 
 
 def _call_line(part: ToolCall | ApprovalRequest) -> str:

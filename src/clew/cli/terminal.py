@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,7 @@ class Terminal:
         """Tell the person something beside the output."""
         self.err.write(f"{text}\n")
 
-    def console(self, out: TextIO | None = None) -> Console:
+    def console(self, out: IO[str] | None = None) -> Console:
         """Return a rich console on standard output; it keeps quiet about colour where there is none."""
         from rich.console import Console
 

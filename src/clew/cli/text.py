@@ -33,5 +33,7 @@ def arguments_line(arguments: JsonObject | str, width: int) -> str:
 
 def count(number: int, thing: str) -> str:
     """Return ``1 message``, ``2 messages``, ``12,000 messages``."""
-    plural = thing if number == 1 else f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
+    if number == 1:
+        return f"1 {thing}"
+    plural = f"{thing[:-1]}ies" if re.search("[^aeiou]y$", thing) else f"{thing}s"
     return f"{number:,} {plural}"

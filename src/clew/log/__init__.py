@@ -1,1 +1,46 @@
-"""See README.md."""
+"""The log: append-only events in a hash chain, and the view as a fold of them. See README.md."""
+
+from clew.log.canon import canonical, digest, digest_of_fields, parse
+from clew.log.chain import Encoded, Header, chain, encode, link, root
+from clew.log.fold import KINDS, MESSAGE, Kind, Ref, View, Visible, fold, load, message_event
+from clew.log.ids import iso_time, new_event, new_id
+from clew.log.messages import message_from_json, message_to_json
+from clew.log.prefix import Prefix
+from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
+from clew.log.verify import ChainCheck, Flaw, Row, check_session
+
+__all__ = [
+    "KINDS",
+    "MESSAGE",
+    "ChainCheck",
+    "Encoded",
+    "Flaw",
+    "Header",
+    "Imported",
+    "Kind",
+    "Prefix",
+    "Ref",
+    "Row",
+    "View",
+    "Visible",
+    "canonical",
+    "chain",
+    "check_session",
+    "digest",
+    "digest_of_fields",
+    "encode",
+    "export_session",
+    "export_session_zstd",
+    "fold",
+    "import_session",
+    "iso_time",
+    "link",
+    "load",
+    "message_event",
+    "message_from_json",
+    "message_to_json",
+    "new_event",
+    "new_id",
+    "parse",
+    "root",
+]

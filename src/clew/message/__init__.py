@@ -1,6 +1,6 @@
 """Provider-neutral messages: frozen values, trust labels, and what may not be split."""
 
-from clew.message.atoms import Pairing, atoms, cut_points, pair
+from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
 from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, trust_of, turns
 from clew.message.parts import (
     ApprovalAnswer,
@@ -32,6 +32,7 @@ __all__ = [
     "Origin",
     "Pairing",
     "Part",
+    "Place",
     "Role",
     "Text",
     "Thinking",

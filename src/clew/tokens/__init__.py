@@ -1,1 +1,20 @@
-"""See README.md."""
+"""How many tokens: exact where a tokenizer is at hand, estimated and learnt otherwise; windows and prices."""
+
+from clew.tokens.calibrate import Calibration
+from clew.tokens.counter import TokenCounter, counter_for
+from clew.tokens.families import FAMILIES, Family
+from clew.tokens.models import UNKNOWN, Model, model_named, models
+from clew.tokens.tally import Tally
+
+__all__ = [
+    "FAMILIES",
+    "UNKNOWN",
+    "Calibration",
+    "Family",
+    "Model",
+    "Tally",
+    "TokenCounter",
+    "counter_for",
+    "model_named",
+    "models",
+]

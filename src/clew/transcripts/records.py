@@ -54,6 +54,8 @@ class Entry:
     """The id of the sub-agent that said it; None in the main conversation."""
     hidden_results: tuple[str, ...] = ()
     """Call ids whose output the tool hides from its model but still stores; the originals are here."""
+    shown: Message | None = None
+    """What the tool's model sees in place of ``message``; None where it sees the message itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,18 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
+class Cleared:
+    """From here on the tool hides the output of these earlier calls from its model.
+
+    Gentler than a ``Boundary``: the calls stay where they are, and the originals stand in their entries.
+    """
+
+    call_ids: tuple[str, ...]
+    line: int | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dropped:
     """The person went back: these earlier entries are no longer part of the conversation."""
 
@@ -89,4 +103,4 @@ class Problem:
     line: int | None = None
 
 
-Record: TypeAlias = Start | Entry | Boundary | Dropped | Problem
+Record: TypeAlias = Start | Entry | Boundary | Cleared | Dropped | Problem

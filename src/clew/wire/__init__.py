@@ -1,30 +1,38 @@
 """Wire formats: read, write and check what each provider's API takes."""
 
-from clew.errors import UnknownWire
 from clew.wire.anthropic import ANTHROPIC
-from clew.wire.rules import Finding, Level, Report, Rule, Unverified, Violation
+from clew.wire.body import Body
+from clew.wire.convert import Converted, convert
+from clew.wire.crossing.losses import Choices, Loss, LossKind
+from clew.wire.detect import Guess, detect
+from clew.wire.gemini import GEMINI
+from clew.wire.known import WIRES, wire_named
+from clew.wire.openai import OPENAI
+from clew.wire.responses import RESPONSES
+from clew.wire.rules import Finding, Level, Report, Rule, Scope, Unverified, Violation
 from clew.wire.wire import Wire
-
-WIRES: dict[str, Wire] = {wire.name: wire for wire in (ANTHROPIC,)}
-
-
-def wire_named(name: str) -> Wire:
-    """Return the wire format of that name."""
-    try:
-        return WIRES[name]
-    except KeyError:
-        raise UnknownWire(f"no wire format {name!r}") from None
-
 
 __all__ = [
     "ANTHROPIC",
+    "GEMINI",
+    "OPENAI",
+    "RESPONSES",
     "WIRES",
+    "Body",
+    "Choices",
+    "Converted",
     "Finding",
+    "Guess",
     "Level",
+    "Loss",
+    "LossKind",
     "Report",
     "Rule",
+    "Scope",
     "Unverified",
     "Violation",
     "Wire",
+    "convert",
+    "detect",
     "wire_named",
 ]

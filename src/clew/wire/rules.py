@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from clew.message import JsonObject
+from clew.message import Json, JsonObject
+
+View = TypeVar("View")
 
 
 class Level(StrEnum):
@@ -31,6 +35,15 @@ class Unverified(StrEnum):
     REFUSE = "refuse"
 
 
+class Scope(StrEnum):
+    """How much of a request is there to be judged."""
+
+    BODY = "body"
+    """A whole request: what it does not say is missing."""
+    MESSAGES = "messages"
+    """A message list, perhaps with a model or tools: what it does not say may come later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One place where a rule is broken."""
@@ -38,6 +51,8 @@ class Finding:
     where: str
     """A path into the body: ``messages.3.content.1``."""
     problem: str
+    api_where: str | None = None
+    """The place as the API's own error names it, where that differs: Anthropic counts merged messages."""
 
 
 Finder = Callable[[JsonObject], Iterable[Finding]]
@@ -55,7 +70,16 @@ class Rule:
     advice: str
     """What to do about it."""
     find: Finder
+    """Yield what breaks the rule. Takes any JSON object and never raises."""
     verified: bool = True
+    """False where it is widely reported but neither recorded nor read in a source."""
+    scope: Scope = Scope.MESSAGES
+    """The least that must be there for the rule to judge."""
+
+    @property
+    def number(self) -> str:
+        """Return the number it shares with its sister rules: ``A12`` of ``A12b``."""
+        return self.id.rstrip("abcdefghijklmnopqrstuvwxyz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +92,8 @@ class Violation:
 
     def __str__(self) -> str:
         """Return one line a person can act on."""
-        return f"{self.rule.id} {self.finding.where}: {self.finding.problem} ({self.rule.advice})"
+        told = f" [the API says {self.finding.api_where}]" if self.finding.api_where else ""
+        return f"{self.rule.id} {self.finding.where}{told}: {self.finding.problem} ({self.rule.advice})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +114,59 @@ class Report:
         return tuple(dict.fromkeys(refusing))
 
 
-def check_body(rules: Iterable[Rule], body: JsonObject, unverified: Unverified) -> Report:
-    """Run every rule over a request body."""
-    return Report(tuple(_violations(rules, body, unverified)))
+def in_order(*groups: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return rules sorted by id as people count: A2, A2b, A10."""
+    return tuple(sorted((rule for group in groups for rule in group), key=_counted))
 
 
-def _violations(rules: Iterable[Rule], body: JsonObject, unverified: Unverified) -> Iterator[Violation]:
+def _counted(rule: Rule) -> tuple[str, int, str]:
+    digits = "".join(filter(str.isdigit, rule.id))
+    letter, _, part = rule.id.partition(digits)
+    return letter, int(digits), part
+
+
+def check_body(
+    rules: Iterable[Rule],
+    body: JsonObject,
+    unverified: Unverified = Unverified.WARN,
+    scope: Scope = Scope.BODY,
+) -> Report:
+    """Run every rule that can judge this much of a request."""
+    return Report(tuple(_violations(rules, _Checked(body), unverified, scope)))
+
+
+def _violations(
+    rules: Iterable[Rule], body: JsonObject, unverified: Unverified, scope: Scope
+) -> Iterator[Violation]:
     for rule in rules:
+        if rule.scope is Scope.BODY and scope is Scope.MESSAGES:
+            continue
         if not rule.verified and unverified is Unverified.OFF:
             continue
         level = rule.level if rule.verified or unverified is Unverified.REFUSE else Level.WARN
         for finding in rule.find(body):
             yield Violation(rule, finding, level)
+
+
+class _Checked(dict[str, Json]):
+    """The body for as long as one check lasts, with what rules have worked out from it."""
+
+    __slots__ = ("views",)
+
+    def __init__(self, body: JsonObject) -> None:
+        super().__init__(body)
+        self.views: dict[Callable[..., Any], Any] = {}
+
+
+def once_per_check(make: Callable[[JsonObject], View]) -> Callable[[JsonObject], View]:
+    """Work a view of the body out once per check, however many rules look at it."""
+
+    @wraps(make)
+    def look(body: JsonObject) -> View:
+        if not isinstance(body, _Checked):
+            return make(body)
+        if make not in body.views:
+            body.views[make] = make(body)
+        return cast(View, body.views[make])
+
+    return look

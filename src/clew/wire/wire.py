@@ -9,10 +9,10 @@ changed part keeps the other parts, unknown fields and key order as they came.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from clew.message import Json, JsonObject, Message, Native
-from clew.wire.rules import Report, Rule, Unverified, check_body
+from clew.message import Json, JsonObject, Message, Native, Role, ToolCall
+from clew.wire.rules import Report, Rule, Scope, Unverified, check_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,12 @@ class Wire:
     parse_system: Callable[[Json], Message]
     render_system: Callable[[Sequence[Message]], Json]
     rules: tuple[Rule, ...]
+    understood: frozenset[str] = frozenset()
+    """The names of the fields whose meaning a message holds; every other field is only carried along."""
+    system_aliases: tuple[str, ...] = ()
+    """Other spellings of ``system_key`` that the API takes."""
+    takes_plain_text: bool = False
+    """In place of the list there may be plain text: one message of the user's."""
 
     def parse(self, items: Iterable[Json]) -> list[Message]:
         """Read a message list."""
@@ -43,18 +49,29 @@ class Wire:
         """Write messages as a list; untouched ones come back as the very objects they were read from."""
         return [item for message in messages for item in self.render_items(message)]
 
-    def check(self, body: JsonObject, unverified: Unverified = Unverified.WARN) -> Report:
-        """Say whether the provider's API would refuse this request body, and by which rules."""
-        return check_body(self.rules, body, unverified)
+    def check(
+        self, body: JsonObject, unverified: Unverified = Unverified.WARN, scope: Scope = Scope.BODY
+    ) -> Report:
+        """Say whether the provider's API would refuse this request body, and by which rules.
+
+        Give ``Scope.MESSAGES`` where only the list is at hand: ``{wire.list_key: items}``.
+        """
+        return check_body(self.rules, body, unverified, scope)
 
 
-def overlay(native: Native | None, wire: str, fields: JsonObject) -> JsonObject:
-    """Write ``fields`` over the native object; return that object itself where nothing changes.
+def own(native: Native | None, wire: str) -> JsonObject | None:
+    """Return the object a value was read from, where it came in this wire format and is an object."""
+    if native is not None and native.wire == wire and isinstance(native.value, dict):
+        return native.value
+    return None
 
-    A field with the value None is left out, unless the native object has it as null.
+
+def overlay(base: JsonObject | None, fields: JsonObject) -> JsonObject:
+    """Write ``fields`` over an object; return that object itself where nothing changes.
+
+    A field with the value None is left out, unless the object has it as null.
     """
-    base = native.value if native and native.wire == wire else None
-    if not isinstance(base, dict):
+    if base is None:
         return {key: value for key, value in fields.items() if value is not None}
     changed = {key: value for key, value in fields.items() if differs(base.get(key), value)}
     if not changed:
@@ -74,3 +91,50 @@ def differs(old: Json, new: Json) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
         return list(old) != list(new) or any(differs(old[key], new[key]) for key in old)
     return old != new
+
+
+def only_texts(holder: JsonObject, *keys: str) -> bool:
+    """Tell whether each of these fields is text, null or absent.
+
+    A field of any other type has no place in a neutral part: writing that part would drop it, so its
+    holder is better carried whole, as ``Unknown``.
+    """
+    return all(isinstance(holder.get(key), str | None) for key in keys)
+
+
+def text_at(holder: JsonObject, key: str) -> str | None:
+    """Return a field's text, or None where it is anything else."""
+    value = holder.get(key)
+    return value if isinstance(value, str) else None
+
+
+def kind_of(block: Json) -> str:
+    """Name the kind of an unknown block by its own word for it."""
+    if not isinstance(block, dict):
+        return "not-an-object"
+    return text_at(block, "type") or "untyped"
+
+
+def same_wire(native: Native | None, wire: str) -> bool:
+    """Tell whether a value came in this wire format."""
+    return native is not None and native.wire == wire
+
+
+def arguments_object(call: ToolCall) -> JsonObject:
+    """Return a call's arguments as an object; text that is not one goes in whole, under ``input``."""
+    given = call.input
+    return given if given is not None else {"input": call.arguments}
+
+
+def derived_id(wire: str, name: str) -> str:
+    """Return the id of a call that came without one; its answer, naming the same tool, gets the same.
+
+    It never goes out: ``clew.message.pair`` tells calls of one id apart by their order.
+    """
+    return f"{wire}:{name}"
+
+
+def as_entry(message: Message) -> Message:
+    """Return a message as one that can stand in a list, even where it came as the plain text of a body."""
+    plain = message.native is not None and isinstance(message.native.value, str)
+    return replace(message, native=None) if plain and message.role is Role.USER else message

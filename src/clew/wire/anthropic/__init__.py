@@ -14,4 +14,5 @@ ANTHROPIC = Wire(
     parse_system=codec.parse_system,
     render_system=codec.render_system,
     rules=RULES,
+    understood=codec.UNDERSTOOD,
 )

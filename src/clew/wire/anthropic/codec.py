@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 from clew.message import (
     ApprovalAnswer,
@@ -22,12 +21,17 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    lowest,
     trust_of,
 )
-from clew.wire.wire import overlay
+from clew.wire.content import read_content, write_content
+from clew.wire.wire import arguments_object, differs, kind_of, only_texts, overlay, own, text_at
 
 NAME = "anthropic"
+
+UNDERSTOOD = frozenset(
+    {"role", "content", "type", "text", "thinking", "signature", "data", "source", "title"}
+    | {"id", "name", "input", "tool_use_id", "is_error", "encrypted_content"}
+)
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -56,28 +60,18 @@ def _role(value: Json) -> Role:
 
 def parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
     """Read a ``content`` field: text, or a list of blocks."""
-    if isinstance(content, str):
-        return (Text(content, trust=trust),)
-    if isinstance(content, list):
-        return tuple(_parse_block(block, trust) for block in content)
-    if content is None:
-        return ()
-    return (Unknown("content", trust=trust, native=Native(NAME, content)),)
+    return read_content(content, trust, NAME, _parse_block)
 
 
 def _parse_block(block: Json, trust: Trust) -> Part:
     native = Native(NAME, block)
     if isinstance(block, dict):
         kind = block.get("type")
-        reader = _READERS.get(kind) if isinstance(kind, str) else None
-        part = reader(block, trust, native) if reader else _parse_server_result(block, native)
+        reader = _READERS.get(kind, _parse_server_result) if isinstance(kind, str) else None
+        part = reader(block, trust, native) if reader else None
         if part is not None:
             return part
-    return Unknown(_kind(block), trust=trust, native=native)
-
-
-def _kind(block: Json) -> str:
-    return str(block.get("type") or "untyped") if isinstance(block, dict) else "not-an-object"
+    return Unknown(kind_of(block), trust=trust, native=native)
 
 
 def _parse_text(block: JsonObject, trust: Trust, native: Native) -> Part | None:
@@ -86,10 +80,10 @@ def _parse_text(block: JsonObject, trust: Trust, native: Native) -> Part | None:
 
 
 def _parse_thinking(block: JsonObject, trust: Trust, native: Native) -> Part | None:
-    text, signature = block.get("thinking"), block.get("signature")
-    if not isinstance(text, str):
+    text = block.get("thinking")
+    if not isinstance(text, str) or not only_texts(block, "signature"):
         return None
-    return Thinking(text, signature if isinstance(signature, str) else None, trust=trust, native=native)
+    return Thinking(text, text_at(block, "signature"), trust=trust, native=native)
 
 
 def _parse_redacted(block: JsonObject, trust: Trust, native: Native) -> Part | None:
@@ -108,52 +102,42 @@ def _parse_call(block: JsonObject, trust: Trust, native: Native) -> Part | None:
 
 
 def _parse_result(block: JsonObject, _trust: Trust, native: Native) -> Part | None:
-    call_id, content, error = block.get("tool_use_id"), block.get("content"), block.get("is_error")
-    if not isinstance(call_id, str) or not isinstance(content, str | list | None):
+    call_id = block.get("tool_use_id")
+    if not isinstance(call_id, str):
         return None
-    parts = parse_content(content, Trust.UNTRUSTED)
-    return ToolResult(call_id, parts, error is True, trust=Trust.UNTRUSTED, native=native)
+    parts = parse_content(block.get("content"), Trust.UNTRUSTED)
+    is_error, server_side = block.get("is_error") is True, block.get("type") != "tool_result"
+    return ToolResult(call_id, parts, is_error, server_side=server_side, trust=Trust.UNTRUSTED, native=native)
 
 
-def _parse_server_result(block: JsonObject, native: Native) -> Part | None:
+def _parse_server_result(block: JsonObject, trust: Trust, native: Native) -> Part | None:
     """Read the answer of a tool the provider ran: any ``*_tool_result`` block with its call's id."""
-    kind, call_id = block.get("type"), block.get("tool_use_id")
-    if not isinstance(kind, str) or not kind.endswith("_tool_result") or not isinstance(call_id, str):
-        return None
-    payload = Unknown(kind, trust=Trust.UNTRUSTED, native=Native(NAME, block.get("content")))
-    return ToolResult(call_id, (payload,), server_side=True, trust=Trust.UNTRUSTED, native=native)
+    return _parse_result(block, trust, native) if kind_of(block).endswith("_tool_result") else None
 
 
 def _parse_media(block: JsonObject, trust: Trust, native: Native) -> Part | None:
     source = block.get("source")
     if not isinstance(source, dict) or source.get("type") not in ("base64", "url", "file"):
         return None
-
-    def field(key: str, holder: JsonObject = source) -> str | None:
-        value = holder.get(key)
-        return value if isinstance(value, str) else None
-
+    if not only_texts(source, "media_type", "data", "url", "file_id") or not only_texts(block, "title"):
+        return None
     return Media(
         "image" if block.get("type") == "image" else "document",
-        media_type=field("media_type"),
-        data=field("data"),
-        url=field("url"),
-        file_id=field("file_id"),
-        title=field("title", block),
+        media_type=text_at(source, "media_type"),
+        data=text_at(source, "data"),
+        url=text_at(source, "url"),
+        file_id=text_at(source, "file_id"),
+        title=text_at(block, "title"),
         trust=trust,
         native=native,
     )
 
 
-def _parse_compaction(block: JsonObject, trust: Trust, native: Native) -> Part | None:
-    text, sealed = block.get("content"), block.get("encrypted_content")
-    return Compacted(
-        "compaction",
-        text if isinstance(text, str) else None,
-        sealed if isinstance(sealed, str) else None,
-        trust=lowest((trust, Trust.UNTRUSTED)),
-        native=native,
-    )
+def _parse_compaction(block: JsonObject, _trust: Trust, native: Native) -> Part | None:
+    if not only_texts(block, "content", "encrypted_content"):
+        return None
+    text, sealed = text_at(block, "content"), text_at(block, "encrypted_content")
+    return Compacted("compaction", text, sealed, trust=Trust.UNTRUSTED, native=native)
 
 
 _READERS = {
@@ -175,24 +159,25 @@ _READERS = {
 
 def render_items(message: Message) -> list[Json]:
     """Write one message as one entry."""
+    native = message.native
+    if native and native.wire == NAME and not isinstance(native.value, dict):
+        return [native.value]  # not an object when it came, so nothing of it can have been changed
     return [_render_message(message)]
 
 
-def _render_message(message: Message) -> Json:
-    native = message.native
-    if native and native.wire == NAME and not isinstance(native.value, dict):
-        return native.value  # not an object when it came, and nothing of it can have been changed
-    role = {Role.ASSISTANT: "assistant", Role.SYSTEM: "system", Role.DEVELOPER: "system"}
-    fields: JsonObject = {
-        "role": role.get(message.role, "user"),
-        "content": render_content(message.parts, _native_content(native)),
-    }
-    if native and native.wire == NAME:
-        if isinstance(native.value, dict) and _role(native.value.get("role")) == fields["role"]:
-            del fields["role"]  # whatever spelling came in meant this role
-        if fields["content"] == [] and _native_content(native) is None:
-            del fields["content"]
-    return overlay(native, NAME, fields)
+def _render_message(message: Message) -> JsonObject:
+    base = own(message.native, NAME)
+    if base is None:
+        return {"role": _role_name(message.role), "content": render_content(message.parts) or []}
+    fields: JsonObject = {"content": render_content(message.parts, base.get("content"))}
+    role = _role_name(message.role)
+    if _role(base.get("role")) != role:  # whatever spelling came in may mean this role already
+        fields["role"] = role
+    return overlay(base, fields)
+
+
+def _role_name(role: Role) -> str:
+    return {Role.ASSISTANT: "assistant", Role.SYSTEM: "system", Role.DEVELOPER: "system"}.get(role, "user")
 
 
 def render_system(messages: Sequence[Message]) -> Json:
@@ -200,36 +185,25 @@ def render_system(messages: Sequence[Message]) -> Json:
     if len(messages) == 1:
         native = messages[0].native
         given = native.value if native and native.wire == NAME else None
-        return render_content(messages[0].parts, given)
-    return [block for message in messages for block in cast(list[Json], render_content(message.parts, []))]
-
-
-def _native_content(native: Native | None) -> Json:
-    value = native.value if native and native.wire == NAME else None
-    return value.get("content") if isinstance(value, dict) else None
+        content = render_content(messages[0].parts, given)
+        return content if differs(given, content) else given
+    return [block for message in messages for block in _blocks(message.parts)]
 
 
 def render_content(parts: Sequence[Part], given: Json = None) -> Json:
     """Write parts in the form they came in: text where it was text, else blocks."""
-    match parts:
-        case [Text(text=text, native=None)] if isinstance(given, str | None):
-            return text
-        case [Unknown(kind="content", native=Native(wire="anthropic", value=value))]:
-            return value
-        case _:
-            return [_render_block(part) for part in parts]
+    return write_content(parts, given, _blocks)
 
 
-def _render_block(part: Part) -> Json:
-    fields = _fields(part)
-    if fields is None or (
-        part.native and part.native.wire == NAME and not isinstance(part.native.value, dict)
-    ):
-        return part.native.value if part.native else {"type": "text", "text": ""}
-    return overlay(part.native, NAME, fields)
+def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
+    for part in parts:
+        if not isinstance(part, Unknown | ApprovalRequest | ApprovalAnswer):
+            yield overlay(own(part.native, NAME), _fields(part))
+        elif part.native is not None and part.native.wire == NAME:
+            yield part.native.value
 
 
-def _fields(part: Part) -> JsonObject | None:
+def _fields(part: Text | Thinking | ToolCall | ToolResult | Media | Compacted) -> JsonObject:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -245,48 +219,42 @@ def _fields(part: Part) -> JsonObject | None:
             return _media_fields(part)
         case Compacted():
             return {"type": "compaction", "content": part.text, "encrypted_content": part.encrypted}
-        case ApprovalRequest() | ApprovalAnswer() | Unknown():
-            return None
 
 
 def _call_fields(part: ToolCall) -> JsonObject:
-    native = part.native.value if part.native and part.native.wire == NAME else None
-    kind = native.get("type") if isinstance(native, dict) else "tool_use"
-    given = native.get("input") if isinstance(native, dict) else None
-    arguments = part.arguments if isinstance(given, str) else (part.input if part.input is not None else {})
+    base = own(part.native, NAME)
+    kind: Json = "server_tool_use" if part.server_side else "tool_use"
+    given: Json = None
+    if base is not None:
+        kind, given = base["type"], base["input"]
+    arguments = part.arguments if isinstance(given, str) else arguments_object(part)
     return {"type": kind, "id": part.call_id, "name": part.name, "input": arguments}
 
 
 def _result_fields(part: ToolResult) -> JsonObject:
-    native = part.native.value if part.native and part.native.wire == NAME else None
-    if part.server_side and isinstance(native, dict):
-        return {"tool_use_id": part.call_id}
-    given = native.get("content") if isinstance(native, dict) else None
-    fields: JsonObject = {"type": "tool_result", "tool_use_id": part.call_id}
+    base = own(part.native, NAME) or {"type": "tool_result"}
+    fields: JsonObject = {"type": base["type"], "tool_use_id": part.call_id}
+    given = base.get("content")
     if part.parts or given is not None:
         fields["content"] = render_content(part.parts, given)
-    if part.is_error or (isinstance(native, dict) and native.get("is_error") is True):
+    if part.is_error or base.get("is_error") is True:
         fields["is_error"] = part.is_error
     return fields
 
 
 def _media_fields(part: Media) -> JsonObject:
-    native = part.native if part.native and part.native.wire == NAME else None
-    held = native.value.get("source") if native and isinstance(native.value, dict) else None
-    source_type = "base64" if part.data is not None else "url" if part.url is not None else "file"
-    source = overlay(
-        Native(NAME, held) if isinstance(held, dict) else None,
-        NAME,
-        {
-            "type": source_type,
-            "media_type": part.media_type,
-            "data": part.data,
-            "url": part.url,
-            "file_id": part.file_id,
-        },
-    )
+    base = own(part.native, NAME)
+    if base is not None and part.native and _parse_media(base, part.trust, part.native) == part:
+        return {}
+    source: JsonObject = {
+        "type": "base64" if part.data is not None else "url" if part.url is not None else "file",
+        "media_type": part.media_type if part.data is not None else None,
+        "data": part.data,
+        "url": part.url,
+        "file_id": part.file_id,
+    }
     return {
         "type": "image" if part.kind == "image" else "document",
-        "source": source,
+        "source": overlay(None, source),
         "title": part.title,
     }

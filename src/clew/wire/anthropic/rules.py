@@ -1,7 +1,8 @@
-"""What the Anthropic Messages API refuses."""
+"""What Anthropic's API refuses: the rules of this format, in order of their ids."""
 
-from __future__ import annotations
+from clew.wire.anthropic import rules_content, rules_images, rules_request, rules_server, rules_turns
+from clew.wire.rules import in_order
 
-from clew.wire.rules import Rule
+_FILES = (rules_content, rules_images, rules_request, rules_server, rules_turns)
 
-RULES: tuple[Rule, ...] = ()
+RULES = in_order(*(file.RULES for file in _FILES))

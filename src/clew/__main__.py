@@ -1,0 +1,5 @@
+"""``python -m clew``."""
+
+from clew.cli import main
+
+raise SystemExit(main())

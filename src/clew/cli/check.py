@@ -1,0 +1,149 @@
+"""Say whether a provider's API would refuse a request, and by which rules.
+
+A request body or message list is checked as it stands. A session of another tool is first written as its
+provider's message list (or the one named by --wire). Exit status 1 when it would be refused.
+
+examples:
+  clew check request.json
+  clew check messages.json --wire anthropic
+  clew check ~/.claude/projects/-home-me-app/0d6c….jsonl --json
+  clew check request.json --unverified refuse     also by rules that are only widely reported
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import NamedTuple
+
+from rich.text import Text as Styled
+
+from clew.cli.inputs import add_input, add_session, pick
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, printable
+from clew.message import JsonObject
+from clew.transcripts import Source, detect, load, open_source
+from clew.wire import WIRES, Choices, Level, Report, Scope, Unverified, Violation, Wire, convert, wire_named
+from clew.wire.body import Body
+
+NATIVE_WIRES = {"codex": "responses", "gemini-cli": "gemini", "qwen-code": "gemini", "openai": "openai"}
+"""The provider's format that a tool's sessions are closest to; Anthropic's, the strictest, for all else."""
+MOST_SHOWN = 50
+LARGEST_BODY = 1 << 30
+
+
+class _Subject(NamedTuple):
+    """What is checked, and as what."""
+
+    wire: Wire
+    body: JsonObject
+    scope: Scope
+    note: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_input(parser)
+    add_session(parser)
+    parser.add_argument("--wire", choices=sorted(WIRES), help="the API to check for")
+    parser.add_argument(
+        "--unverified",
+        choices=[choice.value for choice in Unverified],
+        default=Unverified.WARN.value,
+        help="what to do with rules that are reported but not proven (default: warn)",
+    )
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Check and report."""
+    subject = _subject(args)
+    report = subject.wire.check(subject.body, Unverified(args.unverified), subject.scope)
+    if subject.note:
+        term.note(printable(f"note: {subject.note}"))
+    if args.json:
+        term.write(_as_json(subject.wire, report))
+    else:
+        _print(subject, report, term)
+    return 1 if report.refused else 0
+
+
+def _subject(args: argparse.Namespace) -> _Subject:
+    source = open_source(args.file).keep()
+    kind = args.format or detect(source).name
+    named = wire_named(args.wire) if args.wire else None
+    if kind in WIRES and _is_one_document(source):
+        body = Body.parse(source.read(LARGEST_BODY), named or WIRES[kind])
+        value = body.render()
+        if isinstance(value, dict):
+            return _Subject(body.wire, value, Scope.BODY, body.note)
+        return _Subject(body.wire, {body.wire.list_key: value}, Scope.MESSAGES, body.note)
+    session = pick(load(source, kind), args.session, args.file)
+    if kind in WIRES:
+        wire = named or WIRES[kind]
+        return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
+    wire = named or WIRES[NATIVE_WIRES.get(kind, "anthropic")]
+    # Not repaired: a call that lost its result is what the person wants to hear about.
+    converted = convert(session.full(), wire, Choices(repair=False))
+    return _Subject(wire, {wire.list_key: converted.items}, Scope.MESSAGES)
+
+
+def _is_one_document(source: Source) -> bool:
+    """Tell a JSON document from JSON lines, whose first line is whole by itself and has more after it."""
+    head = source.peek()
+    first, found, rest = head.partition(b"\n")
+    if not found or not rest.strip():
+        return True
+    try:
+        json.loads(first)
+    except ValueError:
+        return True
+    return False
+
+
+def _print(subject: _Subject, report: Report, term: Terminal) -> None:
+    shown = report.violations[:MOST_SHOWN]
+    term.print(*(_line(violation) for violation in shown))
+    if len(shown) < len(report.violations):
+        term.write(
+            f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)"
+        )
+    what = f"{subject.wire.title}{'' if subject.scope is Scope.BODY else ' (the message list alone)'}"
+    if report.refused:
+        term.write(f"✗ {what} would refuse this: {', '.join(_numbers(report))}")
+    else:
+        term.write(f"✓ {what} would take this")
+
+
+def _numbers(report: Report) -> list[str]:
+    """Return the numbers of the rules that refuse, each once, as the page of rules groups them."""
+    refusing = (one.rule.number for one in report.violations if one.level is Level.REFUSE)
+    return list(dict.fromkeys(refusing))
+
+
+def _line(violation: Violation) -> Styled:
+    refused = violation.level is Level.REFUSE
+    line = Styled("✗ " if refused else "· ", style="red" if refused else "yellow")
+    line.append(f"{violation.rule.id:<4}", style="bold")
+    line.append(f"{printable(violation.finding.where)}: ", style="dim")
+    line.append(printable(violation.finding.problem))
+    line.append(f" ({violation.rule.advice})", style="dim")
+    return line
+
+
+def _as_json(wire: Wire, report: Report) -> str:
+    violations = [
+        {
+            "rule": one.rule.number,
+            "id": one.rule.id,
+            "name": one.rule.name,
+            "level": one.level.value,
+            "where": one.finding.where,
+            "problem": one.finding.problem,
+            "advice": one.rule.advice,
+            "source": one.rule.source,
+        }
+        for one in report.violations
+    ]
+    found = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report)}
+    return json.dumps({**found, "violations": violations}, ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""Print a session as a provider's message list, ready to send.
+
+What the target format has no place for is said on standard error, message by message. The whole
+conversation is printed; --current prints what the tool's own model sees after its compactions.
+
+examples:
+  clew convert session.jsonl --to anthropic > messages.json
+  clew convert session.jsonl --to responses --body --model gpt-5.2
+  clew convert messages.json --to openai --strict
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+from clew.cli.inputs import add_input, add_session, the_session
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, printable
+from clew.errors import CannotCarry
+from clew.message import JsonObject
+from clew.wire import WIRES, Converted, convert, wire_named
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_input(parser)
+    add_session(parser)
+    parser.add_argument("--to", choices=sorted(WIRES), required=True, help="the format to print")
+    parser.add_argument("--current", action="store_true", help="only what the tool's model sees now")
+    parser.add_argument(
+        "--body", action="store_true", help="a request body, with the system prompt where it has a field"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse, and print nothing, if anything is lost"
+    )
+    parser.add_argument("--quiet", action="store_true", help="do not list what could not be carried")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Convert and print."""
+    session = the_session(args)
+    wire = wire_named(args.to)
+    converted = convert(session.current() if args.current else session.full(), wire)
+    if converted.losses and args.strict:
+        lost = count(len(converted.losses), "part")
+        raise CannotCarry(f"{lost} cannot go to {wire.title}, the first: {converted.losses[0]}")
+    if not args.quiet:
+        _tell(converted, term)
+    if not args.body:
+        if converted.system is not None:
+            term.note(f"note: {wire.title} keeps the system prompt apart; --body prints it too")
+        term.write(json.dumps(converted.items, ensure_ascii=False, indent=1))
+        return 0
+    body: JsonObject = {**({"model": args.model} if args.model else {}), **converted.body}
+    term.write(json.dumps(body, ensure_ascii=False, indent=1))
+    return 0
+
+
+def _tell(converted: Converted, term: Terminal) -> None:
+    """Say what was lost: each kind once, with how often and where first."""
+    reasons = Counter((loss.kind.value, loss.why) for loss in converted.losses)
+    firsts = {(loss.kind.value, loss.why): loss for loss in reversed(converted.losses)}
+    for key, times in reasons.most_common():
+        term.note(
+            printable(f"note: {count(times, key[0])}: {key[1]} (first in message {firsts[key].message + 1})")
+        )

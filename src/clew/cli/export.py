@@ -1,0 +1,42 @@
+"""Write a session of clew's log as one file that proves itself: every line's hash follows from the last.
+
+examples:
+  clew export 01k9…              print it
+  clew export 01k9… -o story.clew.zst
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from clew.cli.inputs import WORKSPACE
+from clew.cli.terminal import Terminal
+from clew.cli.text import count
+from clew.log import export_session, export_session_zstd
+from clew.ports import Ctx
+from clew.settings import store_path
+from clew.store import SqliteStore
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("session", metavar="SESSION", help="the session's id (clew sessions lists them)")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="where to; .zst compresses")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Write the session."""
+    ctx = Ctx(workspace=WORKSPACE, session=args.session)
+    with SqliteStore(store_path()) as store:
+        if args.output is None:
+            export_session(store, ctx, sys.stdout.buffer)
+            return 0
+        write = export_session_zstd if args.output.suffix == ".zst" else export_session
+        part = args.output.with_name(f"{args.output.name}.part")
+        with part.open("wb") as out:
+            head = write(store, ctx, out)
+        part.replace(args.output)  # a file of that name is always whole
+    term.note(f"{args.output}: {count(head.seq, 'event')}, head {head.hash[:19]}…")
+    return 0

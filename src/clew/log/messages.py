@@ -1,0 +1,255 @@
+"""Messages as JSON and back, losing nothing.
+
+A message carries its content twice: as parts, and as the native object it was read from, of which the parts'
+own natives are pieces. Written down, the native object stands once and everything else that repeats a
+piece of it says where: ``{"at": ["content", 0, "text"]}``. Reading rebuilds the same sharing, by which the
+wires know what nobody touched: a reloaded message renders byte-identical.
+"""
+
+# ruff: noqa: ANN401  # fields of parts, and JSON on its way in, are what they are
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from clew.errors import StoreDamaged
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+
+Path: TypeAlias = list[Json]
+
+_TYPES: Mapping[str, type[Part]] = MappingProxyType(
+    {
+        "text": Text,
+        "thinking": Thinking,
+        "tool_call": ToolCall,
+        "tool_result": ToolResult,
+        "media": Media,
+        "compacted": Compacted,
+        "approval_request": ApprovalRequest,
+        "approval_answer": ApprovalAnswer,
+        "unknown": Unknown,
+    }
+)
+_NAMES = {part: name for name, part in _TYPES.items()}
+_FIELDS = {
+    part: [(field.name, field.default) for field in dataclasses.fields(part) if field.name != "native"]
+    for part in _NAMES
+}
+_TRUST = {trust.label: trust for trust in Trust}
+_STYLES: Mapping[str, json.JSONEncoder] = MappingProxyType(
+    {
+        "compact": json.JSONEncoder(ensure_ascii=False, separators=(",", ":")),
+        "spaced": json.JSONEncoder(ensure_ascii=False),
+        "compact-ascii": json.JSONEncoder(separators=(",", ":")),
+        "spaced-ascii": json.JSONEncoder(),
+    }
+)
+"""How the tools in use write JSON; a text in one of these ways need not be kept beside its value."""
+
+WORTH_POINTING_AT = 32
+"""Characters from which on saying where a text stands is shorter than repeating it."""
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def message_to_json(message: Message) -> JsonObject:
+    """Return the message as JSON."""
+    return _Writer().message(message)
+
+
+class _Held:
+    """Where everything stands in a native value: by identity, and long texts by what they say."""
+
+    __slots__ = ("_places", "_texts")
+
+    def __init__(self, value: Json) -> None:
+        self._places: dict[int, Path] = {}
+        self._texts: dict[str, Path] = {}
+        left: list[tuple[Path, Json]] = [([], value)]
+        while left:
+            path, node = left.pop()
+            self._places.setdefault(id(node), path)
+            if isinstance(node, dict):
+                left.extend(([*path, key], child) for key, child in node.items())
+            elif isinstance(node, list):
+                left.extend(([*path, i], child) for i, child in enumerate(node))
+            elif isinstance(node, str) and len(node) >= WORTH_POINTING_AT:
+                self._texts.setdefault(node, path)
+
+    def place(self, value: Json) -> Path | None:
+        """Return the path of this very object; None if it is not there, or one of a kind everywhere."""
+        return None if value is None or isinstance(value, bool) else self._places.get(id(value))
+
+    def place_of_text(self, text: str) -> Path | None:
+        """Return the path of a long text that says the same."""
+        return self._texts.get(text)
+
+
+class _Writer:
+    """Writes one message; knows which natives it has written."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+        self._held: list[_Held] = []
+
+    def message(self, message: Message) -> JsonObject:
+        native, held = self._native(message.native, _Held(None))
+        value: JsonObject = {"role": message.role.value}
+        if message.origin is not Origin.SPOKEN:
+            value["origin"] = message.origin.value
+        value["parts"] = [self._part(part, held) for part in message.parts]
+        if native is not None:
+            value["native"] = native
+        return value
+
+    def _part(self, part: Part, held: _Held) -> JsonObject:
+        native, held = self._native(part.native, held)
+        value: JsonObject = {"type": _NAMES[type(part)]}
+        for name, default in _FIELDS[type(part)]:
+            item = getattr(part, name)
+            if item != default:
+                value[name] = self._field(item, held)
+        if native is not None:
+            value["native"] = native
+        return value
+
+    def _field(self, item: Any, held: _Held) -> Json:
+        path = None
+        match item:
+            case Trust():
+                return item.label
+            case tuple():
+                return [self._part(part, held) for part in item]
+            case str():
+                path = held.place_of_text(item)
+            case dict() | list():
+                path = held.place(item)
+                item = {"json": item}  # wrapped, so that no object of a tool's is taken for a path
+        return item if path is None else {"at": path}
+
+    def _native(self, native: Native | None, held: _Held) -> tuple[JsonObject | None, _Held]:
+        """Return a native as JSON, and what the fields beside it may point into."""
+        if native is None:
+            return None, held
+        if (number := self._seen.get(id(native))) is not None:
+            return {"same": number}, self._held[number]
+        path = held.place(native.value)
+        if path is None:
+            held = _Held(native.value)
+        self._seen[id(native)] = len(self._held)
+        self._held.append(held)
+        return _native_to_json(native, path), held
+
+
+def _native_to_json(native: Native, path: Path | None) -> JsonObject:
+    written: JsonObject = {"wire": native.wire}
+    if path is None:
+        written["value"] = native.value
+    else:
+        written["at"] = path
+    if native.text is None:
+        return written
+    for style, encoder in _STYLES.items():
+        if encoder.encode(native.value) == native.text:
+            return {**written, "style": style}
+    if path is None and _says(native.text, native.value):
+        del written["value"]  # the text says it all
+    return {**written, "text": native.text}
+
+
+def _says(text: str, value: Json) -> bool:
+    """Tell whether reading the text gives this very value, down to key order and 1 against 1.0."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    exact = _STYLES["compact"]
+    return exact.encode(read) == exact.encode(value)
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def message_from_json(value: JsonObject) -> Message:
+    """Return the message that was written as this JSON."""
+    try:
+        return _Reader().message(value)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
+        raise StoreDamaged(f"a message cannot be read back ({type(cause).__name__}: {cause})") from cause
+
+
+# JSON enters here: what it does not hold raises, and is caught above.
+class _Reader:
+    """Reads one message; remembers its natives and what the fields beside them point into."""
+
+    def __init__(self) -> None:
+        self._natives: list[tuple[Native, Any]] = []
+
+    def message(self, value: Any) -> Message:
+        native, root = self._native(value.get("native"), None)
+        parts = tuple(self._part(part, root) for part in value["parts"])
+        return Message(Role(value["role"]), parts, Origin(value.get("origin", Origin.SPOKEN)), native)
+
+    def _part(self, value: Any, root: Any) -> Part:
+        native, root = self._native(value.get("native"), root)
+        fields = {
+            name: self._field(name, item, root)
+            for name, item in value.items()
+            if name not in ("type", "native")
+        }
+        return _TYPES[value["type"]](**fields, native=native)
+
+    def _field(self, name: str, item: Any, root: Any) -> Any:
+        if name == "trust":
+            return _TRUST[item]
+        if name == "parts":
+            return tuple(self._part(part, root) for part in item)
+        if isinstance(item, dict):
+            return item["json"] if "json" in item else _follow(root, item["at"])
+        return item
+
+    def _native(self, written: Any, root: Any) -> tuple[Native | None, Any]:
+        if written is None:
+            return None, root
+        if "same" in written:
+            known, root = self._natives[written["same"]]
+            return known, root
+        text = written.get("text")
+        if "at" in written:
+            value = _follow(root, written["at"])
+        else:
+            root = value = written["value"] if "value" in written else json.loads(text)
+        if "style" in written:
+            text = _STYLES[written["style"]].encode(value)
+        native = Native(written["wire"], value, text)
+        self._natives.append((native, root))
+        return native, root
+
+
+def _follow(root: Any, path: Path) -> Any:
+    for step in path:
+        root = root[step]
+    return root

@@ -1,0 +1,230 @@
+"""A whole session as one file, and back.
+
+The file is JSON lines: a first line that names the session and its head, then one line an event, bodies in
+full. It can be read with any tool, and it proves itself: every line's hash follows from the one before.
+Importing derives every hash anew and refuses the file at the first line that does not fit, before
+anything is written.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple
+
+from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
+from clew.log.canon import canonical, parse
+from clew.log.chain import chain, encode, root
+from clew.message import JsonObject
+from clew.ports import Ctx, Event, Head, Store, Stored
+
+EXPORT_VERSION = 1
+BATCH_EVENTS = 500
+BATCH_BYTES = 16 << 20
+"""What is appended at a time."""
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_WINDOW_LOG = 27
+"""128 MB, so that an output that comes back much later is still found; what `zstd -d` reads unasked."""
+
+
+def export_session(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
+    """Write the session as it is now; return the head that the file ends with."""
+    head = store.head(ctx)
+    if not head.seq:
+        raise NotFound(f"there is no session {ctx.session!r} in workspace {ctx.workspace!r}")
+    first: JsonObject = {
+        "clew": "session",
+        "version": EXPORT_VERSION,
+        "session": ctx.session,
+        "head": [*head],
+    }
+    out.write(canonical(first) + b"\n")
+    for stored in store.read(ctx, until=head.seq):
+        out.write(canonical(_line(stored)) + b"\n")
+    return head
+
+
+def export_session_zstd(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
+    """Write the session compressed."""
+    import zstandard
+
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=_WINDOW_LOG, enable_ldm=True)
+    with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(out, closefd=False) as packed:
+        return export_session(store, ctx, packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    ctx: Ctx
+    head: Head
+    """The session's head now."""
+    events: int
+    """How many events were new here."""
+
+
+def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
+    """Read an exported session, plain or compressed, into a workspace.
+
+    The workspace is the caller's to name, never the file's. Where the session is here already, the file may
+    go on from it or repeat it; if the two went different ways, ``SessionDiverged``. An import that was cut
+    short goes on where it stopped.
+    """
+    with _rewindable(inp) as file:
+        ctx = Ctx(workspace=workspace, session=_promise(file).session)
+        here = store.head(ctx)
+        there, shared = _verify(file, here)
+        if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
+            raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
+        head = here
+        for batch in _batches(file, here.seq):
+            head = store.append(ctx, batch, head)
+    return Imported(ctx, head, max(0, there.seq - here.seq))
+
+
+def _verify(inp: IO[bytes], here: Head) -> tuple[Head, Head]:
+    """Check the whole file; return where it ends, and where it has the last event that may be here too."""
+    head = shared = root(_promise(inp).session)
+    for line in _lines(inp):
+        head = line.stored.head
+        if head.seq <= here.seq:
+            shared = head
+    return head, shared
+
+
+def _head_at(store: Store, ctx: Ctx, seq: int) -> Head:
+    return next(store.read(ctx, seq - 1, seq)).head
+
+
+def _batches(inp: IO[bytes], after: int) -> Iterator[list[Event]]:
+    batch: list[Event] = []
+    size = 0
+    for line in _lines(inp):
+        if line.stored.seq > after:
+            batch.append(line.stored.event)
+            size += line.size
+        if len(batch) == BATCH_EVENTS or size > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+# Reading the file ------------------------------------------------------------------------------------
+
+
+class _Promise(NamedTuple):
+    """What the first line says."""
+
+    session: str
+    head: Head
+
+
+class _Line(NamedTuple):
+    stored: Stored
+    size: int
+
+
+def _promise(inp: IO[bytes]) -> _Promise:
+    with _unpacked(inp) as lines:
+        return _read_promise(next(iter(lines), b""))
+
+
+def _lines(inp: IO[bytes]) -> Iterator[_Line]:
+    """Yield the events of the file from its start, each checked against the one before."""
+    with _unpacked(inp) as lines:
+        promise = _read_promise(next(iter(lines), b""))
+        head = root(promise.session)
+        for number, line in enumerate(lines, start=2):
+            stored = _read_event(line, head, number)
+            head = stored.head
+            yield _Line(stored, len(line))
+    if head != promise.head:
+        raise ExportDamaged(f"line 1 promises {promise.head.seq} events, the file ends at event {head.seq}")
+
+
+def _read_promise(line: bytes) -> _Promise:
+    match _read_object(line, 1):
+        case {
+            "clew": "session",
+            "version": int(version),
+            "session": str(session),
+            "head": [int(seq), str(end)],
+        }:
+            if version > EXPORT_VERSION:
+                raise StoreTooNew(f"this export has version {version}")
+            return _Promise(session, Head(seq, end))
+        case _:
+            raise ExportDamaged("line 1 does not begin an exported session")
+
+
+def _read_event(line: bytes, head: Head, number: int) -> Stored:
+    value = _read_object(line, number)
+    try:
+        body = value["body"]
+        event = Event(value["id"], value["kind"], value["version"], value["time"], body)
+        (derived,) = chain(head, [encode(event)])
+        found = Stored(value["seq"], value["digest"], value["hash"], event)
+    except (KeyError, TypeError, AttributeError, InputError) as cause:
+        raise ExportDamaged(f"line {number}: not an event ({type(cause).__name__}: {cause})") from cause
+    for field in ("seq", "digest", "hash"):
+        if getattr(found, field) != getattr(derived, field):
+            expected, got = getattr(derived, field), getattr(found, field)
+            raise ExportDamaged(f"line {number}: {field}: expected {expected}, found {got}")
+    return derived
+
+
+def _read_object(line: bytes, number: int) -> Any:  # noqa: ANN401  # JSON enters here
+    try:
+        return parse(line)
+    except NotJson as cause:
+        raise ExportDamaged(f"line {number}: {cause.detail}") from cause
+
+
+def _line(stored: Stored) -> JsonObject:
+    event = stored.event
+    return {
+        "seq": stored.seq,
+        "id": event.id,
+        "kind": event.kind,
+        "version": event.version,
+        "time": event.time,
+        "body": event.body,
+        "digest": stored.digest,
+        "hash": stored.hash,
+    }
+
+
+@contextmanager
+def _unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Give the file's lines from its start, decompressed where it is compressed."""
+    inp.seek(0)
+    packed = inp.read(len(_ZSTD)) == _ZSTD
+    inp.seek(0)
+    if not packed:
+        yield inp
+        return
+    import zstandard
+
+    reader = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).stream_reader(inp, closefd=False)
+    try:
+        with io.BufferedReader(reader) as lines:
+            yield lines
+    except zstandard.ZstdError as cause:
+        raise ExportDamaged(f"the compressed data cannot be read ({cause})") from cause
+
+
+@contextmanager
+def _rewindable(inp: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Keep what comes through a pipe, because it is read twice: first checked, then appended."""
+    if inp.seekable():
+        yield inp
+        return
+    with tempfile.TemporaryFile() as kept:
+        shutil.copyfileobj(inp, kept)
+        yield kept

@@ -1,0 +1,157 @@
+"""Re-deriving a session's chain, and saying exactly what does not fit.
+
+Each event is checked against the hash its predecessor is stored with, so one changed field is one flaw and
+not one for every event after it. What was changed, the field or the hash, only the next link can tell:
+therefore a flaw may be reported one event late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clew.errors import StoreError
+from clew.log.canon import canonical, digest
+from clew.log.chain import Header, link, root
+from clew.ports import Ctx, Head, Store, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something that is not what was written."""
+
+    field: str
+    expected: str
+    found: str
+    workspace: str | None = None
+    session: str | None = None
+    seq: int | None = None
+
+    @property
+    def where(self) -> str:
+        """Return the place as people name it."""
+        place = [
+            f"workspace {self.workspace!r}" if self.workspace is not None else "",
+            f"session {self.session!r}" if self.session is not None else "",
+            f"event {self.seq}" if self.seq is not None else "",
+        ]
+        return ", ".join(filter(None, place)) or "the file"
+
+    def __str__(self) -> str:
+        """Return one line that says where, what, and what was expected."""
+        return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
+
+
+class Row(NamedTuple):
+    """An event as it lies in a store that may be damaged: anything may stand anywhere."""
+
+    seq: object
+    id: object
+    kind: object
+    version: object
+    time: object
+    digest: object
+    hash: object
+    body: str
+    """The digest that its body really has, or why it cannot be read."""
+
+
+HASHED = "id, kind, version, time or digest"
+"""What may have been changed where a hash does not fit."""
+
+
+class ChainCheck:
+    """Checks the events of one session, one after the other."""
+
+    def __init__(self, ctx: Ctx) -> None:
+        self._ctx = ctx
+        self._seq, self._stored = root(ctx.session)
+        self._derived = self._stored
+        """What the last event's hash should be by its own fields."""
+
+    def see(self, row: Row) -> Iterator[Flaw]:
+        """Check the next event."""
+        match row:
+            case Row(
+                int(seq), str(id_), str(kind), int(version), str(time), str(body_digest), str(found), body
+            ):
+                yield from self._follow(Header(seq, id_, kind, version, time, body_digest), found, body)
+            case _:
+                yield from self._settle(None)
+                yield self._flaw(self._seq + 1, "row", "numbers and text where they belong", repr(row[:-1]))
+                known = row.hash if isinstance(row.hash, str) else ""
+                self._move(self._seq + 1, known, known)
+
+    def end(self, head: Head) -> Iterator[Flaw]:
+        """Check that the session ends where its head says."""
+        yield from self._settle(head.hash)
+        if head.seq != self._seq:
+            yield self._flaw(None, "head seq", str(self._seq), str(head.seq))
+        elif head.hash not in (self._stored, self._derived):
+            yield self._flaw(None, "head hash", self._stored, head.hash)
+
+    def _follow(self, header: Header, found: str, body: str) -> Iterator[Flaw]:
+        for guess, previous, flaw in self._guesses(header, body):
+            if link(guess, previous) == found:
+                yield from self._settle(previous)
+                yield from [flaw] if flaw else []
+                yield from self._check_body(guess, body)
+                self._move(guess.seq, found, found)
+                return
+        place, previous = self._seq + 1, self._stored
+        yield from self._settle(None)
+        yield from self._check_body(header, body)
+        if header.seq == place:
+            self._move(place, found, link(header, previous))
+            return
+        yield self._flaw(place, "event", f"event {place}", f"event {header.seq}")
+        if header.seq > place:  # some are missing: go on from here; an earlier one again changes nothing
+            self._move(header.seq, found, found)
+
+    def _guesses(self, header: Header, body: str) -> Iterator[tuple[Header, str, Flaw | None]]:
+        """Yield what the event may have been when it was hashed, the likeliest first."""
+        place = self._seq + 1
+        yield header, self._stored, None
+        yield header, self._derived, None
+        yield header._replace(seq=place), self._stored, self._flaw(place, "seq", str(place), str(header.seq))
+        yield header._replace(digest=body), self._stored, self._flaw(place, "digest", body, header.digest)
+
+    def _move(self, seq: int, stored: str, derived: str) -> None:
+        self._seq, self._stored, self._derived = seq, stored, derived
+
+    def _settle(self, built_on: str | None) -> Iterator[Flaw]:
+        """Report the last event if its hash did not fit, by the hash that what follows was built on."""
+        stored, derived = self._stored, self._derived
+        if stored == derived:
+            return
+        if built_on == derived:
+            yield self._flaw(self._seq, "hash", derived, stored)
+        else:
+            changed = HASHED if built_on == stored else f"{HASHED}, or hash"
+            yield self._flaw(self._seq, changed, f"a hash of {stored}", derived)
+
+    def _check_body(self, header: Header, body: str) -> Iterator[Flaw]:
+        if body != header.digest:
+            yield self._flaw(header.seq, "body", header.digest, body)
+
+    def _flaw(self, seq: int | None, field: str, expected: str, found: str) -> Flaw:
+        return Flaw(field, expected, found, self._ctx.workspace, self._ctx.session, seq)
+
+
+def check_session(store: Store, ctx: Ctx) -> Iterator[Flaw]:
+    """Re-derive every hash of a session through any store, and yield what does not fit."""
+    check = ChainCheck(ctx)
+    try:
+        head = store.head(ctx)
+        for stored in store.read(ctx, until=head.seq):
+            yield from check.see(_row(stored))
+        yield from check.end(head)
+    except StoreError as error:
+        yield Flaw("events", "all of them", str(error), ctx.workspace, ctx.session)
+
+
+def _row(stored: Stored) -> Row:
+    event = stored.event
+    body = digest(canonical(event.body))
+    return Row(stored.seq, event.id, event.kind, event.version, event.time, stored.digest, stored.hash, body)

@@ -1,0 +1,85 @@
+"""The values that a store speaks: what is appended, what comes back, and on whose behalf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clew.errors import InputError
+from clew.message import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ctx:
+    """On whose behalf, and in which session. No defaults: to forget the tenant is an error."""
+
+    workspace: str
+    session: str
+
+    def __post_init__(self) -> None:
+        require_name("workspace", self.workspace)
+        require_name("session", self.session)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a session. Once appended it never changes."""
+
+    id: str
+    """Unique in its session, sortable by time."""
+    kind: str
+    """What happened: ``message``, later ``compaction``, ``undo``, …"""
+    version: int
+    """The schema of the body, counted from 1 for each kind."""
+    time: str
+    """ISO 8601, UTC, milliseconds. For people: order is by sequence, never by clock."""
+    body: JsonObject
+
+    def __post_init__(self) -> None:
+        require_name("event id", self.id)
+        require_name("event kind", self.kind)
+        require_name("event time", self.time)
+        if self.version < 1:
+            raise InputError(f"event version {self.version} is not a positive number")
+
+
+class Head(NamedTuple):
+    """The last event of a session: how many there are, and the hash that stands for all of them."""
+
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An event where it stands in its session."""
+
+    seq: int
+    """Its place, counted from 1 without gaps."""
+    digest: str
+    """The hash of its body."""
+    hash: str
+    """The hash of everything about it and of its predecessor's hash."""
+    event: Event
+
+    @property
+    def head(self) -> Head:
+        """Return the session's head as it was right after this event."""
+        return Head(self.seq, self.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A line in the list of sessions."""
+
+    session: str
+    head: Head
+    first_time: str
+    """When its first event happened."""
+    last_time: str
+
+
+def require_name(what: str, value: str) -> None:
+    """Refuse what cannot name anything: nothing, or text that a terminal or a database would choke on."""
+    if not value or not value.isprintable():
+        raise InputError(f"{what} {value!r} is empty or not printable")

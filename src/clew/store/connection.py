@@ -1,0 +1,134 @@
+"""Opening a SQLite file so that it keeps its promises, and naming what goes wrong with it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clew.errors import (
+    ClewError,
+    DiskFailed,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreUnwritable,
+    UnsafeFileSystem,
+)
+
+SHORT_WAIT_MS = 20
+APPLICATION_ID = 0x636C6577  # "clew": what `file` and other tools recognise the store by
+
+_ERRORS: dict[int, type[ClewError]] = {
+    sqlite3.SQLITE_BUSY: StoreBusy,
+    sqlite3.SQLITE_LOCKED: StoreBusy,
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_IOERR: DiskFailed,
+    sqlite3.SQLITE_READONLY: StoreUnwritable,
+    sqlite3.SQLITE_PERM: StoreUnwritable,
+    sqlite3.SQLITE_CANTOPEN: StoreUnwritable,
+    sqlite3.SQLITE_CORRUPT: StoreDamaged,
+    sqlite3.SQLITE_NOTADB: StoreDamaged,
+}
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise what SQLite reports as one of our own errors, which say what to do."""
+    try:
+        yield
+    except sqlite3.Error as cause:
+        raise _error(cause)(f"{path}: {cause}") from cause
+    except OSError as cause:
+        raise StoreUnwritable(f"{path}: {cause.strerror}") from cause
+
+
+def _error(cause: sqlite3.Error) -> type[ClewError]:
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is None and isinstance(cause, sqlite3.OperationalError):
+        return StoreDamaged  # Python's own objection: a text that is not UTF-8
+    return _ERRORS.get((code or 0) & 0xFF, StoreError)
+
+
+def create_private(path: Path) -> None:
+    """Make the file if it is not there, for its owner alone; SQLite gives its side files the same mode."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
+    if os.name == "posix":
+        # Without this, a power cut could lose the file's very name, and with it what was acknowledged.
+        directory = os.open(path.parent, os.O_RDONLY)
+        os.fsync(directory)
+        os.close(directory)
+
+
+def connect(path: Path, busy_s: float, exclusive: bool) -> sqlite3.Connection:
+    """Open the file: durable, and shared through the write-ahead log or used exclusively."""
+    # One connection serves all threads: the store locks around it.
+    database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    try:
+        _set_up(database, exclusive)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _set_up(database: sqlite3.Connection, exclusive: bool) -> None:
+    if exclusive:
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    wanted = "delete" if exclusive else "wal"
+    (mode,) = database.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
+    if mode != wanted:
+        raise UnsafeFileSystem(f"SQLite offers journal mode {mode!r} only")
+    for pragma in _PRAGMAS:
+        database.execute(f"PRAGMA {pragma}")
+    if exclusive:
+        database.execute("BEGIN EXCLUSIVE")  # take the lock now; in this mode it is kept
+        database.execute("COMMIT")
+
+
+def begin(database: sqlite3.Connection, busy_s: float) -> None:
+    """Begin to write, waiting for others up to ``busy_s``.
+
+    SQLite asks again after 1 ms, then ever more rarely, so that a busy crowd starves the one who waits
+    longest. Short waits one after the other keep everybody asking often.
+    """
+    deadline = time.monotonic() + busy_s
+    database.execute(f"PRAGMA busy_timeout = {SHORT_WAIT_MS}")
+    try:
+        while not _began(database, deadline):
+            pass
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
+
+
+def _began(database: sqlite3.Connection, deadline: float) -> bool:
+    try:
+        database.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as cause:
+        if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            raise
+        return False
+    return True
+
+
+_PRAGMAS = (
+    "synchronous = FULL",  # what is acknowledged survives a power cut
+    "fullfsync = ON",  # the same on macOS, where fsync alone does not
+    "checkpoint_fullfsync = ON",
+    "foreign_keys = ON",
+    "trusted_schema = OFF",
+    "journal_size_limit = 67108864",  # a log that one huge event blew up is cut back
+)
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open the file to look at it; nothing in it changes."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=10)

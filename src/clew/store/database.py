@@ -1,0 +1,100 @@
+"""One SQLite file, shared by the threads of a process and safe across forks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clew.errors import StoreError
+from clew.store.connection import begin, connect, create_private, translated
+from clew.store.migrate import migrate
+
+
+class Database:
+    """Gives out the file's one connection, to one thread at a time, and opens it anew where it must."""
+
+    def __init__(self, path: Path, busy_s: float, exclusive: bool) -> None:
+        self.path = path
+        self._busy_s = busy_s
+        self._exclusive = exclusive
+        self._closed = False
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        _databases.add(self)
+        with translated(path):
+            create_private(path)
+        with self.reading():
+            pass  # so that what is wrong with the file shows now
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection. What goes wrong with it is raised as one of our own errors."""
+        with self._lock, translated(self.path):
+            if self._closed:
+                raise StoreError(f"{self.path} was closed")
+            if self._connection is None:
+                self._connection = self._open()
+            yield self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection inside a transaction, which ends with all or nothing."""
+        with self.reading() as connection:
+            begin(connection, self._busy_s)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    self._roll_back(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        connection = connect(self.path, self._busy_s, self._exclusive)
+        try:
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._drop()  # closing rolls back as well; the next caller gets a new connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _leave_to_parent(self) -> None:
+        """Forget the parent's connection: SQLite allows a fork neither to use nor to close it."""
+        if self._connection is not None:
+            _abandoned.append(self._connection)
+            self._connection = None
+        self._lock = threading.Lock()  # whoever held it lives on in the parent only
+
+
+_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_abandoned: list[sqlite3.Connection] = []
+
+
+def _after_fork() -> None:
+    for database in _databases:
+        database._leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

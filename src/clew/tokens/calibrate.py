@@ -1,0 +1,122 @@
+"""Learn a family's scale from the usage its provider reports.
+
+Each report is one equation: so many words, digits, marks... cost so many tokens. It moves every factor in
+proportion to how unsure we still are of it and how much of the report it made up (a Kalman filter that
+keeps variances only). A report counts for no more than three standard deviations, so the first ones teach
+much, later ones little, and a wild one does not wreck what was learnt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import Any
+
+from clew.errors import InputError
+from clew.message import JsonObject
+from clew.tokens.families import Family
+from clew.tokens.tally import KINDS, Scale, Tally
+
+UNSURE: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
+"""The standard deviation of each factor before the first report, relative to the factor."""
+FORGETTING = 0.005
+"""How much less sure we are of a factor at each report, so that a change of tokenizer is followed."""
+ESTIMATE_NOISE = 0.04
+"""The relative error of an estimate that no factor can mend; see the table of bench/tokens.py."""
+EXACT_NOISE = 0.005
+WIDEST_SURPRISE = 3.0
+"""A report moves the factors as if it were at most this many standard deviations off."""
+FURTHEST = 4.0
+"""A factor stays within this many times its first value, either way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One number of a scale, and how sure we are of it."""
+
+    value: float
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What is known of a scale: a factor for each of ``KINDS``, after so many reports."""
+
+    factors: tuple[Factor, ...]
+    reports: int = 0
+
+    @property
+    def scale(self) -> Scale:
+        """Return the factors' values."""
+        words, digits, marks, cjk, scripts, framing = (factor.value for factor in self.factors)
+        return (words, digits, marks, cjk, scripts, framing)
+
+
+@cache
+def before_reports(family: Family) -> Learnt:
+    """Return what is known of a family at the start."""
+    pairs = zip(family.scale, UNSURE, strict=True)
+    return Learnt(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
+
+
+def learn(family: Family, known: Learnt, counted: Tally, reported: int) -> Learnt:
+    """Return what is known after a report; an empty or impossible one teaches nothing."""
+    if reported <= 0 or not any(counted.kinds):
+        return known
+    expected = counted.tokens(known.scale)
+    noise = ESTIMATE_NOISE * (expected - counted.known) + EXACT_NOISE * counted.known + 1.0
+    doubt = (f.variance * n * n for f, n in zip(known.factors, counted.kinds, strict=True))
+    spread = noise**2 + sum(doubt)
+    limit = WIDEST_SURPRISE * math.sqrt(spread)
+    surprise = max(-limit, min(limit, reported - expected))
+    factors = []
+    for start, factor, amount in zip(
+        before_reports(family).factors, known.factors, counted.kinds, strict=True
+    ):
+        gain = factor.variance * amount / spread
+        value = max(start.value / FURTHEST, min(start.value * FURTHEST, factor.value + gain * surprise))
+        variance = factor.variance * (1.0 - gain * amount) + (start.value * FORGETTING) ** 2
+        factors.append(Factor(value, min(start.variance, variance)))
+    return Learnt(tuple(factors), known.reports + 1)
+
+
+@dataclass(slots=True)
+class Calibration:
+    """What was learnt, by family; keep it across sessions with ``to_json`` and ``from_json``."""
+
+    learnt: dict[str, Learnt] = field(default_factory=dict)
+
+    def of(self, family: Family) -> Learnt:
+        """Return what is known of a family now."""
+        return self.learnt.get(family.name) or before_reports(family)
+
+    def report(self, family: Family, counted: Tally, reported: int) -> None:
+        """Learn from one call: what we counted for its input, and what the provider says it was."""
+        self.learnt[family.name] = learn(family, self.of(family), counted, reported)
+
+    def to_json(self) -> JsonObject:
+        """Return all of it as plain JSON."""
+        return {
+            name: {
+                "reports": known.reports,
+                "factors": {kind: asdict(factor) for kind, factor in zip(KINDS, known.factors, strict=True)},
+            }
+            for name, known in self.learnt.items()
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Calibration:
+        """Read what ``to_json`` wrote."""
+        try:
+            return cls({name: _learnt(entry) for name, entry in value.items()})
+        except (AttributeError, KeyError, TypeError, ValueError) as cause:
+            raise InputError("this is not a token calibration") from cause
+
+
+def _learnt(entry: Mapping[str, Any]) -> Learnt:
+    factors = tuple(Factor(**entry["factors"][kind]) for kind in KINDS)
+    if not all(0 < factor.value < math.inf and 0 <= factor.variance < math.inf for factor in factors):
+        raise ValueError("a factor must be above zero")
+    return Learnt(factors, int(entry["reports"]))

@@ -1,0 +1,98 @@
+"""Count the tokens of texts and messages for one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.message import Message, Part
+from clew.ports.tokens import Tokenizer
+from clew.tokens.cache import TextCache
+from clew.tokens.calibrate import Calibration
+from clew.tokens.estimate import estimate
+from clew.tokens.exact import BytePairs, available
+from clew.tokens.families import FAMILIES, OTHER, Family
+from clew.tokens.models import Model, model_named
+from clew.tokens.tally import Tally, total
+from clew.tokens.weigh import Scales
+
+
+class TokenCounter:
+    """Counts for one family of models; remembers texts, so a turn costs only what is new in it.
+
+    ``count`` and its sisters answer in tokens. ``weigh`` and its sisters answer with a tally: keep that of
+    a request, add to it as the session grows, and hand it to ``report_usage`` with the provider's number.
+    """
+
+    def __init__(
+        self, family: Family, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
+    ) -> None:
+        """Count with ``tokenizer`` where there is one, else by estimate and calibration."""
+        self.family = family
+        self.calibration = Calibration() if calibration is None else calibration
+        self.exact = tokenizer is not None
+        """Whether texts are counted by the model's own tokenizer. Framing and media never are."""
+        self._tokenizer = tokenizer
+        self._texts: TextCache[Tally] = TextCache()
+        self._scales = Scales(family, self.weigh_text)
+
+    def count_text(self, text: str) -> int:
+        """Return the tokens of a text alone."""
+        return self.tokens(self.weigh_text(text))
+
+    def count(self, message: Message) -> int:
+        """Return the tokens of a message as part of a request."""
+        return self.tokens(self.weigh(message))
+
+    def count_part(self, part: Part) -> int:
+        """Return the tokens of one part of a message."""
+        return self.tokens(total(self._scales.part(part)))
+
+    def count_all(self, messages: Iterable[Message]) -> int:
+        """Return the tokens of a history."""
+        return self.tokens(self.weigh_all(messages))
+
+    def weigh_text(self, text: str) -> Tally:
+        """Return the tally of a text."""
+        return self._texts.get(text, self._weigh_new)
+
+    def weigh(self, message: Message) -> Tally:
+        """Return the tally of a message."""
+        return total(self._scales.message(message))
+
+    def weigh_all(self, messages: Iterable[Message]) -> Tally:
+        """Return the tally of a history."""
+        return total(tally for message in messages for tally in self._scales.message(message))
+
+    def tokens(self, tally: Tally) -> int:
+        """Return a tally in this family's tokens, as far as is known now."""
+        return round(tally.tokens(self.calibration.of(self.family).scale)) or int(any(tally))
+
+    def report_usage(self, counted: Tally, reported: int) -> None:
+        """Learn from a call: the tally of its whole input, and the input tokens its provider reports.
+
+        The two must be of the same thing. The growth of both from one call to the next will do as well,
+        and needs no tally of the system prompt and tools.
+        """
+        self.calibration.report(self.family, counted, reported)
+
+    def _weigh_new(self, text: str) -> Tally:
+        if self._tokenizer is None:
+            return estimate(text)
+        return Tally(known=self._tokenizer.count(text))
+
+
+def counter_for(
+    model: str | Model, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
+) -> TokenCounter:
+    """Return a counter for a model: exact where its tokenizer is at hand, estimated otherwise.
+
+    A tokenizer of your own goes before clew's. A model clew does not know is estimated, and learns under
+    its own name.
+    """
+    found = model_named(model) if isinstance(model, str) else model
+    family = FAMILIES[found.tokenizer]
+    if family is OTHER:
+        family = family.named(found.id)
+    if tokenizer is None and family.encoding and available():
+        tokenizer = BytePairs(family.encoding)
+    return TokenCounter(family, tokenizer, calibration)

@@ -1,0 +1,100 @@
+"""What an image costs: its size from the first bytes of the file, and the providers' formulas."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+UNKNOWN_IMAGE_TOKENS = 1_500
+"""For an image whose size cannot be told: about the most that one costs with default settings."""
+
+# A JPEG may carry its camera's notes before it tells its size.
+_HEADER_CHARS = 4 * 32_768
+
+
+class Size(NamedTuple):
+    """Pixels."""
+
+    width: int
+    height: int
+
+
+ImageRule: TypeAlias = Callable[[Size], int]
+
+
+def patches(side: int, longest_edge: int, most: int) -> ImageRule:
+    """Return Anthropic's rule: a token for each square patch, after scaling down to what the model sees."""
+
+    def tokens(size: Size) -> int:
+        fit_edge = longest_edge / max(size)
+        fit_area = math.sqrt(most * side * side / (size.width * size.height))
+        shrink = min(1.0, fit_edge, fit_area)
+        across, down = (math.ceil(edge * shrink / side) for edge in size)
+        return min(most, across * down)
+
+    return tokens
+
+
+def flat(each: int) -> ImageRule:
+    """Return Gemini 3's rule: every image costs the same."""
+    return lambda _: each
+
+
+def openai_tiles(size: Size) -> int:
+    """Return OpenAI's tokens at high detail: fit into 2048, short side to 768, then tiles of 512."""
+    scale = min(1.0, 2048 / max(size))
+    scale *= min(1.0, 768 / (min(size) * scale))
+    tiles = math.prod(math.ceil(edge * scale / 512) for edge in size)
+    return 85 + 170 * tiles
+
+
+def image_size(data: str) -> Size | None:
+    """Return the size of a base64 PNG, GIF, WebP or JPEG, reading only its head; None if that fails."""
+    try:
+        head = base64.b64decode(data[:_HEADER_CHARS], validate=False)
+    except (binascii.Error, ValueError):
+        return None
+    size = _read_size(head)
+    return size if size and min(size) > 0 else None
+
+
+def _read_size(head: bytes) -> Size | None:
+    if head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) >= 24:
+        return Size(*struct.unpack(">II", head[16:24]))
+    if head.startswith((b"GIF87a", b"GIF89a")) and len(head) >= 10:
+        return Size(*struct.unpack("<HH", head[6:10]))
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP" and len(head) >= 30:
+        return _webp(head)
+    if head.startswith(b"\xff\xd8"):
+        return _jpeg(head)
+    return None
+
+
+def _webp(head: bytes) -> Size | None:
+    match head[12:16]:
+        case b"VP8X":
+            return Size(*(1 + int.from_bytes(head[i : i + 3], "little") for i in (24, 27)))
+        case b"VP8L":
+            bits = int.from_bytes(head[21:25], "little")
+            return Size(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
+        case b"VP8 ":
+            width, height = struct.unpack("<HH", head[26:30])
+            return Size(width & 0x3FFF, height & 0x3FFF)
+    return None
+
+
+def _jpeg(head: bytes) -> Size | None:
+    """Walk the segments to the first that starts a frame."""
+    at = 2
+    while at + 9 <= len(head) and head[at] == 0xFF:
+        marker = head[at + 1]
+        # C0 to CF start a frame, save for Huffman tables (C4), extensions (C8) and arithmetic tables (CC).
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", head[at + 5 : at + 9])
+            return Size(width, height)
+        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+    return None

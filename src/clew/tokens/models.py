@@ -1,0 +1,135 @@
+"""Windows, prices and tokenizers of models, from a dated table that you can override.
+
+The table is ``models.toml`` beside this file. A file of yours, in the same form, is laid over it: pass it
+to ``models``, or name it in the environment variable ``CLEW_MODELS``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clew.errors import InputError
+from clew.tokens.families import FAMILIES
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What clew knows of a model. Prices are US dollars for a million tokens; None where unknown."""
+
+    id: str
+    window_tokens: int
+    """Everything that fits: input and reply together."""
+    max_output_tokens: int
+    tokenizer: str
+    """The name of its family in ``families.py``."""
+    max_input_tokens: int | None = None
+    """Where the provider limits the input to less than the window."""
+    input_price: float | None = None
+    output_price: float | None = None
+    cache_read: float = 1.0
+    """The price of reading cached input, as a multiple of ``input_price``."""
+    cache_write: float = 1.0
+    """The price of writing input to the cache, likewise."""
+    cache_write_hour: float | None = None
+    """The price of writing it for an hour, where that is offered."""
+    cache_minimum_tokens: int | None = None
+    """The shortest prefix, in tokens, that is cached at all; None where nothing is."""
+    long_from_tokens: int | None = None
+    """Requests with more input than this cost more..."""
+    long_input: float = 1.0
+    """...so many times more for input, cached or not..."""
+    long_output: float = 1.0
+    """...and for output."""
+    known: bool = True
+    """False where clew guesses from a relative's name, or knows nothing at all."""
+
+    def input_room(self, reply_tokens: int) -> int:
+        """Return how much input fits when so much is kept free for the reply."""
+        room = self.window_tokens - reply_tokens
+        return max(0, room if self.max_input_tokens is None else min(room, self.max_input_tokens))
+
+
+UNKNOWN = Model("unknown", window_tokens=128_000, max_output_tokens=8_192, tokenizer="other", known=False)
+"""What is assumed of a model nobody has heard of: a window most have, and no price."""
+
+# Ways to write one model: a route or a cloud in front, a revision or a variant behind, then a date.
+_ROUTE = re.compile(r"^.*/|^(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.")
+_REVISION = re.compile(r"-v\d+(?::\d+)?$|[:@\[].*$")
+_DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|preview)$")
+
+
+def models(extra: Path | None = None) -> dict[str, Model]:
+    """Return the table by id: clew's own, then the file named by ``CLEW_MODELS``, then ``extra``.
+
+    A file is read once in the life of a process.
+    """
+    named = os.environ.get("CLEW_MODELS")
+    return dict(_load(Path(named) if named else None, extra))
+
+
+def model_named(name: str, extra: Path | None = None) -> Model:
+    """Return the model of that name, however it is written.
+
+    Understood are a provider in front (``openrouter/anthropic/...``, ``us.anthropic...``), a revision or a
+    date behind (``-v1:0``, ``@default``, ``[1m]``, ``-20251101``), and dots for dashes. Failing that, the
+    model with the longest name that this one begins with, and failing that ``UNKNOWN``: both under the
+    name asked for, with ``known=False``.
+    """
+    table = {_spelling(model.id): model for model in models(extra).values()}
+    plain = _spelling(_REVISION.sub("", _ROUTE.sub("", name.strip().lower())))
+    for written in (_spelling(name), plain, _undated(plain)):
+        if written in table:
+            return table[written]
+    relatives = [key for key in table if plain.startswith(key + "-")]
+    nearest = table[max(relatives, key=len)] if relatives else UNKNOWN
+    return replace(nearest, id=name, known=False)
+
+
+def _spelling(name: str) -> str:
+    return name.strip().lower().replace(".", "-")
+
+
+def _undated(name: str) -> str:
+    while (shorter := _DATE.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+@cache
+def _load(*overlays: Path | None) -> dict[str, Model]:
+    table: dict[str, Model] = {}
+    for path in (Path(__file__).with_name("models.toml"), *overlays):
+        if path is not None:
+            _lay_over(table, path)
+    return table
+
+
+def _lay_over(table: dict[str, Model], path: Path) -> None:
+    """Add a file's models to the table; where an id is there already, only the fields named change."""
+    import tomllib
+
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["models"]
+        for name, entry in entries.items():
+            table[name] = _model(table, name, dict(entry))
+    except OSError as cause:
+        raise InputError(f"cannot read the table of models {path}: {cause.strerror}") from cause
+    except (KeyError, TypeError, ValueError, AttributeError) as cause:
+        raise InputError(f"{path} is not a table of models: {cause}") from cause
+
+
+def _model(table: dict[str, Model], name: str, entry: dict[str, Any]) -> Model:
+    like = entry.pop("like", name)
+    model = replace(table[like], id=name, **entry) if like in table else Model(id=name, **entry)
+    if model.tokenizer not in FAMILIES:
+        raise ValueError(
+            f"{name} has an unknown tokenizer {model.tokenizer!r}, not one of {', '.join(FAMILIES)}"
+        )
+    if min(model.window_tokens, model.max_output_tokens) <= 0:
+        raise ValueError(f"{name} has no window")
+    return model

@@ -1,0 +1,55 @@
+"""Tokens by what they are made of, before a model family's own scale is put on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+Scale: TypeAlias = tuple[float, float, float, float, float, float]
+"""One number for each of ``KINDS``, in that order."""
+
+KINDS = ("words", "digits", "marks", "cjk", "scripts", "framing")
+"""The kinds of token whose number differs from one family of models to the next."""
+
+
+class Tally(NamedTuple):
+    """Token counts that add up; a scale turns them into one family's tokens.
+
+    The kinds are those on which tokenizers differ: one splits numbers into digits, another spends twice
+    as much on Chinese. ``known`` is what no scale changes, because a tokenizer or a formula gave it.
+    """
+
+    words: float = 0.0
+    """Latin letters."""
+    digits: float = 0.0
+    marks: float = 0.0
+    """Punctuation, symbols, white space."""
+    cjk: float = 0.0
+    """Chinese, Japanese and Korean."""
+    scripts: float = 0.0
+    """All other writing, and emoji."""
+    framing: float = 0.0
+    """What a provider wraps around messages, tool calls and results."""
+    known: float = 0.0
+
+    def __add__(self, other: Tally) -> Tally:  # type: ignore[override] # a sum, not a longer tuple
+        """Return both together."""
+        return total((self, other))
+
+    @property
+    def kinds(self) -> Scale:
+        """Return what a scale applies to, in the order of ``KINDS``."""
+        return self[:6]
+
+    def tokens(self, scale: Scale) -> float:
+        """Return the tokens of a family with this scale."""
+        return self.known + sum(count * factor for count, factor in zip(self.kinds, scale, strict=True))
+
+
+NOTHING = Tally()
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """Return all of them together."""
+    columns = list(zip(*tallies, strict=True))
+    return Tally(*map(sum, columns)) if columns else NOTHING

@@ -1,0 +1,124 @@
+"""What a message is made of, as a provider's tokenizer sees it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Media,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.tokens.families import Family
+from clew.tokens.images import UNKNOWN_IMAGE_TOKENS, image_size
+from clew.tokens.tally import NOTHING, Tally
+
+BYTES_PER_TOKEN = {"document": 25, "audio": 500, "video": 1_000, "file": 25}
+"""For media whose tokens only the provider knows: a PDF page of 50 kB at 2,000 tokens, a second of sound of
+16 kB at 32, a second of film of 250 kB at 250."""
+UNKNOWN_MEDIA_TOKENS = 2_000
+"""For media at an address or behind a file id."""
+SEAL_CHARS = 250
+"""The part of a signature that grows with no thought."""
+CHARS_PER_HIDDEN_TOKEN = 5.0
+"""Characters of a signature (base64) for each token of the thought it seals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Weighs messages for one family, with whatever weighs texts."""
+
+    family: Family
+    weigh_text: Callable[[str], Tally]
+
+    def message(self, message: Message) -> Iterator[Tally]:
+        """Yield the tallies that make up a message: its framing, and what its parts hold."""
+        yield Tally(framing=self.family.framing.message)
+        for part in message.parts:
+            yield from self.part(part)
+
+    def part(self, part: Part) -> Iterator[Tally]:
+        """Yield the tallies that make up a part."""
+        framing = self.family.framing
+        match part:
+            case Text(text):
+                yield self.weigh_text(text)
+            case ToolResult(parts=parts):
+                yield Tally(framing=framing.result)
+                for inner in parts:
+                    yield from self.part(inner)
+            case ToolCall(name=name):
+                yield Tally(framing=framing.call)
+                yield self.weigh_text(name)
+                yield self.weigh_text(part.input_text)
+            case Thinking():
+                yield self._thinking(part)
+            case Media():
+                yield self._media(part)
+            case Compacted(text=text, encrypted=encrypted):
+                yield self.weigh_text(text) if text else _sealed(encrypted or "")
+            case ApprovalRequest() | ApprovalAnswer() | Unknown():
+                yield Tally(framing=framing.message)
+                yield self.weigh_text(_as_json(part))
+            case _:
+                assert_never(part)
+
+    def _thinking(self, part: Thinking) -> Tally:
+        """Weigh a thought by its words or by its seal, whichever is more.
+
+        A signature is not sent to the model as text. But where a provider shows only a summary of the
+        thought, the signature holds all of it, and grows by five characters for each hidden token.
+        """
+        said = self.weigh_text(part.text)
+        sealed = _sealed(part.signature or "")
+        return max(said, sealed, key=lambda tally: tally.tokens(self.family.scale))
+
+    def _media(self, part: Media) -> Tally:
+        if part.kind == "image":
+            size = image_size(part.data) if part.data else None
+            return Tally(known=self.family.image(size) if size else UNKNOWN_IMAGE_TOKENS)
+        if part.data is None:
+            return Tally(known=UNKNOWN_MEDIA_TOKENS)
+        if (part.media_type or "").startswith("text/"):
+            return self.weigh_text(_plain(part.data))
+        file_bytes = len(part.data) * 3 // 4
+        return Tally(known=math.ceil(file_bytes / BYTES_PER_TOKEN[part.kind]))
+
+
+def _plain(data: str) -> str:
+    """Return the text of a text document, which some wires carry as it is and others as base64."""
+    try:
+        return base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return data
+
+
+def _sealed(data: str) -> Tally:
+    hidden = (len(data) - SEAL_CHARS) / CHARS_PER_HIDDEN_TOKEN
+    return Tally(known=hidden) if hidden > 0 else NOTHING
+
+
+def _as_json(part: ApprovalRequest | ApprovalAnswer | Unknown) -> str:
+    """Return the part as its provider would write it."""
+    if part.native is not None:
+        return json.dumps(part.native.value, ensure_ascii=False)
+    match part:
+        case ApprovalRequest(name=name, arguments=arguments):
+            return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+        case ApprovalAnswer(approved=approved, reason=reason):
+            return json.dumps({"approve": approved, "reason": reason}, ensure_ascii=False)
+        case Unknown(kind=kind):
+            return kind

@@ -1,0 +1,114 @@
+"""aider: its chat history in Markdown, many sessions in one file.
+
+``####`` opens the person's lines and ``>`` what aider and the commands it runs print. Both end in two blanks,
+aider's line break; a heading or a quotation of the model's own does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from clew.message import Message, Role, Trust, said
+from clew.transcripts.fields import name_of
+from clew.transcripts.lines import text_lines
+from clew.transcripts.records import Boundary, Entry, Record, Start
+from clew.transcripts.source import Source
+from clew.transcripts.typed import injected
+
+NAME = "aider"
+_CHAT = "# aider chat started at "
+_PERSON, _TOOL, _BREAK = "#### ", "> ", "  "
+_LIKELY = 0.6
+_FORGET = ("/clear", "/reset")
+"""Commands after which the model sees nothing of what was said before."""
+
+
+def sniff(source: Source) -> float:
+    """Say how sure it is: a chat's first line settles it, a person's line and a command's make it likely."""
+    if source.is_directory:
+        return 0
+    lines = source.peek().decode(errors="replace").splitlines()
+    if any(line.startswith(_CHAT) for line in lines):
+        return 1
+    has_person = any(line.startswith(_PERSON) for line in lines)
+    has_tool = any(line.startswith(_TOOL) and line.endswith(_BREAK) for line in lines)
+    return _LIKELY if has_person and has_tool else 0
+
+
+class _Speaker(Enum):
+    PERSON = "person"
+    TOOL = "tool"
+    MODEL = "model"
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every chat in which something was said."""
+    name = name_of(source, ".md")
+    chat = _Chat(name)
+    for number, line in text_lines(source):
+        if line.startswith(_CHAT):
+            yield from chat.flush()
+            chat = _Chat(f"{name}#L{number}", time=line.removeprefix(_CHAT).strip().replace(" ", "T"))
+        else:
+            yield from chat.line(number, line)
+    yield from chat.flush()
+
+
+@dataclass(slots=True)
+class _Chat:
+    """One chat: what one speaker says is put together line by line."""
+
+    id: str
+    time: str | None = None
+    started: bool = False
+    speaker: _Speaker | None = None
+    since: int = 0
+    words: list[str] = field(default_factory=list)
+
+    def line(self, number: int, line: str) -> Iterator[Record]:
+        """Take in one line."""
+        speaker, words = self._attributed(line)
+        if speaker is not self.speaker:
+            yield from self.flush()
+            self.speaker, self.since = speaker, number
+        self.words.append(words)
+
+    def flush(self) -> Iterator[Record]:
+        """Give out what the speaker said."""
+        text = "\n".join(self.words).strip("\n")
+        self.words.clear()
+        if self.speaker is None or not text.strip():
+            return
+        if not self.started:
+            self.started = True
+            yield Start(self.id, NAME, time=self.time)
+        yield Entry(_message(self.speaker, text), f"L{self.since}", self.since)
+        if self.speaker is _Speaker.PERSON and text.strip() in _FORGET:
+            yield Boundary(f"L{self.since}:forgotten", self.since, trigger="clear")
+
+    def _attributed(self, line: str) -> tuple[_Speaker | None, str]:
+        """Tell who says a line: the model, where it neither is marked nor just separates.
+
+        Pages that show a chat, without its first line, were edited by hand: there the marks alone count.
+        """
+        is_break = line.endswith(_BREAK) or self.speaker is not _Speaker.MODEL or self.time is None
+        if line.startswith(_PERSON) and is_break:
+            return _Speaker.PERSON, line[len(_PERSON) :].removesuffix(_BREAK)
+        if (line.startswith(_TOOL) or line.rstrip() == ">") and is_break:
+            return _Speaker.TOOL, line[len(_TOOL) :].removesuffix(_BREAK)
+        if line.strip() or self.speaker is _Speaker.MODEL:
+            return _Speaker.MODEL, line
+        return self.speaker, line
+
+
+def _message(speaker: _Speaker, text: str) -> Message:
+    match speaker:
+        case _Speaker.PERSON:
+            return said(Role.USER, text)
+        case _Speaker.MODEL:
+            return said(Role.ASSISTANT, text)
+        case _Speaker.TOOL:
+            # Nothing tells aider's own words from the output of a command.
+            return injected(text, Trust.UNTRUSTED)

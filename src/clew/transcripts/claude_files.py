@@ -1,0 +1,71 @@
+"""The folder beside a Claude Code file: outputs too large for it, and the conversations of sub-agents.
+
+Names that come out of a transcript are data. Only a plain file name is taken from one, and only a regular
+file inside the folder is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from clew.message import Text, ToolResult
+from clew.transcripts.source import Source
+
+MAX_OUTPUT_BYTES = 64 << 20
+_MOVED = "<persisted-output>"
+_SAVED_AS = re.compile(r"saved to:?\s+(?:[^\n]*[/\\])?([\w-][\w.-]*\.(?:txt|json|log))\s*$", re.MULTILINE)
+_PACKED = (".gz", ".zst")
+
+
+class SideFolder:
+    """The folder of a session, or none."""
+
+    def __init__(self, source: Source) -> None:
+        """Look beside the source's file; piped input has nothing beside it."""
+        name = source.path.name if source.path else ""
+        for ending in _PACKED:
+            name = name.removesuffix(ending)
+        stem = name.removesuffix(".jsonl")
+        folder = source.path.parent / stem if source.path and stem and stem != name else None
+        self._folder = folder if folder is not None and folder.is_dir() else None
+        self._agents = dict(self._find_agents())
+
+    def original(self, result: ToolResult) -> ToolResult | None:
+        """Return a result with the output that was moved out of it; None where it was not, or is gone."""
+        text = result.text
+        if self._folder is None or not text.startswith(_MOVED):
+            return None
+        found = _SAVED_AS.search(text)
+        file = self._file("tool-results", found.group(1)) if found else None
+        if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
+            return None
+        whole = Text(file.read_bytes().decode(errors="replace"), trust=result.trust)
+        return ToolResult(
+            result.call_id, (whole,), result.is_error, result.name, trust=result.trust, native=result.native
+        )
+
+    def agents(self) -> Iterator[tuple[str, Path]]:
+        """Yield the id and the file of each sub-agent, in the order of their names."""
+        yield from self._agents.items()
+
+    def has_agent(self, agent_id: str) -> bool:
+        """Tell whether a sub-agent has a file of its own."""
+        return agent_id in self._agents
+
+    def _find_agents(self) -> Iterator[tuple[str, Path]]:
+        if self._folder is not None:
+            for path in sorted((self._folder / "subagents").rglob("agent-*.jsonl")):
+                if self._is_inside(path):
+                    yield path.stem.removeprefix("agent-"), path
+
+    def _file(self, *names: str) -> Path | None:
+        path = self._folder.joinpath(*names) if self._folder else None
+        return path if path is not None and self._is_inside(path) else None
+
+    def _is_inside(self, path: Path) -> bool:
+        """Tell whether a path is a regular file that no link leads out of the folder."""
+        if self._folder is None or path.is_symlink() or not path.is_file():
+            return False
+        return path.resolve().is_relative_to(self._folder.resolve())

@@ -1,0 +1,292 @@
+"""The first of two looks at a Claude Code file: which records belong to the conversation as it stands.
+
+Records form a tree by ``parentUuid``. The conversation is the way from the last thing said up to the root.
+What hangs off it was abandoned (the person went back), except the results of parallel calls and the pieces
+of a split reply, which are siblings only by the way they are written. The index holds a few numbers for
+each record and no text.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import IntEnum
+
+from clew.message import JsonObject
+from clew.transcripts.claude_start import Session
+from clew.transcripts.fields import mapping, name_of, string
+from clew.transcripts.jsonl import object_lines
+from clew.transcripts.records import Problem, Start
+from clew.transcripts.source import Source
+
+_ROOT = -1
+
+
+class Kind(IntEnum):
+    """What a record is to the tree."""
+
+    OTHER = 0
+    """Bookkeeping: not in the tree."""
+    LINK = 1
+    """In the tree, but said by nobody: progress, hooks."""
+    ATTACHMENT = 2
+    USER = 3
+    RESULT = 4
+    ASSISTANT = 5
+    BOUNDARY = 6
+    SUMMARY = 7
+
+
+class Fate(IntEnum):
+    """What becomes of a record."""
+
+    IGNORED = 0
+    KEPT = 1
+    ABANDONED = 2
+
+
+_SAID = (Kind.USER, Kind.RESULT, Kind.ASSISTANT, Kind.SUMMARY)
+
+
+def kind_of(record: JsonObject) -> Kind:
+    """Say what a record is to the tree."""
+    match record.get("type"):
+        case "assistant":
+            return Kind.ASSISTANT
+        case "user" if record.get("isCompactSummary") is True:
+            return Kind.SUMMARY
+        case "user":
+            return Kind.RESULT if _has_result(record) else Kind.USER
+        case "system" if record.get("subtype") == "compact_boundary":
+            return Kind.BOUNDARY
+        case "attachment":
+            return Kind.ATTACHMENT
+        case "progress" | "system":
+            return Kind.LINK
+        case _:
+            return Kind.OTHER
+
+
+def is_side(record: JsonObject) -> bool:
+    """Tell whether a sub-agent's conversation holds this record."""
+    return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
+
+
+def _has_result(record: JsonObject) -> bool:
+    content = mapping(record, "message").get("content")
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
+
+
+@dataclass(slots=True)
+class Index:
+    """Where each record belongs, by its place in the stream of lines."""
+
+    fates: bytearray
+    parents: array[int]
+    starts: dict[int, Start]
+    """The sessions, by the record that each begins with."""
+    keeps: dict[int, tuple[int, ...]]
+    """The records that a compaction kept in view, by its boundary."""
+    problems: dict[int, str]
+    is_side_file: bool
+    """All that is said is a sub-agent's: the file is its own, so here it is the conversation."""
+
+
+def index_of(source: Source) -> Index:
+    """Look through a whole source once."""
+    tree = _Tree()
+    for line in object_lines(source):
+        tree.add({} if isinstance(line, Problem) else line.value)
+    return tree.finished(name_of(source, ".jsonl"))
+
+
+class _Tree:
+    """Grows by one record at a time; knows at the end what became of each."""
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.sides = bytearray()
+        self.parents = array("i")
+        self.replies = array("i")
+        """For each assistant record, the number of the reply that it is a piece of."""
+        self.by_uuid: dict[str, int] = {}
+        self.missing: defaultdict[str, list[int]] = defaultdict(list)
+        self.kept_from: dict[int, JsonObject] = {}
+        self.problems: dict[int, str] = {}
+        self.sessions = [Session(0)]
+        self.agent_id: str | None = None
+        self.last = _ROOT
+        self.reply_id: str | None = None
+        self.reply = 0
+
+    def add(self, record: JsonObject) -> None:
+        i = len(self.kinds)
+        kind = kind_of(record)
+        uuid = string(record, "uuid")
+        if uuid is not None and uuid in self.by_uuid:
+            self.problems[i] = f"record {uuid} again; the first one counts"
+            kind = Kind.OTHER
+        elif uuid is not None and kind is not Kind.OTHER:
+            self.by_uuid[uuid] = i
+        side = is_side(record)
+        self.kinds.append(kind)
+        self.sides.append(side)
+        self.parents.append(_ROOT if kind is Kind.OTHER else self._parent(i, kind, record))
+        self.replies.append(self._reply(record) if kind is Kind.ASSISTANT else 0)
+        if kind is Kind.OTHER:
+            self.sessions[-1].entitle(record)
+            return
+        self._begin_session(i, kind, record)
+        self.sessions[-1].learn(record)
+        self.last = i
+        if side and self.agent_id is None:
+            self.agent_id = string(record, "agentId")
+        if kind is Kind.BOUNDARY:
+            self.kept_from[i] = mapping(record, "compactMetadata")
+
+    def _parent(self, i: int, kind: Kind, record: JsonObject) -> int:
+        if "parentUuid" not in record and "logicalParentUuid" not in record:
+            return self.last  # a stream of the tool's output, not its file: one after another
+        uuid = string(record, "parentUuid")
+        if uuid is None and kind is Kind.BOUNDARY:
+            uuid = string(record, "logicalParentUuid")
+        if uuid is None:
+            return _ROOT
+        found = self.by_uuid.get(uuid)
+        if found is None:
+            self.missing[uuid].append(i)
+            return _ROOT
+        return found if found != i else _ROOT
+
+    def _reply(self, record: JsonObject) -> int:
+        """Return the number of the reply: records in a row with one message id are pieces of one."""
+        reply_id = string(mapping(record, "message"), "id")
+        if reply_id is None or reply_id != self.reply_id:
+            self.reply += 1
+        self.reply_id = reply_id
+        return self.reply
+
+    def _begin_session(self, i: int, kind: Kind, record: JsonObject) -> None:
+        """Begin another session where a new root comes with a new session id: files put one after another."""
+        session = self.sessions[-1]
+        session_id = string(record, "sessionId")
+        known = session.fields.get("session_id")
+        is_root = self.parents[i] == _ROOT and "parentUuid" in record and record["parentUuid"] is None
+        if session.has_spoken and is_root and kind is not Kind.BOUNDARY and session_id not in (None, known):
+            session = Session(i)
+            self.sessions.append(session)
+        session.has_spoken = session.has_spoken or kind in _SAID
+
+    # After the last record ----------------------------------------------------------------------------
+
+    def finished(self, fallback_id: str) -> Index:
+        is_side_file = not any(
+            kind in _SAID and not side for kind, side in zip(self.kinds, self.sides, strict=True)
+        )
+        if is_side_file:
+            self.sides = bytearray(len(self.sides))
+        self._find_parents()
+        on = self._way_to_root()
+        self._add_siblings(on)
+        fates = self._fates(on)
+        agent_id = self.agent_id if is_side_file else None
+        return Index(
+            fates,
+            self.parents,
+            {session.first: session.start(fallback_id, agent_id) for session in self.sessions},
+            {i: self._kept(i, meta, fates) for i, meta in self.kept_from.items() if fates[i] == Fate.KEPT},
+            self.problems,
+            is_side_file,
+        )
+
+    def _find_parents(self) -> None:
+        """Link records whose parent came later, or did not come: then to the record before them."""
+        firsts = {session.first for session in self.sessions}
+        for uuid, waiting in self.missing.items():
+            found = self.by_uuid.get(uuid)
+            for i in waiting:
+                self.parents[i] = found if found is not None else self._before(i, firsts)
+                if found is None and self.kinds[i] in _SAID:
+                    self.problems.setdefault(i, "the record it answers is not in this file")
+
+    def _before(self, i: int, firsts: set[int]) -> int:
+        while i > 0 and i not in firsts:
+            i -= 1
+            if self.kinds[i] != Kind.OTHER and not self.sides[i]:
+                return i
+        return _ROOT
+
+    def _way_to_root(self) -> bytearray:
+        """Mark the records on the way from the last thing said in each session up to its root."""
+        on = bytearray(len(self.kinds))
+        stop = len(self.kinds)
+        for session in reversed(self.sessions):
+            said = (
+                i
+                for i in range(stop - 1, session.first - 1, -1)
+                if self.kinds[i] in _SAID and not self.sides[i]
+            )
+            i = next(said, _ROOT)
+            while i != _ROOT:
+                if on[i]:
+                    self.problems[i] = "its parents form a circle"
+                    break
+                on[i] = 1
+                i = self.parents[i]
+            stop = session.first
+        return on
+
+    def _add_siblings(self, on: bytearray) -> None:
+        """Mark what hangs off the way but belongs to it: results, pieces of a reply, compactions."""
+        replies = bytearray(self.reply + 1)
+        for i, reply in enumerate(self.replies):
+            if on[i]:
+                replies[reply] = 1
+        replies[0] = 0
+        said_above = self._said_above()
+        for i, kind in enumerate(self.kinds):
+            above = said_above[self.parents[i]] if 0 <= self.parents[i] < i else _ROOT
+            if on[i] or self.sides[i]:
+                continue
+            if kind == Kind.ASSISTANT:
+                on[i] = replies[self.replies[i]]
+            elif kind == Kind.RESULT:
+                on[i] = above != _ROOT and on[above] and self.kinds[above] in (Kind.ASSISTANT, Kind.RESULT)
+            elif kind in (Kind.BOUNDARY, Kind.SUMMARY, Kind.ATTACHMENT):
+                on[i] = above != _ROOT and on[above]
+
+    def _said_above(self) -> array[int]:
+        """Return for each record the nearest one, from itself upwards, that is more than a link."""
+        found = array("i")
+        for i, kind in enumerate(self.kinds):
+            if kind > Kind.ATTACHMENT:
+                found.append(i)
+            else:
+                parent = self.parents[i]
+                found.append(found[parent] if 0 <= parent < i else _ROOT)
+        return found
+
+    def _fates(self, on: bytearray) -> bytearray:
+        fates = bytearray(len(on))
+        for i, kind in enumerate(self.kinds):
+            if kind >= Kind.ATTACHMENT:
+                fates[i] = Fate.KEPT if on[i] or self.sides[i] else Fate.ABANDONED
+        return fates
+
+    def _kept(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
+        listed = mapping(meta, "preservedMessages").get("uuids")
+        if isinstance(listed, list):
+            found = {self.by_uuid.get(uuid) for uuid in listed if isinstance(uuid, str)}
+            return tuple(sorted(i for i in found if i is not None))
+        head = self.by_uuid.get(string(mapping(meta, "preservedSegment"), "headUuid") or "")
+        if head is None:
+            return ()
+        # What is kept is the end of the history, so it reaches from its head up to the boundary.
+        return tuple(
+            i
+            for i in range(head, boundary)
+            if fates[i] == Fate.KEPT and self.kinds[i] in _SAID and not self.sides[i]
+        )

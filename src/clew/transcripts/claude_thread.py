@@ -1,0 +1,148 @@
+"""One conversation of a Claude Code file, put together record by record.
+
+One reply of the model is written as several records, one for each block, with the results of its first
+calls in between. Here it becomes one message again, followed by its results, followed by what was said
+aside while it ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from operator import is_
+
+from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
+from clew.transcripts.claude_words import rejection
+from clew.transcripts.fields import count, mapping, string
+from clew.transcripts.records import Entry, Usage
+from clew.wire.anthropic.codec import parse_content
+
+Recover = Callable[[ToolResult], ToolResult | None]
+_SYNTHETIC = "<synthetic>"
+
+
+class Thread:
+    """A conversation being told: the main one, a sub-agent's, or an abandoned branch."""
+
+    def __init__(self, sidechain: str | None, recover: Recover) -> None:
+        """Tell of the named sub-agent, or of the session itself; ``recover`` finds outputs put elsewhere."""
+        self.sidechain = sidechain
+        self._recover = recover
+        self._reply: _Reply | None = None
+        self._results: list[Entry] = []
+        self._asides: list[Entry] = []
+
+    def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
+        """Add a piece of a reply; yield what came before it where it begins a new one."""
+        message_id = string(mapping(record, "message"), "id")
+        if self._reply is None or message_id is None or self._reply.message_id != message_id:
+            yield from self.end()
+            self._reply = _Reply(message_id, entry_id, line)
+        self._reply.add(record)
+
+    @property
+    def reply_entry_id(self) -> str:
+        """Return the id that the running reply's entry will have."""
+        return self._reply.entry_id if self._reply else ""
+
+    def results(self, entry: Entry) -> Iterator[Entry]:
+        """Add an entry that answers calls; it waits until the reply that made them is whole."""
+        self._forget(entry.message)
+        entry = self._with_originals(entry)
+        if self._reply is None:
+            yield entry
+        else:
+            self._results.append(entry)
+
+    def say(self, entry: Entry) -> Iterator[Entry]:
+        """Add anything else; the reply before it is whole."""
+        self._forget(entry.message)
+        yield from self.end()
+        yield entry
+
+    def aside(self, entry: Entry) -> None:
+        """Add what was said while a reply ran; it comes after the reply's results."""
+        self._forget(entry.message)
+        self._asides.append(entry)
+
+    def end(self) -> Iterator[Entry]:
+        """Yield all that waited."""
+        if self._reply is not None:
+            yield self._reply.entry(self.sidechain)
+            self._reply = None
+        yield from self._results
+        yield from self._asides
+        self._results.clear()
+        self._asides.clear()
+
+    def _forget(self, message: Message) -> None:
+        """Drop the aside that turns out to be recorded in full."""
+        if self._asides:
+            texts = {part.text for part in message.parts if isinstance(part, Text)}
+            self._asides = [aside for aside in self._asides if aside.message.text not in texts]
+
+    def _with_originals(self, entry: Entry) -> Entry:
+        """Put back outputs that were moved out of the file, and label what a person said in a rejection."""
+        hidden: list[str] = []
+        parts: list[Part] = []
+        for part in entry.message.parts:
+            original = self._recover(part) if isinstance(part, ToolResult) else None
+            if original is not None:
+                hidden.append(original.call_id)
+            elif isinstance(part, ToolResult) and self._reply and self._reply.asks_built_in(part.call_id):
+                original = rejection(part)
+            parts.append(original or part)
+        if all(map(is_, parts, entry.message.parts)):
+            return entry
+        message = replace(entry.message, parts=tuple(parts))
+        if not hidden:
+            return replace(entry, message=message)
+        return replace(entry, message=message, hidden_results=tuple(hidden), shown=entry.message)
+
+
+class _Reply:
+    """One reply of the model, piece by piece."""
+
+    def __init__(self, message_id: str | None, entry_id: str, line: int) -> None:
+        self.message_id = message_id
+        self.entry_id = entry_id
+        self._line = line
+        self._parts: list[Part] = []
+        self._calls: dict[str, str] = {}
+        self._origin = Origin.SPOKEN
+        self._time: str | None = None
+        self._model: str | None = None
+        self._usage: Usage | None = None
+
+    def add(self, record: JsonObject) -> None:
+        message = mapping(record, "message")
+        model = string(message, "model")
+        if model == _SYNTHETIC or record.get("isApiErrorMessage") is True:
+            self._origin = Origin.INJECTED  # the harness speaks in the model's place
+        elif model:
+            self._model = model
+        self._time = self._time or string(record, "timestamp")
+        self._usage = usage_of(mapping(message, "usage")) or self._usage
+        for part in parse_content(message.get("content"), trust_of(Role.ASSISTANT, self._origin)):
+            if isinstance(part, ToolCall):
+                if part.call_id in self._calls:
+                    continue
+                self._calls[part.call_id] = part.name
+            self._parts.append(part)
+
+    def asks_built_in(self, call_id: str) -> bool:
+        """Tell whether this reply made that call, to a tool of Claude Code itself."""
+        name = self._calls.get(call_id)
+        return name is not None and not name.startswith("mcp__")
+
+    def entry(self, sidechain: str | None) -> Entry:
+        message = Message(Role.ASSISTANT, tuple(self._parts), self._origin)
+        return Entry(message, self.entry_id, self._line, self._time, self._model, self._usage, sidechain)
+
+
+def usage_of(usage: JsonObject) -> Usage | None:
+    """Read the tokens that Anthropic's API reported; None where it reported nothing."""
+    read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
+    total = count(usage, "input_tokens") + read + written
+    output = count(usage, "output_tokens")
+    return Usage(total, output, read, written) if total or output else None

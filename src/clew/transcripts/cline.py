@@ -1,0 +1,169 @@
+"""Cline's SDK: ``<id>.messages.json``, and beside it the compaction that its model sees in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clew.message import (
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
+from clew.transcripts.json_document import Element, Field, load, outline, walk
+from clew.transcripts.labels import relabelled
+from clew.transcripts.marks import mark
+from clew.transcripts.media import kind_of
+from clew.transcripts.records import Boundary, Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source, open_source
+from clew.wire.anthropic.codec import parse_item
+
+NAME = "cline"
+_MESSAGES, _COMPACTION = ".messages.json", ".compaction.json"
+_SUMMARIES = ("compaction", "compaction_summary")
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this is a session's messages, or the folder around them."""
+    if source.is_directory:
+        return _messages_in(source.path) is not None
+    seen = outline(source)
+    first = seen.first("messages")
+    return {"version", "messages"} <= set(seen.keys) and {"role", "content", "id"} <= first.keys()
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a session, and its compaction where one lies beside it."""
+    found = _messages_in(source.path) if source.is_directory else None
+    inner = open_source(found) if found else source
+    session_id = name_of(inner, _MESSAGES, ".json")
+    compaction, problem = _compaction_beside(inner)
+    if problem:
+        yield problem
+    session = _Session(compaction)
+    started = False
+    for piece in walk(inner):
+        match piece:
+            case Field("sessionId", str() as value):
+                session_id = value
+            case Element("messages", index, dict() as item):
+                if not started:
+                    yield Start(session_id, NAME, time=time_of(item.get("ts")))
+                    started = True
+                yield from session.records(item, index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+    if not started:
+        yield Start(session_id, NAME)
+    yield from session.rest()
+
+
+def _messages_in(folder: Path | None) -> Path | None:
+    return next(iter(sorted(folder.glob(f"*{_MESSAGES}"))), None) if folder else None
+
+
+def _compaction_beside(source: Source) -> tuple[JsonObject, Problem | None]:
+    if source.path is None or not source.path.name.endswith(_MESSAGES):
+        return {}, None
+    path = source.path.with_name(source.path.name.removesuffix(_MESSAGES) + _COMPACTION)
+    if not path.is_file():
+        return {}, None
+    value, problem = load(path)
+    return (value if isinstance(value, dict) else {}), problem
+
+
+@dataclass(slots=True)
+class _Session:
+    """Reads messages; when those are reached that the compaction stands for, tells what it made of them."""
+
+    compaction: JsonObject
+    ids: Ids = field(default_factory=Ids)
+    known: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """The entry that each message became, and its mark."""
+    read: int = 0
+
+    def records(self, item: JsonObject, index: int) -> Iterator[Record]:
+        """Read one message, and before it the compaction if its turn has come."""
+        if self.read == count(self.compaction, "source_message_count"):
+            yield from self.rest()
+        self.read += 1
+        if mapping(item, "metadata").get("kind") in _SUMMARIES:
+            before = count(mapping(item, "metadata"), "tokensBefore") or None
+            yield Boundary(self.ids.unique(None, f"#{index}:boundary"), index, tokens_before=before)
+        entry = self._entry(item, index)
+        yield entry
+        yield from self.ids.repeated(string(item, "id"), index)
+        self.known[string(item, "id") or entry.id] = entry.id, mark(entry.message)
+
+    def rest(self) -> Iterator[Record]:
+        """Tell what the model sees in place of all that was read so far; once."""
+        compaction, self.compaction = self.compaction, {}
+        messages = list(objects(compaction.get("messages")))
+        if not messages:
+            return
+        kept = [self._kept(item) for item in messages]
+        time = string(compaction, "updated_at")
+        yield Boundary(self.ids.unique(None, "compaction"), self.read, time, keeps=tuple(filter(None, kept)))
+        yield from (self._entry(item, None) for item, known in zip(messages, kept, strict=True) if not known)
+
+    def _kept(self, item: JsonObject) -> str | None:
+        """Return the entry that a compaction left as it was."""
+        entry_id, known = self.known.get(string(item, "id") or "", (None, b""))
+        return entry_id if known == mark(_message(item)) else None
+
+    def _entry(self, item: JsonObject, index: int | None) -> Entry:
+        metrics = mapping(item, "metrics")
+        return Entry(
+            _message(item),
+            self.ids.unique(string(item, "id"), f"#{index}" if index is not None else "compacted"),
+            index,
+            time_of(item.get("ts")),
+            string(mapping(item, "modelInfo"), "id"),
+            _usage(metrics) if metrics else None,
+        )
+
+
+def _message(item: JsonObject) -> Message:
+    message = parse_item({key: item[key] for key in ("role", "content") if key in item})
+    message = replace(message, parts=tuple(_own_block(part) for part in message.parts))
+    metadata = mapping(item, "metadata")
+    if metadata.get("kind") in _SUMMARIES:
+        return relabelled(message, Origin.SUMMARY)
+    if message.role is Role.USER and metadata.get("displayRole") == "system":
+        return relabelled(message, Origin.INJECTED)
+    return message
+
+
+def _own_block(part: Part) -> Part:
+    """Read the two blocks that Cline spells in its own way."""
+    match part:
+        case ToolResult():
+            return replace(part, parts=tuple(_own_block(inner) for inner in part.parts))
+        case Unknown(kind="image", native=Native(value=dict() as block)) if data := string(block, "data"):
+            media_type = string(block, "mediaType")
+            return Media(kind_of(media_type), media_type, data, trust=part.trust)
+        case Unknown(kind="file", native=Native(value=dict() as block)) if content := string(
+            block, "content"
+        ):
+            return Text(f"{string(block, 'path')}:\n{content}", trust=min(part.trust, Trust.SEMI_TRUSTED))
+        case _:
+            return part
+
+
+def _usage(metrics: JsonObject) -> Usage:
+    read, written = count(metrics, "cacheReadTokens"), count(metrics, "cacheWriteTokens")
+    return Usage(
+        count(metrics, "inputTokens") + read + written, count(metrics, "outputTokens"), read, written
+    )

@@ -1,0 +1,245 @@
+"""Codex: rollouts, ``~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`` and the same as ``.zst``.
+
+A rollout is read once. What is remembered for each entry is its id, and for each message a number by which
+a compaction's copy of it is recognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from clew.message import (
+    JsonObject,
+    Message,
+    Origin,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+)
+from clew.transcripts.codex_words import with_speakers
+from clew.transcripts.fields import count, mapping, name_of, objects, string
+from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.labels import relabelled
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+from clew.transcripts.typed import injected
+from clew.wire.responses.codec import parse_item
+
+FORMAT = "codex"
+_RECORDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_BOOKKEEPING = {"turn_context", "world_state", "security_risk_score", "state"}
+_ITEMS = {"message", "reasoning", "function_call", "function_call_output", "local_shell_call"}
+_UNSAID = {"ghost_snapshot", "other"}
+
+
+def sniff(source: Source) -> float:
+    """Recognise a rollout by its first records; the oldest ones have no envelope."""
+    head = head_objects(source)
+    if any(string(record, "type") in _RECORDS and isinstance(record.get("payload"), dict) for record in head):
+        return 1.0
+    return 0.9 if head and _is_bare_meta(head[0]) and all(map(_is_bare, head[1:])) else 0.0
+
+
+def _is_bare_meta(record: JsonObject) -> bool:
+    return {"id", "timestamp"} <= record.keys() and not {"type", "role", "content"} & record.keys()
+
+
+def _is_bare(record: JsonObject) -> bool:
+    return string(record, "type") in _ITEMS or record.get("record_type") == "state"
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a rollout: what was said, what was compacted, what was rolled back."""
+    rollout = _Rollout(name_of(source, ".jsonl"), _first_model(source))
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from rollout.record(line.value, line.number)
+    yield from rollout.end()
+
+
+def _first_model(source: Source) -> str | None:
+    contexts = (record for record in head_objects(source) if record.get("type") == "turn_context")
+    return next((model for c in contexts if (model := string(mapping(c, "payload"), "model"))), None)
+
+
+@dataclass(slots=True)
+class _Rollout:
+    """A rollout being told."""
+
+    fallback_id: str
+    model: str | None
+    started: bool = False
+    held: Entry | None = None
+    """The model's last entry: the tokens of its call are reported after it."""
+    ids: list[str] = field(default_factory=list)
+    """The entries and compactions that still stand, in order."""
+    turns: list[int] = field(default_factory=list)
+    """Where in ``ids`` each turn of the person's begins."""
+    known: dict[int, int] = field(default_factory=dict)
+    """From a message's mark to its place in ``ids``."""
+    unknown: set[str] = field(default_factory=set)
+
+    def record(self, record: JsonObject, number: int) -> Iterator[Record]:
+        """Tell one record."""
+        kind, payload = _opened(record)
+        time = string(record, "timestamp")
+        if not self.started and kind is not None:
+            yield from self._start(payload if kind == "session_meta" else {}, time, number)
+        match kind:
+            case "response_item":
+                yield from self._item(payload, number, time)
+            case "inter_agent_communication":
+                yield from self._told_by_agent(payload, number, time)
+            case "compacted":
+                yield from self._compacted(payload, number, time)
+            case "event_msg":
+                yield from self._event(payload, number)
+            case "session_meta":
+                pass  # a fork carries its parent's along
+            case _ if kind not in _BOOKKEEPING and str(kind) not in self.unknown:
+                self.unknown.add(str(kind))
+                yield Problem(f"a record of the unknown type {kind!r}", number)
+        if kind == "turn_context":
+            self.model = string(payload, "model") or self.model
+
+    def end(self) -> Iterator[Record]:
+        """Tell what waited."""
+        if self.held is not None:
+            yield self.held
+            self.held = None
+
+    def _start(self, meta: JsonObject, time: str | None, number: int) -> Iterator[Record]:
+        self.started = True
+        spawned = mapping(meta, "source", "subagent", "thread_spawn")
+        parent = string(meta, "forked_from_id") or string(meta, "parent_thread_id")
+        yield Start(
+            string(meta, "id") or string(meta, "session_id") or self.fallback_id,
+            FORMAT,
+            directory=string(meta, "cwd"),
+            model=self.model,
+            time=string(meta, "timestamp") or time,
+            parent_id=parent or string(spawned, "parent_thread_id"),
+        )
+        instructions = string(mapping(meta, "base_instructions"), "text")
+        instructions = instructions or string(meta, "base_instructions") or string(meta, "instructions")
+        if instructions:
+            message = Message(Role.SYSTEM, (Text(instructions, trust=Trust.SYSTEM),))
+            yield from self._say(Entry(message, f"L{number}", number, time))
+
+    def _item(self, item: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+        if string(item, "type") in _UNSAID:
+            return
+        if item.get("type") == "agent_message":
+            yield from self._told_by_agent(item, number, time)
+            return
+        yield from self._say(Entry(with_speakers(parse_item(item)), f"L{number}", number, time))
+
+    def _told_by_agent(self, told: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+        """Tell what another agent sent: a model's words in the place of a user's."""
+        blocks = (string(block, "text") for block in objects(told.get("content")))
+        text = string(told, "content") or "\n".join(text for text in blocks if text)
+        if text:
+            yield from self._say(Entry(injected(text, Trust.ASSISTANT), f"L{number}", number, time))
+
+    def _say(self, entry: Entry) -> Iterator[Record]:
+        """Pass an entry on; one of the model's waits for its tokens."""
+        yield from self.end()
+        message = entry.message
+        if message.role is Role.USER and message.origin is Origin.SPOKEN:
+            self.turns.append(len(self.ids))
+        mark = _mark(message)
+        if mark is not None:
+            self.known[mark] = len(self.ids)
+        self.ids.append(entry.id)
+        if message.role is Role.ASSISTANT:
+            self.held = replace(entry, model=self.model)
+        else:
+            yield entry
+
+    def _event(self, event: JsonObject, number: int) -> Iterator[Record]:
+        match event.get("type"):
+            case "token_count" if self.held is not None:
+                usage = _usage(mapping(event, "info", "last_token_usage") or event)
+                self.held = replace(self.held, usage=usage or self.held.usage)
+            case "thread_rolled_back":
+                yield from self.end()
+                yield from self._rolled_back(count(event, "num_turns"), number)
+
+    def _rolled_back(self, turns: int, number: int) -> Iterator[Record]:
+        if turns <= 0 or not self.turns:
+            return
+        first = self.turns[-turns] if turns <= len(self.turns) else self.turns[0]
+        del self.turns[-turns:]
+        dropped = tuple(self.ids[first:])
+        del self.ids[first:]
+        self.known = {mark: place for mark, place in self.known.items() if place < first}
+        yield Dropped(dropped, number, "rolled back")
+
+    def _compacted(self, payload: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+        yield from self.end()
+        kept, fresh = self._replaced(payload)
+        boundary_id = f"L{number}"
+        self.ids.append(boundary_id)
+        yield Boundary(boundary_id, number, time, keeps=tuple(kept))
+        for i, message in enumerate(fresh, start=1):
+            yield from self._say(Entry(message, f"L{number}.{i}", number, time))
+
+    def _replaced(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
+        """Return the ids of the entries that a compaction kept, and the messages that it made."""
+        summary = string(payload, "message")
+        told = [_summary(summary)] if summary else []
+        if not isinstance(payload.get("replacement_history"), list):
+            # Before it was written down, the history after a compaction was what the person had said.
+            return [self.ids[place] for place in self.turns], told
+        kept: list[str] = []
+        fresh: list[Message] = []
+        for item in objects(payload["replacement_history"]):
+            message = with_speakers(parse_item(item))
+            mark = _mark(message)
+            place = self.known.get(mark) if mark is not None else None
+            if place is not None:
+                kept.append(self.ids[place])
+            elif message.origin is Origin.SPOKEN and message.role in (Role.USER, Role.ASSISTANT):
+                fresh.append(relabelled(message, Origin.SUMMARY))  # shortened on the way
+            else:
+                fresh.append(message)
+        has_summary = any(message.origin is Origin.SUMMARY for message in fresh)
+        return kept, fresh if has_summary else fresh + told
+
+
+def _opened(record: JsonObject) -> tuple[str | None, JsonObject]:
+    """Return a record's kind and content; the oldest files wrote both without an envelope."""
+    payload = record.get("payload")
+    if isinstance(payload, dict):
+        return string(record, "type"), payload
+    if string(record, "type") in _ITEMS:
+        return "response_item", record
+    if record.get("record_type") == "state":
+        return "state", {}
+    if _is_bare_meta(record):
+        return "session_meta", record
+    return string(record, "type"), {}
+
+
+def _mark(message: Message) -> int | None:
+    """Return a number that a copy of this message shares; None for what is never copied."""
+    texts = tuple(part.text for part in message.parts if isinstance(part, Text | Thinking) and part.text)
+    calls = tuple(part.call_id for part in message.parts if isinstance(part, ToolCall | ToolResult))
+    return hash((message.role, texts, calls)) if texts or calls else None
+
+
+def _summary(text: str) -> Message:
+    return relabelled(Message(Role.USER, (Text(text),)), Origin.SUMMARY)
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    total, output = count(usage, "input_tokens"), count(usage, "output_tokens")
+    if not total and not output:
+        return None
+    return Usage(total, output, cache_read_tokens=count(usage, "cached_input_tokens"))

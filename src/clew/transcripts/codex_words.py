@@ -1,0 +1,52 @@
+"""Whose words stand in a Codex item of the user's role: the person's, the harness's, or a summariser's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from clew.message import Message, Origin, Part, Role, Text, Trust
+from clew.transcripts.labels import relabelled
+from clew.transcripts.typed import MACHINE, user_message
+
+_SCAFFOLDING = re.compile(
+    r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<(?:user_instructions|environment_context|turn_aborted"
+    r"|user_shell_command|user_action|skill|subagent_notification|agent_message_board_notification"
+    r"|codex_internal_context|goal_context|recommended_plugins|hook_prompt|personality_spec|model_switch"
+    r"|collaboration_mode|permissions instructions|apps_instructions|skills_instructions"
+    r"|plugins_instructions|multi_agent_mode|app-context)\b)"
+)
+_SUMMARY = re.compile(
+    r"\s*(?:Another language model started to solve this problem and produced a summary"
+    r"|You were originally given instructions from a user over one or more turns)"
+)
+_IMAGE_WRAPPER = re.compile(r"\s*</?image\b[^<>]*>\s*")
+_EDITOR_CONTEXT = re.compile(
+    r"\s*# (?:Context from my IDE setup|Files mentioned by the user|Review findings):"
+)
+_REQUEST = "## My request for Codex:"
+
+
+def with_speakers(message: Message) -> Message:
+    """Label a message of the user's role by who really made it; others come back as they are."""
+    if message.role is not Role.USER:
+        return message
+    if any(isinstance(part, Text) and _SUMMARY.match(part.text) for part in message.parts):
+        return relabelled(message, Origin.SUMMARY)
+    labelled = user_message(piece for part in message.parts for piece in _pieces(part))
+    return replace(labelled, native=message.native)
+
+
+def _pieces(part: Part) -> Iterator[Part]:
+    if not isinstance(part, Text):
+        yield part
+    elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
+        yield replace(part, trust=MACHINE)
+    elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
+        # The editor describes itself first; the person's words come after this heading.
+        cut = part.text.index(_REQUEST) + len(_REQUEST)
+        yield Text(part.text[:cut], trust=MACHINE)
+        yield Text(part.text[cut:], trust=Trust.USER)
+    else:
+        yield part

@@ -1,0 +1,229 @@
+"""Copilot CLI: ``~/.copilot/session-state/<session>/events.jsonl``, a log of typed events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from clew.message import (
+    JsonObject,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    trust_of,
+)
+from clew.transcripts.fields import count, mapping, name_of, objects, string
+from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+from clew.transcripts.typed import MACHINE, injected, typed_in
+
+FORMAT = "copilot-cli"
+_FAMILIES = ("session.", "assistant.", "user.", "tool.", "system.", "hook.", "subagent.", "skill.")
+_BOOKKEEPING = (
+    *_FAMILIES,
+    "permission.",
+    "abort",
+    "external_tool.",
+    "command.",
+    "elicitation.",
+    "exit_plan_mode.",
+)
+
+
+def sniff(source: Source) -> float:
+    """Recognise the log by its events: a dotted type, an id and an object of data."""
+    return any(map(_is_event, head_objects(source)))
+
+
+def _is_event(record: JsonObject) -> bool:
+    kind = record.get("type")
+    return (
+        isinstance(kind, str)
+        and kind.startswith(_FAMILIES)
+        and isinstance(record.get("data"), dict)
+        and "parentId" in record
+    )
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a session: what was said, by whom, and what was compacted or rewound."""
+    session = _Session(name_of(source, ".jsonl"))
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from session.event(line.value, line.number)
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session being told."""
+
+    fallback_id: str
+    started: bool = False
+    model: str | None = None
+    prompt: int = 0
+    """A mark of the system prompt that stands; it is written again before each of the person's turns."""
+    events: dict[str, int] = field(default_factory=dict)
+    """From each event of the main conversation to how many entries and compactions stood after it."""
+    ids: list[str] = field(default_factory=list)
+    compacting_from: int | None = None
+    """Where in ``ids`` a compaction in the background began: what came later is kept."""
+    unknown: set[str] = field(default_factory=set)
+
+    def event(self, event: JsonObject, number: int) -> Iterator[Record]:
+        """Tell one event."""
+        data = mapping(event, "data")
+        kind = string(event, "type") or ""
+        if not self.started:
+            self.started = True
+            yield self._start(event, data if kind == "session.start" else {})
+        match kind:
+            case "session.model_change":
+                self.model = string(data, "newModel") or self.model
+            case "session.compaction_start":
+                self.compacting_from = len(self.ids)
+            case "session.compaction_complete" if data.get("success") is not False:
+                yield from self._compacted(event, data, number)
+            case "session.snapshot_rewind":
+                yield from self._rewound(data, number)
+            case "session.truncation":
+                removed = count(data, "messagesRemovedDuringTruncation")
+                yield Problem(
+                    f"{removed} messages were cut from view here; which ones is not recorded", number
+                )
+            case _:
+                message = _message(kind, data)
+                if message is not None and not self._is_repeated_prompt(message):
+                    yield from self._say(event, data, message, number)
+                elif message is None and not kind.startswith(_BOOKKEEPING) and kind not in self.unknown:
+                    self.unknown.add(kind)
+                    yield Problem(f"an event of the unknown type {kind!r}", number)
+        if not string(event, "agentId") and not kind.startswith("hook."):
+            self.events[string(event, "id") or ""] = len(self.ids)
+
+    def _start(self, event: JsonObject, data: JsonObject) -> Start:
+        self.model = string(data, "selectedModel")
+        return Start(
+            string(data, "sessionId") or self.fallback_id,
+            FORMAT,
+            directory=string(mapping(data, "context"), "cwd"),
+            model=self.model,
+            time=string(data, "startTime") or string(event, "timestamp"),
+            parent_id=string(data, "parentSessionId"),
+        )
+
+    def _say(self, event: JsonObject, data: JsonObject, message: Message, number: int) -> Iterator[Record]:
+        agent_id = string(event, "agentId")
+        entry_id = string(event, "id") or f"L{number}"
+        entry = Entry(message, entry_id, number, string(event, "timestamp"), sidechain=agent_id)
+        if message.role is Role.ASSISTANT:
+            model = string(data, "model") or (self.model if agent_id is None else None)
+            entry = replace(entry, model=model, usage=_usage(data))
+        if agent_id is None:
+            self.ids.append(entry_id)
+        yield entry
+
+    def _is_repeated_prompt(self, message: Message) -> bool:
+        if message.role is not Role.SYSTEM:
+            return False
+        before, self.prompt = self.prompt, hash(message.text)
+        return before == self.prompt
+
+    def _compacted(self, event: JsonObject, data: JsonObject, number: int) -> Iterator[Record]:
+        kept = self.ids[self.compacting_from :] if self.compacting_from is not None else []
+        self.compacting_from = None
+        boundary_id = string(event, "id") or f"L{number}"
+        time = string(event, "timestamp")
+        before = count(data, "preCompactionTokens") or None
+        self.ids.append(boundary_id)
+        after = count(data, "postCompactionTokens") or None
+        yield Boundary(boundary_id, number, time, tokens_before=before, tokens_after=after, keeps=tuple(kept))
+        summary = string(data, "summaryContent")
+        if summary:
+            text = Text(summary, trust=trust_of(Role.USER, Origin.SUMMARY))
+            self.ids.append(f"L{number}")
+            yield Entry(Message(Role.USER, (text,), Origin.SUMMARY), f"L{number}", number, time)
+
+    def _rewound(self, data: JsonObject, number: int) -> Iterator[Record]:
+        place = self.events.get(string(data, "upToEventId") or "")
+        if place is None:
+            yield Problem("a rewind to an event that is not in this file", number)
+            return
+        dropped = tuple(self.ids[place:])
+        del self.ids[place:]
+        if dropped:
+            yield Dropped(dropped, number)
+
+
+def _message(kind: str, data: JsonObject) -> Message | None:
+    match kind:
+        case "system.message":
+            text = string(data, "content")
+            return Message(Role.SYSTEM, (Text(text, trust=Trust.SYSTEM),)) if text else None
+        case "system.notification":
+            text = string(data, "content")
+            return injected(text) if text else None
+        case "user.message":
+            return _user_message(data)
+        case "assistant.message":
+            return _reply(data)
+        case "tool.execution_complete":
+            return _result(data)
+        case _:
+            return None
+
+
+def _user_message(data: JsonObject) -> Message | None:
+    """Read what a person typed, with what the harness put around it; or what it said in their place."""
+    typed, source = string(data, "content"), string(data, "source")
+    if typed is None:
+        return None  # a reminder in the making; it follows as a message of its own
+    if source is not None and source != "user":
+        # Another agent's request is a model's words; skills and reminders are the harness's.
+        return injected(typed, Trust.ASSISTANT if source.startswith("agent") else MACHINE)
+    return typed_in(string(data, "transformedContent") or typed, typed)
+
+
+def _reply(data: JsonObject) -> Message | None:
+    parts: list[Part] = []
+    thought, sealed = string(data, "reasoningText"), string(data, "reasoningOpaque")
+    if thought or sealed:
+        parts.append(Thinking(thought or "", sealed, redacted=thought is None, trust=Trust.ASSISTANT))
+    if text := string(data, "content"):
+        parts.append(Text(text, trust=Trust.ASSISTANT))
+    for request in objects(data.get("toolRequests")):
+        arguments = request.get("arguments")
+        parts.append(
+            ToolCall(
+                string(request, "toolCallId") or "",
+                string(request, "name") or "",
+                arguments if isinstance(arguments, dict | str) else "",
+                trust=Trust.ASSISTANT,
+                native=Native(FORMAT, request),
+            )
+        )
+    return Message(Role.ASSISTANT, tuple(parts)) if parts else None
+
+
+def _result(data: JsonObject) -> Message | None:
+    call_id = string(data, "toolCallId")
+    if call_id is None:
+        return None
+    failed = data.get("success") is False
+    text = string(mapping(data, "result"), "content") or string(mapping(data, "error"), "message") or ""
+    result = ToolResult(call_id, (Text(text),), failed, native=Native(FORMAT, data.get("result")))
+    return Message(Role.TOOL, (result,))
+
+
+def _usage(data: JsonObject) -> Usage | None:
+    output = count(data, "outputTokens")
+    return Usage(count(data, "inputTokens"), output) if output else None

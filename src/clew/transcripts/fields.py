@@ -1,0 +1,85 @@
+"""Reading JSON that may be anything: each function gives a value of its type, or that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import PurePath
+
+from clew.message import Json, JsonObject
+from clew.transcripts.records import Problem
+from clew.transcripts.source import Source
+
+_MILLISECONDS_FROM = 1e11
+"""A larger number is a time in milliseconds: as seconds it would lie three thousand years ahead."""
+_PACKED = (".gz", ".zst")
+
+
+def string(holder: JsonObject, key: str) -> str | None:
+    """Return the text under a key; None where there is none, or it is empty."""
+    value = holder.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def count(holder: JsonObject, key: str) -> int:
+    """Return the whole number under a key; 0 where there is none."""
+    value = holder.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def mapping(holder: JsonObject, *keys: str) -> JsonObject:
+    """Return the object at a path of keys; an empty one where there is none."""
+    found: Json = holder
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def objects(value: Json) -> Iterator[JsonObject]:
+    """Yield the objects of a list; nothing where it is no list."""
+    if isinstance(value, list):
+        yield from (element for element in value if isinstance(element, dict))
+
+
+def time_of(value: Json) -> str | None:
+    """Return a time as ISO 8601: text as it stands, a number of seconds or milliseconds as UTC."""
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        seconds = value / 1000 if value > _MILLISECONDS_FROM else value
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def name_of(source: Source, *endings: str) -> str:
+    """Return a source's file name without its endings: a session's id where the file itself gives none."""
+    name = PurePath(source.name).name
+    for ending in (*_PACKED, *endings):
+        name = name.removesuffix(ending)
+    return name
+
+
+class Ids:
+    """Gives every entry of a session an id of its own, whatever its file says."""
+
+    def __init__(self) -> None:
+        """Start with no id taken."""
+        self._taken: dict[str, int] = {}
+
+    def unique(self, wanted: str | None, fallback: str) -> str:
+        """Return the wanted id; a repeated one gets a number, a missing one the fallback."""
+        base = wanted or fallback
+        times = self._taken.get(base, 0) + 1
+        self._taken[base] = times
+        if times == 1:
+            return base
+        return self.unique(f"{base}~{times}", fallback)
+
+    def repeated(self, wanted: str | None, line: int | None) -> Iterator[Problem]:
+        """Report an id when it comes a second time; once only, a file may hold one id a thousand times."""
+        if wanted and self._taken.get(wanted) == 2:
+            yield Problem(f"the id {wanted!r} is used more than once; later ones are numbered", line)

@@ -1,0 +1,149 @@
+"""The session formats clew reads, and how it tells them apart.
+
+A reader is imported only when its format is tried, so that knowing many formats costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from clew.errors import UnknownFormat
+from clew.transcripts.records import Record
+from clew.transcripts.source import Source
+
+
+class Reader(Protocol):
+    """What reads a format: a module, or a ``ReaderPair`` where one module reads several formats."""
+
+    @property
+    def sniff(self) -> Callable[[Source], float]:
+        """Say how sure it is that this is its format: 0 or False is no, 1 or True is certain.
+
+        Looks at the start of the source only, and never raises on what it finds there.
+        """
+
+    @property
+    def read(self) -> Callable[[Source], Iterator[Record]]:
+        """Read it, as a generator of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPair:
+    """The two functions of a reader, for a module that reads several formats."""
+
+    sniff: Callable[[Source], float]
+    read: Callable[[Source], Iterator[Record]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of session file."""
+
+    name: str
+    """How people name it: ``claude-code``."""
+    title: str
+    """How it is named in prose: ``Claude Code``."""
+    reader: str
+    """Its module in this room, or ``module:NAME`` for a ``ReaderPair`` in one."""
+    locations: tuple[str, ...] = ()
+    """Where the tool keeps its files, for people to read."""
+
+    def sniff(self, source: Source) -> float:
+        """Say how sure this format's reader is that the source is one of its own, from 0 to 1."""
+        return float(self._reader().sniff(source))
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Read the source as this format, whatever it looks like."""
+        return self._reader().read(source)
+
+    def _reader(self) -> Reader:
+        module, _, name = self.reader.partition(":")
+        found = import_module(f"clew.transcripts.{module}")
+        return cast(Reader, getattr(found, name) if name else found)
+
+
+# In the order they are tried: what is met most often and is surest to recognise comes first,
+# what would accept much comes last.
+_ALL = (
+    Format("claude-code", "Claude Code", "claude_code", ("~/.claude/projects/<project>/<session>.jsonl",)),
+    Format("codex", "Codex", "codex", ("~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl[.zst]",)),
+    Format("copilot-cli", "Copilot CLI", "copilot", ("~/.copilot/session-state/<session>/events.jsonl",)),
+    Format("qwen-code", "Qwen Code", "qwen", ("~/.qwen/projects/<project>/chats/<session>.jsonl",)),
+    Format("gemini-cli", "Gemini CLI", "gemini_cli", ("~/.gemini/tmp/<project>/chats/session-*.json[l]",)),
+    Format("pi", "pi", "pi", ("~/.pi/agent/sessions/--<project>--/<time>_<id>.jsonl",)),
+    Format("opencode", "opencode", "opencode", ("~/.local/share/opencode/opencode.db",)),
+    Format("goose", "goose", "goose", ("~/.local/share/goose/sessions/sessions.db",)),
+    Format("crush", "Crush", "crush", ("<project>/.crush/crush.db",)),
+    Format("openhands", "OpenHands", "openhands", ("~/.openhands/conversations/<id>/",)),
+    Format(
+        "roo-cline",
+        "Roo Code and Cline",
+        "roo_cline",
+        ("<globalStorage>/tasks/<id>/api_conversation_history.json",),
+    ),
+    Format("cline", "Cline SDK", "cline", ("~/.cline/data/sessions/<id>/<id>.messages.json",)),
+    Format("swe-agent", "SWE-agent", "swe_agent", ("trajectories/**/*.traj",)),
+    Format("mini-swe-agent", "mini-swe-agent", "mini_swe_agent", ("*.traj.json",)),
+    Format("tau-bench", "τ-bench", "tau_bench"),
+    Format("tau2", "τ²-bench", "tau2"),
+    Format("inspect", "Inspect", "inspect_log", ("logs/*.json",)),
+    Format("trail-otel", "OpenTelemetry spans (TRAIL)", "trail_otel"),
+    Format("aider", "aider", "aider", ("<project>/.aider.chat.history.md",)),
+    Format("specstory", "SpecStory", "specstory", ("<project>/.specstory/history/*.md",)),
+    Format("responses", "OpenAI Responses list or request", "plain_lists:RESPONSES"),
+    Format("gemini", "Gemini list or request", "plain_lists:GEMINI"),
+    Format("anthropic", "Anthropic list or request", "plain_lists:ANTHROPIC"),
+    Format("openai", "OpenAI Chat list or request", "plain_lists:OPENAI"),
+    Format("dialogue", "plain dialogue", "dialogue"),
+)
+
+FORMATS: dict[str, Format] = {format_.name: format_ for format_ in _ALL}
+CERTAIN = 1.0
+
+
+def format_named(name: str) -> Format:
+    """Return the format of that name."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise UnknownFormat(f"no format {name!r} (there are {', '.join(FORMATS)})") from None
+
+
+def detect(source: Source) -> Format:
+    """Return the format of a source; raise ``UnknownFormat``, saying what was seen, where none fits."""
+    if not source.is_directory and not source.peek(1):
+        raise UnknownFormat(f"{source.name} is empty{_why_empty(source)}")
+    best, best_score = None, 0.0
+    for format_ in FORMATS.values():
+        score = format_.sniff(source)
+        if score >= CERTAIN:
+            return format_
+        if score > best_score:
+            best, best_score = format_, score
+    if best is None:
+        raise UnknownFormat(f"{source.name} is {seen(source)}")
+    return best
+
+
+def read(source: Source, format: str | None = None) -> Iterator[Record]:  # noqa: A002 - the word people use
+    """Read a source as the named format, or as what it turns out to be."""
+    return (format_named(format) if format else detect(source)).read(source)
+
+
+def seen(source: Source) -> str:
+    """Describe in a few words what a source looks like, for an error message."""
+    if source.is_directory:
+        names = sorted(entry.name for entry in source.path.iterdir())[:5] if source.path else []
+        return f"a folder with {', '.join(names)}" if names else "an empty folder"
+    head = source.peek(200)
+    if b"\0" in head:
+        return f"binary data that starts with {head[:16]!r}"
+    text = " ".join(head.decode(errors="replace").split())
+    return f"text that starts with {text[:60]!r}"
+
+
+def _why_empty(source: Source) -> str:
+    return f": {source.damage}" if source.damage else ""

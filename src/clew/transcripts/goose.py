@@ -1,0 +1,125 @@
+"""goose: a SQLite database of sessions. What its model no longer sees stays in it, marked as unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING
+
+from clew.message import Message, Origin, Role
+from clew.transcripts.database import decoded, has_tables, opened, reported, rows
+from clew.transcripts.fields import Ids, string, time_of
+from clew.transcripts.goose_words import message_of
+from clew.transcripts.labels import relabelled
+from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
+from clew.transcripts.source import Source
+
+if TYPE_CHECKING:
+    import sqlite3
+
+NAME = "goose"
+_SESSIONS = "SELECT * FROM sessions ORDER BY created_at, id"
+_MESSAGES = "SELECT * FROM messages WHERE session_id = ? ORDER BY id"
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this is goose's database."""
+    return has_tables(source, {"sessions": ("id", "working_dir"), "messages": ("session_id", "content_json")})
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every session."""
+    return reported(_read(source))
+
+
+def _read(source: Source) -> Iterator[Record]:
+    with opened(source) as connection:
+        for session in list(rows(connection, _SESSIONS)):
+            model, _ = decoded(session, "model_config_json")
+            session_id = string(session, "id") or ""
+            yield Start(
+                session_id,
+                NAME,
+                title=string(session, "name") or string(session, "description"),
+                directory=string(session, "working_dir"),
+                model=string(model, "model_name") if isinstance(model, dict) else None,
+                time=time_of(session.get("created_at")),
+            )
+            talk = _Talk()
+            for row, following in pairwise(chain(_rows(connection, session_id), (None,))):
+                if isinstance(row, _Row):
+                    yield from talk.records(row, following if isinstance(following, _Row) else None)
+                elif row:
+                    yield row
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One message, and who sees it now."""
+
+    number: str
+    id: str | None
+    message: Message
+    time: str | None
+    is_seen: bool
+    """By the model."""
+    is_shown: bool
+    """To the person."""
+
+
+def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Problem]:
+    for row in rows(connection, _MESSAGES, (session_id,)):
+        content, problem = decoded(row, "content_json")
+        metadata, _ = decoded(row, "metadata_json")
+        marks = metadata if isinstance(metadata, dict) else {}
+        if problem:
+            yield problem
+        message = message_of(str(row.get("role")), content)
+        if message.parts:
+            yield _Row(
+                str(row.get("id")),
+                string(row, "message_id"),
+                message,
+                time_of(row.get("created_timestamp")),
+                marks.get("agentVisible") is not False,
+                marks.get("userVisible") is not False,
+            )
+
+
+@dataclass(slots=True)
+class _Talk:
+    """Reads a session's rows in order.
+
+    A compaction marks the rows before it as unseen and adds rows that only the model sees: a summary in the
+    user's role, and a word in its own to go on. A later compaction makes these unseen too.
+    """
+
+    ids: Ids = field(default_factory=Ids)
+    seen: list[str] = field(default_factory=list)
+
+    def records(self, row: _Row, following: _Row | None) -> Iterator[Record]:
+        """Read one row."""
+        entry_id = self.ids.unique(row.id, f"row-{row.number}")
+        message = row.message
+        if _is_summary(row, following):
+            keeps = tuple(self.seen) if row.is_seen else ()
+            yield Boundary(f"{entry_id}:boundary", time=row.time, keeps=keeps)
+            message = relabelled(message, Origin.SUMMARY)
+        elif not row.is_shown and message.role is not Role.USER:
+            message = relabelled(message, Origin.INJECTED)
+        if row.is_seen:
+            self.seen.append(entry_id)
+        yield Entry(message, entry_id, time=row.time)
+        yield from self.ids.repeated(row.id, None)
+
+
+def _is_summary(row: _Row, following: _Row | None) -> bool:
+    """Tell a summary from the other message that is not shown.
+
+    That is the person's last words before a compaction: goose hides them and repeats them behind it.
+    """
+    if row.is_shown or row.message.role is not Role.USER:
+        return False
+    repeated_later = following is not None and following.message.role is Role.USER and not following.is_shown
+    return row.is_seen or not repeated_later

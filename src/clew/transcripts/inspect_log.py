@@ -1,0 +1,131 @@
+"""Inspect: the JSON log of an evaluation; every sample is a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Native,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+    trust_of,
+)
+from clew.transcripts.fields import Ids, mapping, objects, string, time_of
+from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.media import image_at, media_at
+from clew.transcripts.records import Entry, Problem, Record, Start
+from clew.transcripts.source import Source
+
+NAME = "inspect"
+_ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.TOOL}
+_ATTACHMENT = "attachment://"
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this says which evaluation it is the log of."""
+    if source.is_directory:
+        return False
+    seen = outline(source)
+    return {"version", "status", "eval"} <= set(seen.keys) and "task" in mapping(seen.fields, "eval")
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every sample."""
+    evaluation: JsonObject = {}
+    for piece in walk(source):
+        match piece:
+            case Field("eval", dict() as found):
+                evaluation = found
+            case Element("samples", _, dict() as sample):
+                yield from _sample(sample, evaluation)
+            case Element("samples", index, _):
+                yield Problem("a sample that is not an object", index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+
+
+def _sample(sample: JsonObject, evaluation: JsonObject) -> Iterator[Record]:
+    name = f"{sample.get('id')}/{sample.get('epoch', 1)}"
+    yield Start(
+        string(sample, "uuid") or name,
+        NAME,
+        title=f"{string(evaluation, 'task')} {name}",
+        model=string(evaluation, "model"),
+        time=time_of(evaluation.get("created")),
+    )
+    # Long content is stored once, beside the messages; older logs call the place differently.
+    attached = mapping(sample, "attachments") or mapping(sample, "transcript", "content")
+    ids = Ids()
+    for i, item in enumerate(objects(sample.get("messages"))):
+        wanted = string(item, "id")
+        entry_id = ids.unique(wanted, f"#{i}")
+        yield Entry(_message(item, attached), entry_id, i, model=string(item, "model"))
+        yield from ids.repeated(wanted, i)
+
+
+def _message(item: JsonObject, attached: JsonObject) -> Message:
+    role = _ROLES.get(str(item.get("role")), Role.USER)
+    parts = tuple(_parts(item.get("content"), trust_of(role), attached))
+    if role is Role.TOOL:
+        failure = mapping(item, "error")
+        message = string(failure, "message")
+        if message and not parts:
+            parts = (Text(message, trust=Trust.UNTRUSTED),)
+        call_id = string(item, "tool_call_id") or ""
+        result = ToolResult(call_id, parts, bool(failure), string(item, "function"), trust=Trust.UNTRUSTED)
+        return Message(role, (result,))
+    calls = (_call(call) for call in objects(item.get("tool_calls")))
+    return Message(role, (*parts, *calls))
+
+
+def _call(call: JsonObject) -> ToolCall:
+    function, given = call.get("function"), call.get("arguments")
+    name = function if isinstance(function, str) else string(mapping(call, "function"), "name")
+    arguments = given if isinstance(given, dict | str) else {}
+    return ToolCall(string(call, "id") or "", name or "unknown", arguments, trust=Trust.ASSISTANT)
+
+
+def _parts(content: Json, trust: Trust, attached: JsonObject) -> Iterator[Part]:
+    if isinstance(content, str):
+        if content:
+            yield Text(_detached(content, attached), trust=trust)
+        return
+    for block in objects(content):
+        yield _part(block, trust, attached)
+
+
+def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
+    kind = block.get("type")
+    value = block.get(kind) if isinstance(kind, str) else None
+    found = _detached(value, attached) if isinstance(value, str) else ""
+    match kind:
+        case "text":
+            return Text(found, trust=trust)
+        case "reasoning":
+            redacted = block.get("redacted") is True
+            text, sealed = ("", found) if redacted else (found, string(block, "signature"))
+            return Thinking(text, sealed, redacted, trust=trust)
+        case "image":
+            return image_at(found, trust)
+        case "audio" | "video" | "document":
+            return media_at(found, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust)
+        case _:
+            return Unknown(str(kind), trust=trust, native=Native(NAME, block))
+
+
+def _detached(text: str, attached: JsonObject) -> str:
+    """Return the content behind a reference, or the text itself."""
+    if not text.startswith(_ATTACHMENT):
+        return text
+    return string(attached, text.removeprefix(_ATTACHMENT)) or text

@@ -1,0 +1,224 @@
+"""A whole JSON document, read leniently and piece by piece.
+
+A list of sessions may be a gigabyte: it is decoded element by element from a sliding window, so that one
+element is held at a time. Where the document is torn, its complete leading elements have been read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from clew.errors import InputError
+from clew.message import Json, JsonObject
+from clew.transcripts.json_window import Torn, Window
+from clew.transcripts.records import Problem
+from clew.transcripts.source import PEEK_BYTES, Source, open_source
+
+_MAX_WHOLE_BYTES = 64 << 20
+_WIDER_PEEKS = (PEEK_BYTES, 2 << 20, 32 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the document's top object, unless its value is a list."""
+
+    key: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a list: the document itself (with the key ``""``), or a list in its top object."""
+
+    key: str
+    index: int
+    value: Json
+
+
+@dataclass(slots=True)
+class Outline:
+    """What the start of a document shows, for telling formats apart."""
+
+    keys: list[str] = field(default_factory=list)
+    """The top object's keys as far as seen, also one whose value is not complete."""
+    fields: JsonObject = field(default_factory=dict)
+    lists: dict[str, list[Json]] = field(default_factory=dict)
+    """The complete leading elements of each list; the key ``""`` is the document itself."""
+
+    def first(self, key: str = "") -> JsonObject:
+        """Return the first element of a list, if it is an object; else an empty object."""
+        value = next(iter(self.lists.get(key, ())), None)
+        return value if isinstance(value, dict) else {}
+
+
+def walk(source: Source) -> Iterator[Field | Element | Problem]:
+    """Yield the fields of a document's top object and the elements of its lists, in their order.
+
+    Never raises on bad data: a torn document ends with a ``Problem`` that says where, by index and by line.
+    """
+    window = Window(source.chunks())
+    try:
+        yield from _document(window)
+        if window.next_character():
+            yield Problem(f"more text after the end of the JSON document, at {window.place(window.at)}")
+    except Torn as cause:
+        yield Problem(cause.what, cause.index)
+    yield from map(Problem, sorted(window.replaced))
+    if source.damage:
+        yield Problem(source.damage)
+
+
+def outline(source: Source) -> Outline:
+    """Look at the start of a document: at its first 64 KiB, and further where those hold no whole element.
+
+    Every reader of documents asks for it in turn, so it is made once for each source.
+    """
+    if source not in _outlines:
+        _outlines[source] = _outline(source)
+    return _outlines[source]
+
+
+_outlines: WeakKeyDictionary[Source, Outline] = WeakKeyDictionary()
+
+
+def _outline(source: Source) -> Outline:
+    seen = Outline()
+    for size in _WIDER_PEEKS[:2]:
+        head = source.peek(size)
+        if head.lstrip(b" \t\r\n\0\xef\xbb\xbf")[:1] not in (b"{", b"["):
+            return seen
+        seen = _outline_of(head)
+        if seen.lists or len(head) < size:
+            break
+    return seen
+
+
+def _outline_of(head: bytes) -> Outline:
+    seen = Outline()
+    window = Window(iter((head,)))
+    try:
+        for piece in _document(window):
+            if isinstance(piece, Field):
+                seen.fields[piece.key] = piece.value
+            else:
+                seen.lists.setdefault(piece.key, []).append(piece.value)
+    except Torn:
+        pass  # the rest lies beyond what was looked at
+    seen.keys = window.keys
+    return seen
+
+
+def is_lines(source: Source) -> bool:
+    """Tell whether this is JSON lines rather than one document: the first line is whole, and more follows."""
+    for size in _WIDER_PEEKS:
+        head = source.peek(size)
+        line, newline, rest = head.lstrip().partition(b"\n")
+        if newline:
+            return bool(rest.strip(b" \t\r\n\0")) and _is_whole(line)
+        if len(head) < size:
+            return False
+    return False
+
+
+def load(path: Path) -> tuple[Json, Problem | None]:
+    """Decode a small file whole, packed or not; what is wrong with it comes back as the problem."""
+    try:
+        return json.loads(open_source(path).read(_MAX_WHOLE_BYTES)), None
+    except InputError as cause:
+        return None, Problem(str(cause))
+    except (ValueError, RecursionError) as cause:
+        return None, Problem(f"{path.name} is not JSON ({cause})")
+
+
+def gathered(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
+    """Return the fields of the top object, of these names or all, as far as the document can be decoded."""
+    found: JsonObject = {}
+    problems: list[Problem] = []
+    for piece in walk(source):
+        if isinstance(piece, Problem):
+            problems.append(piece)
+        elif keys and piece.key not in keys:
+            continue
+        elif isinstance(piece, Field):
+            found[piece.key] = piece.value
+        else:
+            known = found.setdefault(piece.key, [])
+            if isinstance(known, list):
+                known.append(piece.value)
+    return found, problems
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _document(window: Window) -> Iterator[Field | Element]:
+    match window.next_character():
+        case "[":
+            yield from _elements(window, "")
+        case "{":
+            yield from _fields(window)
+        case "":
+            raise Torn("the document is empty")
+        case _:
+            raise Torn(f"neither a JSON list nor an object at {window.place(window.at)}")
+
+
+def _fields(window: Window) -> Iterator[Field | Element]:
+    window.at += 1
+    while (opening := window.next_character()) != "}":
+        key = _key(window, opening)
+        window.keys.append(key)
+        if window.next_character() == "[":
+            yield from _elements(window, key)
+        else:
+            try:
+                value = window.value()
+            except Torn as cause:
+                raise Torn(f"the JSON breaks off inside {key!r}: {cause.what}") from None
+            yield Field(key, value)
+        _comma(window, "}")
+    window.at += 1
+
+
+def _key(window: Window, opening: str) -> str:
+    key = window.value() if opening == '"' else None
+    if not isinstance(key, str) or window.next_character() != ":":
+        raise Torn(f"the JSON breaks off before a field, at {window.place(window.at)}")
+    window.at += 1
+    return key
+
+
+def _elements(window: Window, key: str) -> Iterator[Element]:
+    window.at += 1
+    index = 0
+    while window.next_character() != "]":
+        try:
+            value = window.value()
+        except Torn as cause:
+            where = f"{key}[{index}]"
+            raise Torn(
+                f"the JSON breaks off inside {where}: {cause.what}; what stands before it was read", index
+            ) from None
+        yield Element(key, index, value)
+        index += 1
+        _comma(window, "]", index)
+    window.at += 1
+
+
+def _comma(window: Window, closing: str, index: int | None = None) -> None:
+    """Consume the comma between two values; one before the closing bracket is let pass."""
+    found = window.next_character()
+    if found == ",":
+        window.at += 1
+    elif found != closing:
+        what = "breaks off" if not found else f"has {found!r} where a comma should be"
+        raise Torn(f"the JSON {what} at {window.place(window.at)}; what stands before it was read", index)

@@ -1,0 +1,244 @@
+"""JSON lines, read leniently: one line at a time, and whatever is wrong with one is said and passed over."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from clew.message import Json, JsonObject
+from clew.transcripts.records import Problem
+from clew.transcripts.source import PEEK_BYTES, Source
+
+MAX_LINE_BYTES = 256 << 20
+"""A longer line is reported and passed over: it would not be a message, and it must not fill the memory."""
+WIDE_PEEK_BYTES = 2 << 20
+
+_BLANK = b" \t\r\n\0"
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_GAP = re.compile(r"[\s\0]*")
+_FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
+_MAX_SALVAGE_TRIES = 1000
+_decode = json.JSONDecoder().raw_decode
+
+
+class Line(NamedTuple):
+    """One JSON value and where it stands. With a problem, the value is what could be saved, or None."""
+
+    number: int
+    """One-based. Two records fused on one line share a number."""
+    offset: int
+    """Where the line starts, in bytes of the decompressed data."""
+    value: Json
+    problem: str | None = None
+
+
+class ObjectLine(NamedTuple):
+    """One JSON object and where it stands."""
+
+    number: int
+    offset: int
+    value: JsonObject
+
+
+class _Raw(NamedTuple):
+    number: int
+    offset: int
+    data: bytes | None
+    """None where the line was too long to hold."""
+    ends: bool
+    """Whether a line break ends it; the last line of a file may lack it because its writer died."""
+
+
+def json_lines(source: Source) -> Iterator[Line]:
+    """Yield every value of a JSON-lines source. Never raises on bad data and holds one line at a time."""
+    last = 0
+    for raw in _raw_lines(source):
+        last = raw.number
+        if raw.data is None:
+            yield Line(raw.number, raw.offset, None, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
+        else:
+            yield from _values(raw.number, raw.offset, raw.data, raw.ends)
+    if source.damage:
+        yield Line(last or 1, 0, None, source.damage)
+
+
+def object_lines(source: Source) -> Iterator[ObjectLine | Problem]:
+    """Yield every object of a JSON-lines source, and a ``Problem`` for all else."""
+    for number, offset, value, problem in json_lines(source):
+        if problem is not None:
+            yield Problem(problem, number)
+        if isinstance(value, dict):
+            yield ObjectLine(number, offset, value)
+        elif problem is None:
+            yield Problem(f"a line that is not an object but {_kind(value)}", number)
+
+
+def head_values(source: Source, count: int = 20) -> list[Json]:
+    """Return the first values of a JSON-lines source, cheaply: what a sniffer looks at.
+
+    Looks at the first few lines only, and further than the first 64 KiB only for the first whole line.
+    Returns nothing where fewer than half of the lines are JSON: prose may quote a line of it.
+    """
+    for size in (PEEK_BYTES, WIDE_PEEK_BYTES):
+        head = source.peek(size)
+        whole = len(head) < size
+        lines = [line for line in head.split(b"\n")[: None if whole else -1] if line.strip(_BLANK)][:count]
+        found = (_first_value(line) for line in lines)
+        values: list[Json] = [value for value in found if value is not None]
+        if values or whole:
+            return values if 2 * len(values) >= len(lines) else []
+    return []
+
+
+def _first_value(line: bytes) -> Json:
+    return next((value for _, _, value, _ in _values(0, 0, line, ends=True)), None)
+
+
+def head_objects(source: Source, count: int = 20) -> list[JsonObject]:
+    """Return the objects among the first values of a JSON-lines source."""
+    return [value for value in head_values(source, count) if isinstance(value, dict)]
+
+
+def _raw_lines(source: Source) -> Iterator[_Raw]:
+    number, offset = 1, 0
+    held: list[bytes] = []  # the pieces of a line that spans chunks
+    held_bytes = 0
+    for chunk in source.chunks():
+        first, *rest = chunk.split(b"\n")
+        held_bytes += len(first)
+        if held_bytes <= MAX_LINE_BYTES:
+            held.append(first)
+        else:
+            held.clear()
+        if not rest:
+            continue
+        yield _Raw(number, offset, b"".join(held) if held_bytes <= MAX_LINE_BYTES else None, True)
+        number, offset = number + 1, offset + held_bytes + 1
+        for line in rest[:-1]:
+            yield _Raw(number, offset, line, True)
+            number, offset = number + 1, offset + len(line) + 1
+        held, held_bytes = [rest[-1]], len(rest[-1])
+    if held_bytes:
+        yield _Raw(number, offset, b"".join(held) if held_bytes <= MAX_LINE_BYTES else None, False)
+
+
+def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[Line]:
+    """Read the one value of a line; take the slow road only where something is odd."""
+    line = raw.strip(_BLANK)
+    if line.startswith(_BOM):
+        line = line[len(_BOM) :]
+    if not line:
+        if b"\0" in raw:
+            yield Line(number, offset, None, f"{raw.count(0)} NUL bytes")
+        return
+    try:
+        text = line.decode()
+        value, end = _decode(text)
+        if end == len(text) and not _has_surrogate_escape(text):
+            odd = f"{raw.count(0)} NUL bytes" if b"\0" in raw else None
+            yield Line(number, offset, value, odd)
+            return
+    except (ValueError, RecursionError):
+        pass
+    yield from _odd_values(number, offset, line, ends)
+
+
+def _has_surrogate_escape(text: str) -> bool:
+    # Looking for two characters first is several times faster, and they are rare.
+    return ("\\ud" in text or "\\uD" in text) and _SURROGATE_ESCAPE.search(text) is not None
+
+
+def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[Line]:
+    """Save what can be saved of a line that is not simply one JSON value."""
+    problems = []
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as cause:
+        text = line.decode(errors="replace")
+        problems.append(f"bytes that are not UTF-8 ({cause.reason} at byte {cause.start}), replaced")
+    found, broken = _salvaged(text, ends)
+    if broken:
+        problems.append(broken)
+    elif len(found) > 1:
+        problems.append(f"{len(found)} records on one line")
+    for i, value in enumerate(found):
+        mended, had_lone = _without_lone_surrogates(value)
+        if had_lone:
+            problems.append("half a surrogate pair, replaced")
+        if i == 0:
+            yield Line(number, offset, mended, "; ".join(problems) or None)
+        else:
+            yield Line(number, offset, mended)
+    if not found:
+        yield Line(number, offset, None, "; ".join(problems))
+
+
+def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
+    """Return the values that stand in a line one after another, and what was wrong with the rest."""
+    found: list[Json] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, at = _decode(text, at)
+        except RecursionError:
+            return found, "JSON nested too deeply"
+        except json.JSONDecodeError as cause:
+            tail = _whole_record_after_tear(text, at)
+            if tail is not None:
+                return [*found, tail], "a record torn off, with another after it on the same line"
+            what = "not JSON" if ends else "the last line is torn off"
+            return found, f"{what} ({cause.msg} at character {cause.pos})"
+        except ValueError as cause:  # a number of more digits than Python reads
+            return found, f"not JSON ({cause})"
+        found.append(value)
+        gap = _GAP.match(text, at)
+        at = gap.end() if gap else at
+    return found, None
+
+
+def _whole_record_after_tear(text: str, start: int) -> Json:
+    """Find the record that a later process appended to a torn one: it opens with the same key, ends the line.
+
+    An unescaped ``{"`` cannot stand inside a JSON string, so each one found is where an object starts.
+    """
+    opening = _FIRST_KEY.match(text, start)
+    if not opening:
+        return None
+    at = start
+    for _ in range(_MAX_SALVAGE_TRIES):
+        at = text.find(opening.group(), at + 1)
+        if at < 0:
+            return None
+        try:
+            value, end = _decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        if end == len(text):
+            return value  # type: ignore[no-any-return]  # JSON enters here
+    return None
+
+
+def _without_lone_surrogates(value: Json) -> tuple[Json, bool]:
+    """Replace what no UTF-8 can hold; tell whether there was any."""
+    text = json.dumps(value, ensure_ascii=False)
+    mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if mended == text:
+        return value, False
+    return json.loads(mended), True
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case list():
+            return "a list"
+        case str():
+            return "text"
+        case _:
+            return "a number"

@@ -1,0 +1,31 @@
+"""Attached files, as the tools write them: by a data address, a path or a URL."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from clew.message import Media, Trust
+from clew.wire.media import read_url
+
+Kind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
+_KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}
+
+
+def kind_of(media_type: str | None) -> Kind:
+    """Return what a media type is in the message model."""
+    if media_type == "application/pdf":
+        return "document"
+    return _KINDS.get((media_type or "").partition("/")[0], "file")
+
+
+def media_at(url: str, media_type: str | None, trust: Trust, title: str | None = None) -> Media:
+    """Make a media part from an address; one that holds the data itself is taken apart."""
+    place = read_url(url)
+    found = media_type or place.media_type
+    return Media(kind_of(found), found, place.data, place.url, title=title, trust=trust)
+
+
+def image_at(url: str, trust: Trust) -> Media:
+    """Make an image from an address that does not say what it is."""
+    place = read_url(url)
+    return Media("image", place.media_type, place.data, place.url, trust=trust)

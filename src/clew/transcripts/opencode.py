@@ -1,0 +1,174 @@
+"""opencode: its database, its older folder of JSON files, and what ``opencode export`` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.message import Json, JsonObject
+from clew.transcripts.database import columns_of, decoded, has_tables, opened, reported, rows
+from clew.transcripts.fields import mapping, name_of, string, time_of
+from clew.transcripts.json_document import Element, Field, load, outline, walk
+from clew.transcripts.opencode_events import event_records
+from clew.transcripts.opencode_parts import NAME, Conversation, message_records
+from clew.transcripts.records import Problem, Record, Start
+from clew.transcripts.source import Source
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_SESSION_TABLE = {"session": ("id", "project_id", "directory")}
+_MESSAGE_TABLES = ("message", "session_message")
+_SESSIONS = "SELECT * FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+_EVENTS = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq"
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this is opencode's database, its storage folder, or an export."""
+    if source.is_directory:
+        return _storage(source) is not None
+    if any(
+        has_tables(source, {**_SESSION_TABLE, table: ("session_id", "data")}) for table in _MESSAGE_TABLES
+    ):
+        return True
+    seen = outline(source)
+    return "messages" in seen.keys and "projectID" in mapping(seen.fields, "info")
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every session."""
+    storage = _storage(source)
+    if storage:
+        return _read_storage(storage)
+    if source.peek(6) == b"SQLite":
+        return reported(_read_database(source))
+    return _read_export(source)
+
+
+def _start(info: JsonObject, fallback: str) -> Start:
+    return Start(
+        string(info, "id") or fallback,
+        NAME,
+        title=string(info, "title"),
+        directory=string(info, "directory"),
+        model=string(mapping(info, "model"), "id"),
+        time=time_of(info.get("time_created") or mapping(info, "time").get("created")),
+        parent_id=string(info, "parent_id") or string(info, "parentID"),
+    )
+
+
+# An export -------------------------------------------------------------------------------------------
+
+
+def _read_export(source: Source) -> Iterator[Record]:
+    talk = Conversation()
+    info: JsonObject = {}
+    started = False
+    for piece in walk(source):
+        match piece:
+            case Field("info", dict() as found):
+                info = found
+            case Element("messages", index, dict() as message):
+                if not started:
+                    yield _start(info, name_of(source, ".json"))
+                    started = True
+                yield from message_records(talk, mapping(message, "info"), message.get("parts"), index)
+            case Element("messages", index, _):
+                yield Problem("a message that is not an object", index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+    if info and not started:
+        yield _start(info, name_of(source, ".json"))
+    yield from talk.reverted(mapping(info, "revert"))
+
+
+# The database ----------------------------------------------------------------------------------------
+
+
+def _read_database(source: Source) -> Iterator[Record]:
+    with opened(source) as connection:
+        has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
+        for session in list(rows(connection, _SESSIONS)):
+            yield _start({**session, "model": decoded(session, "model")[0]}, "session")
+            talk = Conversation()
+            session_id = string(session, "id") or ""
+            if has_messages:
+                yield from _database_messages(connection, talk, session_id)
+            if has_events and not talk.entries:  # while both tables are written, the older one is the whole
+                yield from _database_events(connection, talk, session_id)
+            revert, _ = decoded(session, "revert")
+            yield from talk.reverted(revert if isinstance(revert, dict) else {})
+
+
+def _database_messages(
+    connection: sqlite3.Connection, talk: Conversation, session_id: str
+) -> Iterator[Record]:
+    for row in rows(connection, _MESSAGES, (session_id,)):
+        info, problem = decoded(row, "data")
+        if problem:
+            yield problem
+        parts: list[Json] = []
+        for part_row in rows(connection, _PARTS, (str(row["id"]),)):
+            part, problem = decoded(part_row, "data")
+            parts.append({"id": part_row["id"], **part} if isinstance(part, dict) else None)
+            if problem:
+                yield problem
+        if isinstance(info, dict):
+            yield from message_records(talk, {**info, "id": row["id"]}, parts, None)
+
+
+def _database_events(connection: sqlite3.Connection, talk: Conversation, session_id: str) -> Iterator[Record]:
+    for row in rows(connection, _EVENTS, (session_id,)):
+        event, problem = decoded(row, "data")
+        if problem:
+            yield problem
+        if isinstance(event, dict):
+            yield from event_records(talk, {**event, "id": row["id"], "type": row["type"]})
+
+
+# The older folder ------------------------------------------------------------------------------------
+
+
+def _storage(source: Source) -> Path | None:
+    """Return the folder with ``session``, ``message`` and ``part`` in it: this one, or one inside."""
+    if not source.is_directory or source.path is None:
+        return None
+    for folder in (source.path, source.path / "storage"):
+        if (folder / "session").is_dir() and (folder / "message").is_dir():
+            return folder
+    return None
+
+
+def _read_storage(storage: Path) -> Iterator[Record]:
+    for path in sorted((storage / "session").rglob("*.json")):
+        info, problem = load(path)
+        if problem:
+            yield problem
+        if not isinstance(info, dict):
+            continue
+        start = _start(info, path.stem)
+        yield start
+        talk = Conversation()
+        # Their ids ascend with time.
+        for i, message_path in enumerate(sorted((storage / "message" / start.session_id).glob("*.json"))):
+            yield from _storage_message(storage, talk, message_path, i)
+        yield from talk.reverted(mapping(info, "revert"))
+
+
+def _storage_message(storage: Path, talk: Conversation, path: Path, line: int) -> Iterator[Record]:
+    info, problem = load(path)
+    if problem:
+        yield problem
+    parts: list[Json] = []
+    for part_path in sorted((storage / "part" / path.stem).glob("*.json")):
+        part, problem = load(part_path)
+        parts.append(part)
+        if problem:
+            yield problem
+    if isinstance(info, dict):
+        yield from message_records(talk, {"id": path.stem, **info}, parts, line)

@@ -1,0 +1,238 @@
+"""One opencode message with its parts, read into records. A tool part holds the call and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+    trust_of,
+)
+from clew.transcripts.fields import Ids, count, mapping, objects, string, time_of
+from clew.transcripts.media import media_at
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Usage
+from clew.transcripts.typed import MACHINE, user_message
+
+NAME = "opencode"
+_BOOKKEEPING = ("step-finish", "snapshot", "patch", "retry", "agent", "compaction")
+"""Parts that are no words: what opencode notes for itself. Mentioned agents stand in the text as well."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What reading a session has to remember: ids only, however much was said."""
+
+    ids: Ids = field(default_factory=Ids)
+    call_ids: Ids = field(default_factory=Ids)
+    entries: list[tuple[str, str]] = field(default_factory=list)
+    """The message that each entry came from, and the entry's id."""
+    compaction: JsonObject = field(default_factory=dict)
+    """The compaction part that waits for its summary; empty where none does."""
+
+    def entry_id(self, owner: str, suffix: str = "") -> str:
+        """Return a new id for an entry of a message."""
+        entry_id = self.ids.unique(owner + suffix, owner)
+        self.entries.append((owner, entry_id))
+        return entry_id
+
+    def entries_from(self, owner: str | None) -> tuple[str, ...]:
+        """Return the ids of all entries from a message on; none where there is no such message."""
+        owners = [known for known, _ in self.entries]
+        start = owners.index(owner) if owner in owners else len(owners)
+        return tuple(entry_id for _, entry_id in self.entries[start:])
+
+    def reverted(self, revert: JsonObject) -> Iterator[Record]:
+        """Say which entries the person took back; with a part named, its message stays."""
+        owner = string(revert, "messageID")
+        dropped = self.entries_from(owner)
+        if "partID" in revert:
+            own = {entry_id for known, entry_id in self.entries if known == owner}
+            dropped = tuple(entry_id for entry_id in dropped if entry_id not in own)
+        if dropped:
+            yield Dropped(dropped, reason="reverted")
+
+
+def message_records(talk: Conversation, info: JsonObject, parts: Json, line: int | None) -> Iterator[Record]:
+    """Read one message: an entry for what was said and one for the results of its calls."""
+    read = _assistant_records if info.get("role") == "assistant" else _user_records
+    yield from read(talk, info, list(objects(parts)), line)
+    yield from talk.ids.repeated(string(info, "id"), line)
+
+
+# The person's side -----------------------------------------------------------------------------------
+
+
+def _user_records(
+    talk: Conversation, info: JsonObject, parts: list[JsonObject], line: int | None
+) -> Iterator[Record]:
+    owner = string(info, "id") or f"#{line}"
+    for part in parts:
+        if part.get("type") == "compaction":
+            talk.compaction = {**part, "owner": owner}
+    said = tuple(read for part in parts if (read := _user_part(part)))
+    yield from _unknown(said, line)
+    if not said:
+        return
+    yield Entry(user_message(said), talk.entry_id(owner), line, time_of(mapping(info, "time").get("created")))
+
+
+def _user_part(part: JsonObject) -> Part | None:
+    text = string(part, "text")
+    match part.get("type"):
+        case "text":
+            return Text(text, trust=MACHINE if _is_machine_text(part) else Trust.USER) if text else None
+        case "subtask":
+            return Text(string(part, "prompt") or "", trust=MACHINE)
+        case "file":
+            return _file(part, Trust.USER)
+        case kind if kind in _BOOKKEEPING:
+            return None
+        case kind:
+            return Unknown(str(kind), trust=MACHINE, native=Native(NAME, part))
+
+
+def _is_machine_text(part: JsonObject) -> bool:
+    return part.get("synthetic") is True or "compaction_continue" in mapping(part, "metadata")
+
+
+def _file(part: JsonObject, trust: Trust) -> Part | None:
+    url = string(part, "url")
+    return media_at(url, string(part, "mime"), trust, string(part, "filename")) if url else None
+
+
+# The model's side ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Step:
+    """One answer of the model, and what the tools it called returned."""
+
+    said: list[Part] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+
+
+def _assistant_records(
+    talk: Conversation, info: JsonObject, parts: list[JsonObject], line: int | None
+) -> Iterator[Record]:
+    owner = string(info, "id") or f"#{line}"
+    time = time_of(mapping(info, "time").get("created"))
+    is_summary = info.get("summary") is True and bool(info.get("finish")) and not info.get("error")
+    if is_summary:
+        yield _boundary(talk, owner, line, time)
+    origin = Origin.SUMMARY if is_summary else Origin.SPOKEN
+    usage: Usage | None = usage_of(mapping(info, "tokens"))
+    for i, step in enumerate(_steps(talk, parts, trust_of(Role.ASSISTANT, origin))):
+        number = f":{i + 1}" if i else ""
+        yield from _unknown(tuple(step.said), line)
+        said = Message(Role.ASSISTANT, tuple(step.said), origin)
+        yield Entry(said, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
+        usage = None  # one call of the model, one report
+        if step.results:
+            answer = Message(Role.TOOL, tuple(step.results))
+            entry_id = talk.entry_id(owner, f"{number}:results")
+            yield Entry(answer, entry_id, line, time, hidden_results=tuple(step.hidden))
+
+
+def _boundary(talk: Conversation, owner: str, line: int | None, time: str | None) -> Boundary:
+    part, talk.compaction = talk.compaction, {}
+    trigger = "overflow" if part.get("overflow") is True else "auto" if part.get("auto") is True else "manual"
+    return Boundary(
+        talk.ids.unique(string(part, "owner"), f"{owner}:compaction"),
+        line,
+        time,
+        trigger if part else None,
+        keeps=talk.entries_from(string(part, "tail_start_id")),
+    )
+
+
+def _steps(talk: Conversation, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
+    """Yield the answers that one message holds: after tools have run, a new step is a new call."""
+    step = _Step()
+    for part in parts:
+        kind = part.get("type")
+        if kind == "step-start":
+            if step.results:
+                yield step
+                step = _Step()
+        elif kind == "tool":
+            _add_tool(
+                step, part, talk.call_ids.unique(string(part, "callID"), f"{string(part, 'id')}"), trust
+            )
+        elif read := _assistant_part(part, trust):
+            step.said.append(read)
+    if step.said:
+        yield step
+
+
+def _assistant_part(part: JsonObject, trust: Trust) -> Part | None:
+    match part.get("type"):
+        case "text":
+            text = string(part, "text")
+            return Text(text, trust=trust) if text else None
+        case "reasoning":
+            return _thinking(part, trust)
+        case "file":
+            return _file(part, trust)
+        case kind if kind in _BOOKKEEPING:
+            return None
+        case kind:
+            return Unknown(str(kind), trust=trust, native=Native(NAME, part))
+
+
+def _thinking(part: JsonObject, trust: Trust) -> Part:
+    """Read reasoning with what its provider needs to take it back: a signature, or a sealed item."""
+    text = string(part, "text") or ""
+    metadata = mapping(part, "metadata")
+    signature = string(mapping(metadata, "anthropic"), "signature")
+    if signature:
+        return Thinking(text, signature, trust=trust)
+    for provider in objects(list(metadata.values())):
+        item_id, sealed = string(provider, "itemId"), string(provider, "reasoningEncryptedContent")
+        if item_id or sealed:
+            return Thinking(text, sealed, item_id=item_id, trust=trust)
+    return Thinking(text, trust=trust)
+
+
+def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None:
+    state, name = mapping(part, "state"), string(part, "tool") or "unknown"
+    step.said.append(ToolCall(call_id, name, mapping(state, "input"), trust=trust))
+    if state.get("status") not in ("completed", "error"):
+        return
+    failed = state.get("status") == "error"
+    text = state.get("error" if failed else "output")
+    parts: list[Part] = [Text(text if isinstance(text, str) else "", trust=Trust.UNTRUSTED)]
+    parts += [
+        file for attached in objects(state.get("attachments")) if (file := _file(attached, Trust.UNTRUSTED))
+    ]
+    step.results.append(ToolResult(call_id, tuple(parts), failed, name, trust=Trust.UNTRUSTED))
+    if "compacted" in mapping(state, "time"):
+        step.hidden.append(call_id)
+
+
+def usage_of(tokens: JsonObject) -> Usage | None:
+    """Read a message's token report; whether ``output`` holds the reasoning too, only the total tells."""
+    cache = mapping(tokens, "cache")
+    read, written = count(cache, "read"), count(cache, "write")
+    given = count(tokens, "input") + read + written
+    output = max(count(tokens, "total") - given, count(tokens, "output"))
+    return Usage(given, output, read, written) if given or output else None
+
+
+def _unknown(parts: tuple[Part, ...], line: int | None) -> Iterator[Problem]:
+    for part in parts:
+        if isinstance(part, Unknown):
+            yield Problem(f"a part of the unknown type {part.kind!r}, carried as it is", line)

@@ -1,0 +1,115 @@
+"""OpenHands: a conversation folder, its events as lines, or one request to the model as it was logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from clew.message import JsonObject
+from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
+from clew.transcripts.json_document import gathered, is_lines, load, outline
+from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.openhands_events import Conversation
+from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+from clew.wire.openai.codec import parse_item
+
+NAME = "openhands"
+_STATE = "base_state.json"
+_SOURCES = ("agent", "user", "environment", "hook")
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this is a conversation folder, its state, its events, or one logged request."""
+    if source.is_directory:
+        return source.path is not None and (source.path / _STATE).is_file()
+    if is_lines(source):
+        heads = head_objects(source, 5)
+        return bool(heads) and all("kind" in head and head.get("source") in _SOURCES for head in heads)
+    keys = set(outline(source).keys)
+    return {"agent", "execution_status"} <= keys or {"messages", "kwargs", "context_window"} <= keys
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a conversation."""
+    if source.is_directory and source.path is not None:
+        return _read_folder(source.path)
+    if is_lines(source):
+        return _read_lines(source)
+    return _read_state_or_log(source)
+
+
+def _start(state: JsonObject, fallback: str) -> Start:
+    return Start(
+        string(state, "id") or fallback,
+        NAME,
+        title=string(state, "title"),
+        directory=string(mapping(state, "workspace"), "working_dir"),
+        model=string(mapping(state, "agent", "llm"), "model"),
+    )
+
+
+def _read_folder(folder: Path) -> Iterator[Record]:
+    state, problem = load(folder / _STATE)
+    if problem:
+        yield problem
+    yield _start(state if isinstance(state, dict) else {}, folder.name)
+    yield from _read_events(folder / "events")
+
+
+def _read_events(folder: Path) -> Iterator[Record]:
+    talk = Conversation()
+    for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: in order
+        event, problem = load(path)
+        if problem:
+            yield Problem(problem.what, i)
+        elif isinstance(event, dict):
+            yield from talk.event(event, i)
+    yield from talk.rest()
+
+
+def _read_lines(source: Source) -> Iterator[Record]:
+    talk = Conversation()
+    yield _start({}, name_of(source, ".jsonl"))
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from talk.event(line.value, line.number)
+    yield from talk.rest()
+
+
+def _read_state_or_log(source: Source) -> Iterator[Record]:
+    value, problems = gathered(source)
+    yield from problems
+    if "messages" in value:
+        yield from _log_records(value, name_of(source, ".json"))
+        return
+    yield _start(value, name_of(source, ".json"))
+    if source.path and (source.path.parent / "events").is_dir():
+        yield from _read_events(source.path.parent / "events")
+
+
+def _log_records(log: JsonObject, name: str) -> Iterator[Record]:
+    """Read one request as it was logged, and its reply.
+
+    Where the tools were written into the prompt, the messages as they were before stand beside it.
+    """
+    response = mapping(log, "response")
+    model, time = string(response, "model"), time_of(log.get("timestamp"))
+    yield Start(name, NAME, model=model, time=time)
+    messages = list(objects(log.get("raw_messages") or log.get("messages")))
+    for i, message in enumerate(messages):
+        yield Entry(parse_item(message), f"#{i}", i)
+    for choice in list(objects(response.get("choices")))[:1]:
+        reply = parse_item(choice.get("message"))
+        yield Entry(reply, "reply", len(messages), time, model, _usage(mapping(response, "usage")))
+
+
+def _usage(usage: JsonObject) -> Usage:
+    return Usage(
+        count(usage, "prompt_tokens"),
+        count(usage, "completion_tokens"),
+        count(mapping(usage, "prompt_tokens_details"), "cached_tokens"),
+        count(usage, "cache_creation_input_tokens"),
+    )

@@ -1,0 +1,188 @@
+"""pi: JSON lines that form a tree by ``id`` and ``parentId``; the last line ends the branch in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from clew.message import JsonObject, Origin, Role, said
+from clew.transcripts.fields import Ids, count, mapping, name_of, string
+from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.pi_words import message_of
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+
+NAME = "pi"
+_BOOKKEEPING = (
+    "model_change",
+    "thinking_level_change",
+    "custom",
+    "label",
+    "session_info",
+    "context_transform",
+    "ephemeral",
+)
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether the first line is pi's session header."""
+    if source.is_directory:
+        return False
+    head = next(iter(head_objects(source, 1)), {})
+    return head.get("type") == "session" and "id" in head and "cwd" in head
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a session. Every branch is read; what the branch in use does not hold is named as dropped."""
+    tree = _Tree()
+    for line in object_lines(source.keep()):
+        if isinstance(line, ObjectLine):
+            tree.grow(line)
+    session = _Session(tree, name_of(source, ".jsonl"))
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from session.records(line.value, line.number)
+    yield from tree.problems
+    yield from session.dropped()
+
+
+class _Tree:
+    """Which line continues which."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.ids: dict[int, str] = {}
+        """The id of each line but the header. In older files lines have none, and continue one another."""
+        self._parents: dict[str, str | None] = {}
+        self._unique = Ids()
+        self._last: str | None = None
+
+    def grow(self, line: ObjectLine) -> None:
+        """Add one line."""
+        if line.value.get("type") == "session":
+            return
+        given, parent = string(line.value, "id"), line.value.get("parentId", self._last)
+        own = self._unique.unique(given, f"L{line.number}")
+        if given and own != given:
+            self.problems.append(Problem(f"the id {given!r} is used again", line.number))
+            parent = self._last
+        if isinstance(parent, str) and parent != own and parent not in self._parents:
+            self.problems.append(
+                Problem(f"the parent {parent!r} does not stand before its child", line.number)
+            )
+        self._parents[own] = parent if isinstance(parent, str) else None
+        self.ids[line.number] = own
+        self._last = own
+
+    def branch(self) -> set[str]:
+        """Return the ids of the branch in use: the last line, its parent, and so on."""
+        branch: set[str] = set()
+        at = self._last
+        while at is not None and at not in branch:
+            branch.add(at)
+            at = self._parents.get(at)
+        if at is not None:
+            self.problems.append(Problem(f"the parents of {at!r} lead back to it"))
+        return branch
+
+
+class _Session:
+    """Turns lines into records."""
+
+    def __init__(self, tree: _Tree, name: str) -> None:
+        self._tree = tree
+        self._branch = tree.branch()
+        self._name = name
+        self._model: str | None = None
+        self._started = False
+        self._entries: list[tuple[str, str]] = []
+        """The line that each entry came from, by id, and the entry's id."""
+
+    def records(self, line: JsonObject, number: int) -> Iterator[Record]:
+        """Read one line."""
+        kind = line.get("type")
+        if not self._started or kind == "session":
+            yield self._start(line if kind == "session" else {})
+        own = self._tree.ids.get(number)
+        if own is None:
+            return
+        self._model = string(line, "modelId") or self._model
+        if kind == "message":
+            yield from self._message(mapping(line, "message"), own, line, number)
+        elif kind == "custom_message":
+            yield from self._message({**line, "role": "custom"}, own, line, number)
+        elif kind == "compaction":
+            yield from self._compaction(line, own, number)
+        elif kind == "branch_summary":
+            yield self._entry(own, line, number, summary=string(line, "summary") or "")
+        elif kind not in _BOOKKEEPING:
+            yield Problem(f"a line of the unknown type {kind!r}", number)
+
+    def dropped(self) -> Iterator[Record]:
+        """Name what was said on branches that were left."""
+        left = tuple(entry_id for own, entry_id in self._entries if own not in self._branch)
+        if left:
+            yield Dropped(left, reason="on a branch that was left")
+
+    def _start(self, header: JsonObject) -> Start:
+        self._started = True
+        self._model = string(header, "modelId")
+        parent = string(header, "parentSession") or string(header, "branchedFrom")
+        return Start(
+            string(header, "id") or self._name,
+            NAME,
+            directory=string(header, "cwd"),
+            model=self._model,
+            time=string(header, "timestamp"),
+            parent_id=PurePath(parent).stem.rpartition("_")[2] if parent else None,
+        )
+
+    def _message(self, message: JsonObject, own: str, line: JsonObject, number: int) -> Iterator[Record]:
+        read = message_of(message)
+        if read is None:
+            yield Problem(f"a message of the unknown role {message.get('role')!r}", number)
+            return
+        self._model = string(message, "model") or self._model
+        self._entries.append((own, own))
+        is_answer = read.role is Role.ASSISTANT
+        usage = _usage(mapping(message, "usage")) if is_answer else None
+        yield Entry(read, own, number, string(line, "timestamp"), self._model if is_answer else None, usage)
+
+    def _compaction(self, line: JsonObject, own: str, number: int) -> Iterator[Record]:
+        if own in self._branch:
+            yield Boundary(
+                own,
+                number,
+                string(line, "timestamp"),
+                tokens_before=count(line, "tokensBefore") or None,
+                keeps=self._kept(line),
+            )
+        yield self._entry(f"{own}:summary", line, number, summary=string(line, "summary") or "")
+
+    def _kept(self, line: JsonObject) -> tuple[str, ...]:
+        """Return the entries of this branch from the first kept one on."""
+        first = string(line, "firstKeptEntryId")
+        if first is None and "firstKeptEntryIndex" in line:  # older files count lines, from 0
+            first = self._tree.ids.get(count(line, "firstKeptEntryIndex") + 1)
+        numbers = {own: number for number, own in self._tree.ids.items()}
+        if first not in numbers:
+            return ()
+        return tuple(
+            entry_id
+            for own, entry_id in self._entries
+            if own in self._branch and numbers[own] >= numbers[first]
+        )
+
+    def _entry(self, entry_id: str, line: JsonObject, number: int, summary: str) -> Entry:
+        self._entries.append((self._tree.ids[number], entry_id))
+        message = said(Role.USER, summary, Origin.SUMMARY)
+        return Entry(message, entry_id, number, string(line, "timestamp"))
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    read, written = count(usage, "cacheRead"), count(usage, "cacheWrite")
+    given = count(usage, "input") + read + written
+    output = count(usage, "output")
+    return Usage(given, output, read, written) if given or output else None

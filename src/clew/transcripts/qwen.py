@@ -1,0 +1,167 @@
+"""Qwen Code: ``~/.qwen/projects/<project>/chats/<session>.jsonl``; records in a tree, parts like Gemini's.
+
+Each record's parent is the one written before it. Where it is an older one, the person went back to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Trust
+from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
+from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.labels import relabelled
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+from clew.transcripts.typed import typed_in
+from clew.wire.gemini.codec import parse_item
+
+FORMAT = "qwen-code"
+_TYPES = ("user", "assistant", "tool_result", "system")
+_PERSONS = (None, "mid_turn_user_message")
+_COMPRESSED = (None, 1, "COMPRESSED", "completed")
+
+
+def sniff(source: Source) -> float:
+    """Recognise the records by their tree and by messages that hold parts."""
+    head = [record for record in head_objects(source) if "sessionId" in record and "uuid" in record]
+    return any("parts" in mapping(record, "message") or "systemPayload" in record for record in head)
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a session: what was said, what was compressed, what was rewound."""
+    chat = _Chat(name_of(source, ".jsonl"))
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from chat.record(line.value, line.number)
+
+
+@dataclass(slots=True)
+class _Chat:
+    """A session being told."""
+
+    fallback_id: str
+    started: bool = False
+    ids: Ids = field(default_factory=Ids)
+    live: list[str] = field(default_factory=list)
+    """The entries and compactions that still stand, in order."""
+    places: dict[str, int] = field(default_factory=dict)
+    """From each record to how many of them stood after it."""
+    unknown: set[str] = field(default_factory=set)
+
+    def record(self, record: JsonObject, number: int) -> Iterator[Record]:
+        """Tell one record."""
+        if not self.started:
+            self.started = True
+            yield self._start(record)
+        kind, agent_id = string(record, "type") or "", _agent_id(record)
+        if agent_id is None:
+            yield from self._rewound(record, number)
+        if kind == "system":
+            yield from self._system(record, number, agent_id)
+        elif kind in _TYPES:
+            yield from self._say(_message(record, agent_id), record, number)
+        elif kind not in self.unknown:
+            self.unknown.add(kind)
+            yield Problem(f"a record of the unknown type {kind!r}", number)
+        if agent_id is None:
+            self.places[string(record, "uuid") or ""] = len(self.live)
+
+    def _start(self, record: JsonObject) -> Start:
+        parent = string(mapping(record, "forkedFrom"), "sessionId")
+        return Start(
+            string(record, "sessionId") or self.fallback_id,
+            FORMAT,
+            directory=string(record, "cwd"),
+            model=string(record, "model"),
+            time=string(record, "timestamp"),
+            parent_id=parent,
+        )
+
+    def _rewound(self, record: JsonObject, number: int) -> Iterator[Record]:
+        """Name what stood after a record's parent: the person went back before it."""
+        place = self.places.get(string(record, "parentUuid") or "")
+        if place is not None and place < len(self.live) and string(record, "uuid") not in self.places:
+            dropped = tuple(self.live[place:])
+            del self.live[place:]
+            yield Dropped(dropped, number)
+
+    def _say(self, message: Message, record: JsonObject, number: int) -> Iterator[Record]:
+        if not message.parts:
+            return
+        agent_id = _agent_id(record)
+        entry_id = self.ids.unique(string(record, "uuid"), f"L{number}")
+        entry = Entry(message, entry_id, number, string(record, "timestamp"), sidechain=agent_id)
+        if message.role is Role.ASSISTANT:
+            usage = _usage(mapping(record, "usageMetadata"))
+            entry = replace(entry, model=string(record, "model"), usage=usage)
+        if agent_id is None:
+            self.live.append(entry_id)
+        yield entry
+
+    def _system(self, record: JsonObject, number: int, agent_id: str | None) -> Iterator[Record]:
+        if record.get("subtype") != "chat_compression" or agent_id is not None:
+            return
+        payload = mapping(record, "systemPayload")
+        info = mapping(payload, "info")
+        if info.get("compressionStatus") not in _COMPRESSED:
+            return
+        boundary_id = self.ids.unique(string(record, "uuid"), f"L{number}")
+        time = string(record, "timestamp")
+        self.live.append(boundary_id)
+        yield Boundary(
+            boundary_id,
+            number,
+            time,
+            string(info, "triggerReason"),
+            count(info, "originalTokenCount") or None,
+            count(info, "newTokenCount") or None,
+        )
+        for i, item in enumerate(objects(payload.get("compressedHistory")), start=1):
+            message = relabelled(parse_item(item), Origin.SUMMARY)
+            self.live.append(f"L{number}.{i}")
+            yield Entry(message, f"L{number}.{i}", number, time)
+
+
+def _agent_id(record: JsonObject) -> str | None:
+    if record.get("isSidechain") is True:
+        return string(record, "agentId") or "sidechain"
+    return string(record, "agentId")
+
+
+def _message(record: JsonObject, agent_id: str | None) -> Message:
+    message = parse_item(mapping(record, "message"))
+    if record.get("type") == "tool_result" and not any(message.results):
+        return _result(record, message)
+    if message.role is not Role.USER:
+        return message
+    if agent_id is not None or not _is_persons(record):
+        return relabelled(message, Origin.INJECTED)
+    typed = string(mapping(record, "systemPayload"), "displayText")
+    return typed_in(message.text, typed) if typed and typed != message.text else message
+
+
+def _is_persons(record: JsonObject) -> bool:
+    provenance = string(record, "provenance")
+    return string(record, "subtype") in _PERSONS and provenance in (None, "real_user")
+
+
+def _result(record: JsonObject, message: Message) -> Message:
+    """Read an answer that stands in its record instead of its message."""
+    answer = mapping(record, "toolCallResult")
+    text = message.text or string(answer, "result") or string(answer, "resultDisplay") or ""
+    failed = answer.get("status") in ("error", "failed")
+    call_id = string(answer, "callId") or ""
+    result = ToolResult(call_id, (Text(text),), failed, string(answer, "name"), trust=Trust.UNTRUSTED)
+    return Message(Role.TOOL, (result,))
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    total, output = count(usage, "promptTokenCount"), count(usage, "candidatesTokenCount")
+    if not total and not output:
+        return None
+    thoughts = count(usage, "thoughtsTokenCount")
+    return Usage(total, output + thoughts, cache_read_tokens=count(usage, "cachedContentTokenCount"))

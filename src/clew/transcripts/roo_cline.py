@@ -1,0 +1,115 @@
+"""Roo Code and Cline's extension: Anthropic messages with a few fields of the tool's own.
+
+Nothing is deleted when it condenses or truncates: the messages that its model no longer sees name the
+summary or the marker that stands for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, Trust
+from clew.transcripts.fields import Ids, name_of, objects, string, time_of
+from clew.transcripts.json_document import Element, outline, walk
+from clew.transcripts.labels import machine_text, relabelled
+from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
+from clew.transcripts.source import Source, open_source
+from clew.wire.anthropic.codec import parse_item
+
+NAME = "roo-cline"
+_FILES = ("api_conversation_history.json", "claude_messages.json")
+_OWN_FIELDS = {"ts", "condenseId", "condenseParent", "truncationId", "truncationParent", "isSummary"}
+# Before tools were native, a result came back as text in the user's role.
+_TEXT_RESULT = re.compile(r"\[[\w-]+( for [^\n]*)?\] Result:|\[ERROR\]")
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this is such a history, or the task folder around one."""
+    if source.is_directory:
+        return _history(source.path) is not None
+    first = outline(source).first()
+    is_message = "role" in first and "content" in first
+    return is_message and (name_of(source) in _FILES or bool(_OWN_FIELDS & first.keys()))
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read a task's conversation."""
+    history = _history(source.path) if source.is_directory else None
+    inner = open_source(history) if history else source
+    task = inner.path.parent.name if inner.path and inner.path.name in _FILES else name_of(inner, ".json")
+    yield Start(task, NAME)
+    talk = _Task()
+    for piece in walk(inner):
+        if isinstance(piece, Problem):
+            yield piece
+        elif isinstance(piece, Element) and isinstance(piece.value, dict):
+            yield from talk.records(piece.value, piece.index)
+        elif isinstance(piece, Element):
+            yield Problem("a message that is not an object", piece.index)
+
+
+def _history(folder: Path | None) -> Path | None:
+    paths = (folder / name for name in _FILES) if folder else ()
+    return next((path for path in paths if path.is_file()), None)
+
+
+@dataclass(slots=True)
+class _Task:
+    """What is remembered while reading: which entries the model still sees, and what would hide them."""
+
+    ids: Ids = field(default_factory=Ids)
+    visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+
+    def records(self, item: JsonObject, index: int) -> Iterator[Record]:
+        """Read one message; a summary and a marker hide what names them."""
+        time = time_of(item.get("ts"))
+        hides = string(item, "condenseId") if item.get("isSummary") is True else None
+        if item.get("isTruncationMarker") is True:
+            hides = string(item, "truncationId")
+        if hides or item.get("isSummary") is True:
+            yield self._boundary(hides, item, index, time)
+        parents = (string(item, "condenseParent"), string(item, "truncationParent"))
+        entry_id = self.ids.unique(string(item, "id"), f"#{index}")
+        self.visible.append((entry_id, frozenset(filter(None, parents))))
+        yield Entry(_message(item), entry_id, index, time)
+        yield from self.ids.repeated(string(item, "id"), index)
+
+    def _boundary(self, hides: str | None, item: JsonObject, index: int, time: str | None) -> Boundary:
+        if hides:
+            self.visible = [(entry_id, parents) for entry_id, parents in self.visible if hides not in parents]
+        else:  # older versions kept no trace of what a summary stands for: it stood for everything
+            self.visible = []
+        trigger = "truncation" if item.get("isTruncationMarker") is True else "condense"
+        keeps = tuple(entry_id for entry_id, _ in self.visible)
+        return Boundary(self.ids.unique(hides, f"#{index}:boundary"), index, time, trigger, keeps=keeps)
+
+
+def _message(item: JsonObject) -> Message:
+    if item.get("type") == "reasoning":
+        return _reasoning(item)
+    message = parse_item({key: item[key] for key in ("role", "content") if key in item})
+    if item.get("isSummary") is True:
+        return relabelled(message, Origin.SUMMARY)
+    if item.get("isTruncationMarker") is True:
+        return relabelled(message, Origin.INJECTED)
+    if message.role is not Role.USER:
+        return message
+    parts = tuple(
+        replace(part, trust=Trust.UNTRUSTED)
+        if isinstance(part, Text) and _TEXT_RESULT.match(part.text)
+        else part
+        for part in message.parts
+    )
+    return machine_text(replace(message, parts=parts), ("<environment_details>",), Trust.SEMI_TRUSTED)
+
+
+def _reasoning(item: JsonObject) -> Message:
+    """Read an item of OpenAI's Responses that stands between the messages."""
+    summary = "\n".join(string(part, "text") or "" for part in objects(item.get("summary")))
+    text = string(item, "text") or summary
+    sealed = string(item, "encrypted_content")
+    thinking = Thinking(text, sealed, item_id=string(item, "id"), trust=Trust.ASSISTANT)
+    return Message(Role.ASSISTANT, (thinking,))

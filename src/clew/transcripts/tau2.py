@@ -1,0 +1,106 @@
+"""τ²-bench: one document with the policy of its domain and a list of simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trust,
+    said,
+    trust_of,
+)
+from clew.transcripts.fields import count, mapping, objects, string, time_of
+from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.source import Source
+
+NAME = "tau2"
+_ROLES = {"assistant": Role.ASSISTANT, "user": Role.USER, "system": Role.SYSTEM}
+
+
+def sniff(source: Source) -> bool:
+    """Tell whether this says of which domain and agent it holds simulations."""
+    if source.is_directory:
+        return False
+    info = mapping(outline(source).fields, "info")
+    return {"environment_info", "agent_info"} <= info.keys()
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every simulation as a session."""
+    info: JsonObject = {}
+    for piece in walk(source):
+        match piece:
+            case Field("info", dict() as found):
+                info = found
+            case Element("simulations", _, dict() as simulation):
+                yield from _simulation(simulation, info)
+            case Element("simulations", index, _):
+                yield Problem("a simulation that is not an object", index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+
+
+def _simulation(simulation: JsonObject, info: JsonObject) -> Iterator[Record]:
+    model = string(mapping(info, "agent_info"), "llm")
+    task = f"task-{simulation.get('task_id')}-trial-{simulation.get('trial', 0)}"
+    time = time_of(simulation.get("start_time"))
+    yield Start(string(simulation, "id") or task, NAME, title=task, model=model, time=time)
+    policy = string(simulation, "policy") or string(mapping(info, "environment_info"), "policy")
+    if policy:
+        yield Entry(said(Role.SYSTEM, policy), "policy")
+    for i, item in enumerate(_flat(simulation.get("messages"))):
+        # The simulated user may have tools of its own, which the agent never sees.
+        sidechain = "user" if _is_users_own(item) else None
+        usage = mapping(item, "usage")
+        yield Entry(
+            _message(item),
+            f"#{i}",
+            i,
+            time_of(item.get("timestamp")),
+            model if item.get("role") == "assistant" else None,
+            Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens")) if usage else None,
+            sidechain,
+        )
+
+
+def _flat(messages: Json) -> Iterator[JsonObject]:
+    """Yield the messages; some versions hold the answers to parallel calls together in one."""
+    for item in objects(messages):
+        inner = item.get("tool_messages")
+        yield from objects(inner) if isinstance(inner, list) else (item,)
+
+
+def _is_users_own(item: JsonObject) -> bool:
+    calls = objects(item.get("tool_calls"))
+    return item.get("requestor") == "user" or any(call.get("requestor") == "user" for call in calls)
+
+
+def _message(item: JsonObject) -> Message:
+    text = string(item, "content")
+    if item.get("role") == "tool":
+        content = (Text(text, trust=Trust.UNTRUSTED),) if text else ()
+        failed = item.get("error") is True
+        call_id = string(item, "id") or string(item, "tool_call_id") or ""
+        return Message(Role.TOOL, (ToolResult(call_id, content, failed, trust=Trust.UNTRUSTED),))
+    role = _ROLES.get(str(item.get("role")), Role.USER)
+    trust = trust_of(role)
+    parts: list[Part] = [Text(text, trust=trust)] if text else []
+    parts += [_call(call, trust) for call in objects(item.get("tool_calls"))]
+    return Message(role, tuple(parts))
+
+
+def _call(call: JsonObject, trust: Trust) -> ToolCall:
+    given = call.get("arguments")
+    arguments = given if isinstance(given, dict | str) else {}
+    return ToolCall(string(call, "id") or "", string(call, "name") or "unknown", arguments, trust=trust)

@@ -1,0 +1,191 @@
+"""A session collected in memory: the whole conversation, and what its tool's model sees now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, turns
+from clew.transcripts.formats import detect, format_named
+from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
+from clew.transcripts.source import Source
+
+HIDDEN = "[this output is no longer shown to the model]"
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What there is in a session, counted."""
+
+    messages: int
+    turns: int
+    tool_calls: int
+    unpaired: int
+    """Calls without a result and results without a call."""
+    compactions: int
+    dropped: int
+    sidechain_messages: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One session: its records, in the order they were read."""
+
+    start: Start
+    records: tuple[Record, ...]
+
+    @property
+    def id(self) -> str:
+        """Return the tool's id of the session."""
+        return self.start.session_id
+
+    @property
+    def format(self) -> str:
+        """Return the name of the format it was read from."""
+        return self.start.format
+
+    @property
+    def title(self) -> str | None:
+        """Return its title, where the tool gave it one."""
+        return self.start.title
+
+    @property
+    def model(self) -> str | None:
+        """Return the model it was held with, the last one named where there were several."""
+        named = (entry.model for entry in reversed(self.entries) if entry.model)
+        return next(named, self.start.model)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Return every message, of the conversation and of sub-agents, dropped ones too."""
+        return tuple(record for record in self.records if isinstance(record, Entry))
+
+    @property
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """Return the tool's own compactions."""
+        return tuple(record for record in self.records if isinstance(record, Boundary))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what could not be read."""
+        return tuple(record for record in self.records if isinstance(record, Problem))
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """Return the ids of the entries and compactions that the person went back before."""
+        return frozenset(id_ for record in self.records if isinstance(record, Dropped) for id_ in record.ids)
+
+    @property
+    def sidechains(self) -> dict[str, list[Entry]]:
+        """Return the conversations of sub-agents, by their names."""
+        chains: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.sidechain is not None:
+                chains.setdefault(entry.sidechain, []).append(entry)
+        return chains
+
+    def full(self) -> list[Message]:
+        """Return the whole conversation: nothing that was dropped, no summary of what is there itself."""
+        return [entry.message for entry in self.full_entries()]
+
+    def full_entries(self) -> list[Entry]:
+        """Return the whole conversation as entries, with their ids and places."""
+        found: list[Entry] = []
+        has_originals = False
+        for entry in self._standing():
+            if entry.message.origin is Origin.SUMMARY and has_originals:
+                continue
+            found.append(entry)
+            has_originals = has_originals or _is_said(entry.message)
+        return found
+
+    def current(self) -> list[Message]:
+        """Return what the tool's model sees now: the last summary, what it kept, and what came after."""
+        gone = self.dropped
+        cut, keeps = 0, frozenset[str]()
+        for place, record in enumerate(self.records):
+            if isinstance(record, Boundary) and record.id not in gone:
+                cut, keeps = place, frozenset(record.keeps)
+        hidden = frozenset(
+            id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
+        )
+        before = list(self._standing(self.records[:cut]))
+        system = [entry for entry in before if entry.message.role is Role.SYSTEM]
+        kept = [entry for entry in before if entry.id in keeps and entry.message.role is not Role.SYSTEM]
+        made, later = _after_compaction(list(self._standing(self.records[cut:])))
+        return [_as_shown(entry, hidden) for entry in (*system, *made, *kept, *later)]
+
+    def stats(self) -> Stats:
+        """Count what there is in the whole conversation."""
+        messages = self.full()
+        pairing = pair(messages)
+        return Stats(
+            messages=len(messages),
+            turns=sum(1 for _ in turns(messages)),
+            tool_calls=sum(1 for message in messages for _ in message.calls),
+            unpaired=len(pairing.dangling) + len(pairing.orphans),
+            compactions=len(self.boundaries),
+            dropped=len(self.dropped),
+            sidechain_messages=sum(entry.sidechain is not None for entry in self.entries),
+            problems=len(self.problems),
+        )
+
+    def _standing(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
+        gone = self.dropped
+        for record in self.records if records is None else records:
+            if isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
+                yield record
+
+
+def load(source: Source, format: str | None = None) -> list[Transcript]:  # noqa: A002 - the word people use
+    """Read every session of a source into memory; use ``read`` for what may not fit."""
+    kind = format_named(format) if format else detect(source)
+    return list(collected(kind.read(source), Start(source.name, kind.name)))
+
+
+def collected(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
+    """Put the records of each session together; ``unnamed`` stands in where none of them begins one."""
+    start: Start | None = None
+    held: list[Record] = []
+    for record in records:
+        if isinstance(record, Start):
+            if start is not None:
+                yield Transcript(start, tuple(held))
+                held = []
+            start = record
+        else:
+            held.append(record)
+    if start is not None or held:
+        yield Transcript(start or unnamed, tuple(held))
+
+
+def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Part what a compaction made, up to its summary, from what was said later."""
+    made = 0
+    for place, entry in enumerate(entries, start=1):
+        if entry.message.origin is Origin.SPOKEN:
+            break
+        if entry.message.origin is Origin.SUMMARY:
+            made = place
+    return entries[:made], entries[made:]
+
+
+def _is_said(message: Message) -> bool:
+    return message.role is not Role.SYSTEM and message.origin is Origin.SPOKEN
+
+
+def _as_shown(entry: Entry, hidden: frozenset[str]) -> Message:
+    """Return a message as the tool's model sees it: with the outputs that are hidden from it left out."""
+    if entry.shown is not None:
+        return entry.shown
+    gone = hidden.union(entry.hidden_results)
+    if not gone or not any(result.call_id in gone for result in entry.message.results):
+        return entry.message
+    return replace(entry.message, parts=tuple(_hide(part, gone) for part in entry.message.parts))
+
+
+def _hide(part: Part, gone: frozenset[str]) -> Part:
+    if not isinstance(part, ToolResult) or part.call_id not in gone:
+        return part
+    return replace(part, parts=(Text(HIDDEN, trust=part.trust),), native=None)

@@ -1,0 +1,48 @@
+"""What a person typed, and what a harness put around it: one user message, each part with its own label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.message import Media, Message, Origin, Part, Role, Text, Trust, trust_of
+
+MACHINE = trust_of(Role.USER, Origin.INJECTED)
+"""The label of what a harness says in the user's role."""
+
+
+def user_message(parts: Iterable[Part]) -> Message:
+    """Make a user message of labelled parts: the person's where anything in it is, else the harness's."""
+    held = tuple(parts)
+    return Message(Role.USER, held, Origin.SPOKEN if any(map(_is_personal, held)) else Origin.INJECTED)
+
+
+def typed_in(whole: str, typed: str) -> Message:
+    """Make a user message of a text in which the person typed one piece; the rest is the harness's."""
+    before, found, after = whole.partition(typed)
+    if not found:
+        return user_message([Text(typed, trust=Trust.USER)])
+    pieces = ((before, MACHINE), (typed, Trust.USER), (after, MACHINE))
+    return user_message(Text(text, trust=trust) for text, trust in pieces if text)
+
+
+def injected(text: str, trust: Trust = MACHINE) -> Message:
+    """Make a message that stands in the user's role and is not the user's."""
+    return Message(Role.USER, (Text(text, trust=trust),), Origin.INJECTED)
+
+
+def typed_words(message: Message) -> str:
+    """Return what the person typed, without what the harness put around it."""
+    if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
+        return ""
+    texts = (part.text for part in message.parts if isinstance(part, Text) and part.trust is Trust.USER)
+    return "\n".join(texts).strip()
+
+
+def _is_personal(part: Part) -> bool:
+    match part:
+        case Text():
+            return part.trust is Trust.USER and bool(part.text.strip())
+        case Media():
+            return True
+        case _:
+            return False

@@ -1,0 +1,20 @@
+"""Gemini contents."""
+
+from clew.wire.gemini.codec import UNDERSTOOD, parse_item, parse_system, render_items, render_system
+from clew.wire.gemini.rules import RULES
+from clew.wire.gemini.spelling import NAME
+from clew.wire.wire import Wire
+
+GEMINI = Wire(
+    name=NAME,
+    title="Gemini contents",
+    list_key="contents",
+    system_key="systemInstruction",
+    parse_item=parse_item,
+    render_items=render_items,
+    parse_system=parse_system,
+    render_system=render_system,
+    rules=RULES,
+    understood=UNDERSTOOD,
+    system_aliases=("system_instruction",),
+)

@@ -1,0 +1,20 @@
+"""OpenAI Responses: the items of ``input``."""
+
+from clew.wire.responses.calls import NAME
+from clew.wire.responses.codec import UNDERSTOOD, parse_item, parse_system, render_items, render_system
+from clew.wire.responses.rules import RULES
+from clew.wire.wire import Wire
+
+RESPONSES = Wire(
+    name=NAME,
+    title="OpenAI Responses",
+    list_key="input",
+    system_key="instructions",
+    parse_item=parse_item,
+    render_items=render_items,
+    parse_system=parse_system,
+    render_system=render_system,
+    rules=RULES,
+    understood=UNDERSTOOD,
+    takes_plain_text=True,
+)

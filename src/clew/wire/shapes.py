@@ -1,0 +1,55 @@
+"""Look at JSON of any shape without raising.
+
+Rules judge what others built, so nothing about a body may be taken for granted. These functions give
+the value if it has the shape asked for and an empty one if not; a shape rule says what was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clew.message import Json, JsonObject
+
+Shape = type | tuple[type, ...]
+
+_NAMES: dict[type, str] = {str: "a string", dict: "an object", list: "a list", type(None): "null"}
+
+
+def as_object(value: Json) -> JsonObject:
+    """Return the object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """Return the list, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Json) -> str:
+    """Return the string, or an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_number(value: Json) -> float | None:
+    """Return the number; booleans are not numbers."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def objects(value: Json) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the objects of a list with their indexes."""
+    for i, item in enumerate(as_list(value)):
+        if isinstance(item, dict):
+            yield i, item
+
+
+def misfits(value: JsonObject, wanted: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """Yield each field that does not have its shape, with what it should be."""
+    for field, shape in wanted.items():
+        if not isinstance(value.get(field), shape):
+            yield field, f"must be {name_of(shape)}"
+
+
+def name_of(shape: Shape) -> str:
+    """Return a shape in words: ``a string or a list``."""
+    shapes = shape if isinstance(shape, tuple) else (shape,)
+    return " or ".join(_NAMES[one] for one in shapes)

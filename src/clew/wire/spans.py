@@ -1,0 +1,162 @@
+"""JSON with the exact text of each piece, so that what nobody touched can go out byte for byte.
+
+Only one level is taken apart: the members of an object, the entries of a list. Everything in between,
+commas and white space included, is kept, so the pieces put together again are the whole text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from clew.errors import NotJson
+from clew.message import Json
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_scan = json.JSONDecoder().raw_decode
+
+
+class Entry(NamedTuple):
+    """An entry of a list: its value, and the text it stood there as."""
+
+    value: Json
+    text: str
+
+
+class Member(NamedTuple):
+    """A member of an object. A list under one of the asked-for keys is taken apart itself."""
+
+    key: str
+    label: str
+    """The key's text up to the value: ``"messages": ``."""
+    value: Json
+    text: str
+    entries: Taken[Entry] | None
+
+
+Piece = TypeVar("Piece", Entry, Member)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[Piece]):
+    """A list or object taken apart."""
+
+    head: str
+    """All before the first piece."""
+    pieces: Sequence[Piece]
+    gaps: Sequence[str]
+    """What stands between the pieces."""
+    tail: str
+
+    def within(self, before: str, after: str) -> Taken[Piece]:
+        """Return the same with more text around it."""
+        return Taken(before + self.head, self.pieces, self.gaps, self.tail + after)
+
+    def joined(self, texts: Sequence[str]) -> str:
+        """Put texts in the places of the pieces; where they are more, repeat the last gap."""
+        out = [self.head]
+        spare = self.gaps[-1] if self.gaps else ","
+        for i, text in enumerate(texts):
+            if i:
+                out.append(self.gaps[i - 1] if i <= len(self.gaps) else spare)
+            out.append(text)
+        out.append(self.tail)
+        return "".join(out)
+
+
+def take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | Taken[Entry] | None]:
+    """Read JSON text; take its object or list apart, and the lists under ``keys`` of an object.
+
+    Other values come back alone. Text that is not JSON raises ``NotJson`` with the place.
+    """
+    try:
+        return _take_apart(text, keys)
+    except RecursionError as cause:
+        raise NotJson("nested too deeply to read") from cause
+    except ValueError as cause:  # not JSON, or a whole number too long for Python to read
+        raise NotJson(str(cause)) from cause
+
+
+def _take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | Taken[Entry] | None]:
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    match text[start : start + 1]:
+        case "{":
+            members, end = _take_object(text, start, keys)
+            value: Json = {member.key: member.value for member in members.pieces}
+            return value, members.within(text[:start], _rest(text, end))
+        case "[":
+            entries, end = _take_list(text, start)
+            value = [entry.value for entry in entries.pieces]
+            return value, entries.within(text[:start], _rest(text, end))
+        case _:
+            value, end = _scan(text, start)
+            _rest(text, end)
+            return value, None
+
+
+def _rest(text: str, end: int) -> str:
+    """Return the white space after a value; anything else there is an error."""
+    after = _skip(text, end)
+    if after != len(text):
+        raise json.JSONDecodeError("Extra data", text, after)
+    return text[end:]
+
+
+def _take_list(text: str, start: int) -> tuple[Taken[Entry], int]:
+    entries: list[Entry] = []
+    gaps: list[str] = []
+    at = _skip(text, start + 1)
+    head = text[start:at]
+    end = at
+    while text[at : at + 1] != "]":
+        if entries:
+            at = _skip(text, _expect(text, at, ","))
+            gaps.append(text[end:at])
+        value, end = _scan(text, at)
+        entries.append(Entry(value, text[at:end]))
+        at = _skip(text, end)
+    return Taken(head, entries, gaps, text[end : at + 1]), at + 1
+
+
+def _take_object(text: str, start: int, keys: frozenset[str]) -> tuple[Taken[Member], int]:
+    members: list[Member] = []
+    gaps: list[str] = []
+    at = _skip(text, start + 1)
+    head = text[start:at]
+    end = at
+    while text[at : at + 1] != "}":
+        if members:
+            at = _skip(text, _expect(text, at, ","))
+            gaps.append(text[end:at])
+        member, end = _take_member(text, at, keys)
+        members.append(member)
+        at = _skip(text, end)
+    return Taken(head, members, gaps, text[end : at + 1]), at + 1
+
+
+def _take_member(text: str, start: int, keys: frozenset[str]) -> tuple[Member, int]:
+    if text[start : start + 1] != '"':
+        raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, start)
+    key, at = _scan(text, start)
+    at = _skip(text, _expect(text, _skip(text, at), ":"))
+    label = text[start:at]
+    if key in keys and text[at : at + 1] == "[":
+        entries, end = _take_list(text, at)
+        value: Json = [entry.value for entry in entries.pieces]
+        return Member(key, label, value, text[at:end], entries), end
+    value, end = _scan(text, at)
+    return Member(key, label, value, text[at:end], None), end
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting {mark!r} delimiter", text, at)
+    return at + 1

@@ -1,0 +1,206 @@
+"""What people meet first: help, mistakes, and output that other programs can read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.cli.commands import COMMANDS
+from tests.cli.conftest import EXAMPLE, ROOT, Run
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import cli_page
+
+CALL = {"id": "toolu_1", "name": "read", "input": {"path": "a.py"}, "type": "tool_use"}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "import x"}
+WHOLE = [
+    {"role": "user", "content": "fix the parser"},
+    {"role": "assistant", "content": [CALL]},
+    {"role": "user", "content": [RESULT]},
+]
+BROKEN = [*WHOLE[:2], {"role": "user", "content": "and?"}]
+
+
+def write(path: Path, value: object) -> str:
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_teaches_itself_with_examples(command, clew: Run):
+    done = clew("help", command.name)
+    assert done.returncode == 0
+    assert f"usage: clew {command.name}" in done.stdout
+    assert f"examples:\n  clew {command.name}" in done.stdout
+
+
+def test_the_page_of_commands_is_fresh():
+    assert cli_page.PAGE.read_text(encoding="utf-8") == cli_page.page()
+
+
+def test_without_a_command_it_says_where_to_start(clew: Run):
+    done = clew()
+    assert done.returncode == 0
+    assert "start here:" in done.stdout
+
+
+def test_a_mistyped_command_says_what_to_try(clew: Run):
+    done = clew("shwo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "try: clew help" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "map", "check", "import"])
+def test_a_file_that_is_not_there_is_one_line(command: str, clew: Run):
+    done = clew(command, "nothing.jsonl")
+    assert done.returncode == 2
+    assert done.stderr.startswith("clew: no file 'nothing.jsonl'")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_of_no_known_format_says_what_was_seen(clew: Run, tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary")
+    done = clew("show", str(path))
+    assert done.returncode == 2
+    assert "dear diary" in done.stderr
+    assert "--format" in done.stderr
+
+
+def test_show_prints_one_neutral_message_a_line(clew: Run, tmp_path: Path):
+    done = clew("show", "--json", write(tmp_path / "m.json", WHOLE))
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert messages[0]["parts"] == [{"type": "text", "text": "fix the parser", "trust": "user"}]
+    assert messages[1]["parts"][0]["arguments"] == {"path": "a.py"}
+    assert messages[2]["parts"][0]["parts"] == [{"type": "text", "text": "import x", "trust": "untrusted"}]
+
+
+def test_show_reads_standard_input_and_compressed_files(clew: Run, tmp_path: Path):
+    plain = json.dumps(WHOLE).encode()
+    expected = [
+        json.loads(line)["parts"] for line in clew("show", "--json", "-", stdin=plain).stdout.splitlines()
+    ]
+    packed = tmp_path / "m.json.gz"
+    packed.write_bytes(gzip.compress(plain))
+    again = [json.loads(line)["parts"] for line in clew("show", "--json", str(packed)).stdout.splitlines()]
+    assert len(expected) == 3
+    assert again == expected
+
+
+def test_show_never_lets_a_transcript_steer_the_terminal(clew: Run, tmp_path: Path):
+    evil = "\x1b]0;owned\x07\x1b[2Jhello\u202egnp.exe"
+    done = clew("show", write(tmp_path / "m.json", [{"role": "user", "content": evil}]))
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    assert r"\x1b]0;owned\x07\x1b[2Jhello\x202egnp.exe" in done.stdout
+
+
+def test_show_ends_quietly_when_its_reader_leaves(clew: Run):
+    import subprocess
+
+    line = f"{sys.executable} -m clew show --json {EXAMPLE} | head -n 1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["role"] == "system"
+    assert done.stderr == ""
+
+
+def test_map_weighs_the_example(clew: Run):
+    figures = json.loads(clew("map", "--json", str(EXAMPLE)).stdout)
+    assert (figures["messages"], figures["unpaired"], figures["widest_atom"]) == (286, 0, 2)
+    assert sum(figures["by_kind"].values()) == figures["tokens"]
+
+
+def test_check_accepts_what_the_api_accepts(clew: Run, tmp_path: Path):
+    done = clew("check", write(tmp_path / "m.json", WHOLE))
+    assert done.returncode == 0
+    assert "would take this" in done.stdout
+
+
+def test_check_refuses_a_call_without_its_result_and_names_the_rule(clew: Run, tmp_path: Path):
+    path = write(tmp_path / "m.json", BROKEN)
+    done = clew("check", path)
+    assert done.returncode == 1
+    assert "A1" in done.stdout
+    found = json.loads(clew("check", path, "--json").stdout)
+    assert (found["wire"], found["refused"], found["rules"]) == ("anthropic", True, ["A1"])
+
+
+def test_check_reads_json_lines_as_one_list(clew: Run, tmp_path: Path):
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(f"{json.dumps(message)}\n" for message in BROKEN))
+    assert json.loads(clew("check", str(path), "--json").stdout)["rules"] == ["A1"]
+
+
+def test_check_judges_a_whole_body_with_its_fields(clew: Run, tmp_path: Path):
+    body = {"model": "claude-sonnet-4-5", "messages": WHOLE}
+    assert "A12" in json.loads(clew("check", write(tmp_path / "b.json", body), "--json").stdout)["rules"]
+    body["max_tokens"] = 1000
+    assert json.loads(clew("check", write(tmp_path / "b.json", body), "--json").stdout)["rules"] == []
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai", "responses", "gemini"])
+def test_what_convert_prints_would_be_taken(wire: str, clew: Run, tmp_path: Path):
+    done = clew("convert", str(EXAMPLE), "--to", wire)
+    assert done.returncode == 0
+    listed = tmp_path / "list.json"
+    listed.write_text(done.stdout)
+    assert json.loads(clew("check", str(listed), "--wire", wire, "--json").stdout)["rules"] == []
+
+
+def test_convert_gives_an_untouched_list_back_as_it_was(clew: Run, tmp_path: Path):
+    assert json.loads(clew("convert", write(tmp_path / "m.json", WHOLE), "--to", "anthropic").stdout) == WHOLE
+
+
+def test_convert_strict_prints_nothing_where_something_is_lost(clew: Run, tmp_path: Path):
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    said = [WHOLE[0], {"role": "assistant", "content": [thinking, {"type": "text", "text": "done"}]}]
+    path = write(tmp_path / "m.json", said)
+    assert "thinking" in clew("convert", path, "--to", "openai").stderr
+    done = clew("convert", path, "--to", "openai", "--strict")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_file_of_several_sessions_asks_which(clew: Run, tmp_path: Path):
+    path = tmp_path / ".aider.chat.history.md"
+    head = "\n# aider chat started at 2026-01-0{}\n\n#### hello {}\n\nhi\n"
+    path.write_text(head.format(1, "one") + head.format(2, "two"))
+    done = clew("convert", str(path), "--to", "openai")
+    assert done.returncode == 2
+    assert "holds 2 sessions; name one with --session" in done.stderr
+
+
+def test_sessions_finds_what_is_on_this_computer(clew: Run, tmp_path: Path):
+    project = tmp_path / "home" / ".claude" / "projects" / "-home-me-app"
+    project.mkdir(parents=True)
+    line = {
+        "type": "user",
+        "uuid": "u1",
+        "parentUuid": None,
+        "sessionId": "s1",
+        "cwd": "/home/me/app",
+        "message": {"role": "user", "content": "fix the parser"},
+    }
+    (project / "s1.jsonl").write_text(json.dumps(line) + "\n")
+    (found,) = json.loads(clew("sessions", "--json").stdout)
+    assert (found["tool"], found["path"], found["title"]) == (
+        "claude-code",
+        str(project / "s1.jsonl"),
+        "fix the parser",
+    )
+    assert "fix the parser" in clew("sessions").stdout
+
+
+def test_sessions_says_so_where_there_are_none(clew: Run):
+    assert clew("sessions").stdout.startswith("No sessions found.")
+
+
+def test_formats_lists_every_reader(clew: Run):
+    names = {row["name"] for row in json.loads(clew("formats", "--json").stdout)}
+    assert {"claude-code", "codex", "gemini-cli", "opencode", "pi", "aider", "anthropic", "openai"} <= names

@@ -1,0 +1,68 @@
+"""Records as short lines of text, so that a test can compare a whole session at a glance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from clew.message import Message, Origin, Part, Text, Thinking, ToolCall, ToolResult, trust_of
+from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
+from clew.transcripts.source import Source, open_source
+
+
+def lines_source(*values: object) -> Source:
+    """Return values as JSON lines."""
+    return open_source(b"".join(json.dumps(value).encode() + b"\n" for value in values), "session.jsonl")
+
+
+def document(value: object, name: str = "session.json") -> Source:
+    """Return a value as one JSON document."""
+    return open_source(json.dumps(value, indent=1).encode(), name)
+
+
+def tell(records: Iterable[Record]) -> list[str]:
+    """Tell each record in a line: ``m1 user: hi`` or ``m2 assistant: reading | read({"path": "a"})=c1``."""
+    return [_told(record) for record in records]
+
+
+def _told(record: Record) -> str:
+    match record:
+        case Start():
+            return f"start {record.session_id}"
+        case Entry():
+            hidden = f" hides {','.join(record.hidden_results)}" if record.hidden_results else ""
+            side = f" in {record.sidechain}" if record.sidechain else ""
+            return f"{record.id} {_message(record.message)}{hidden}{side}"
+        case Boundary():
+            why = f" by {record.trigger}" if record.trigger else ""
+            return f"boundary {record.id}{why} keeps {','.join(record.keeps) or 'nothing'}"
+        case Cleared():
+            return f"cleared {','.join(record.call_ids)}"
+        case Dropped():
+            return f"dropped {','.join(record.ids)}"
+        case Problem():
+            return f"problem at {record.line}: {record.what}"
+
+
+def _message(message: Message) -> str:
+    who = message.role.value
+    if message.origin is not Origin.SPOKEN:
+        who += f"/{message.origin.value}"
+    usual = trust_of(message.role, message.origin)
+    return f"{who}: {' | '.join(_part(part, usual) for part in message.parts)}"
+
+
+def _part(part: Part, usual: int) -> str:
+    match part:
+        case Text():
+            return part.text if part.trust == usual else f"<{part.trust.label}>{part.text}"
+        case Thinking():
+            sealed = f" [{part.signature}]" if part.signature else ""
+            return f"~{part.text}~{sealed}"
+        case ToolCall():
+            return f"{part.name}({part.input_text})={part.call_id}"
+        case ToolResult():
+            error = "!" if part.is_error else ""
+            return f"{part.call_id}{error}> {part.text}"
+        case _:
+            return type(part).__name__

@@ -1,0 +1,187 @@
+"""OpenHands: conversation folders, events, logged requests."""
+
+from __future__ import annotations
+
+import json
+
+from clew.transcripts.openhands import read, sniff
+from clew.transcripts.records import Start, Usage
+from clew.transcripts.source import open_source
+from tests.transcripts.telling import document, lines_source, tell
+
+
+def text(words: str) -> dict:
+    return {"type": "text", "text": words}
+
+
+def said(id_: str, role: str, words: str, **fields) -> dict:
+    message = {"role": role, "content": [text(words)]}
+    source = "agent" if role == "assistant" else "user"
+    return {"kind": "MessageEvent", "id": id_, "source": source, "llm_message": message, **fields}
+
+
+def call(id_: str, call_id: str, response: str, thought: str = "") -> dict:
+    made = {"id": call_id, "name": "terminal", "arguments": '{"command": "ls"}'}
+    thoughts = [text(thought)] if thought else []
+    common = {
+        "kind": "ActionEvent",
+        "id": id_,
+        "source": "agent",
+        "thought": thoughts,
+        "llm_response_id": response,
+    }
+    return {**common, "tool_name": "terminal", "tool_call_id": call_id, "tool_call": made}
+
+
+def result(id_: str, call_id: str, words: str) -> dict:
+    observation = {"content": [text(words)], "is_error": False}
+    event = {"kind": "ObservationEvent", "id": id_, "source": "environment", "tool_name": "terminal"}
+    return {**event, "tool_call_id": call_id, "observation": observation}
+
+
+def told(*events: dict) -> list[str]:
+    return tell(read(lines_source({"kind": "PauseEvent", "source": "user"}, *events)))[1:]
+
+
+def test_events_are_recognised_as_lines():
+    assert sniff(lines_source(said("a", "user", "hi"), said("b", "assistant", "ok")))
+    assert not sniff(lines_source({"kind": "x", "source": "elsewhere"}, {}))
+
+
+def test_calls_of_one_response_are_one_message():
+    events = [
+        said("a", "user", "go"),
+        call("b", "c1", "r1", "Looking."),
+        call("c", "c2", "r1"),
+        result("d", "c1", "x"),
+        result("e", "c2", "y"),
+    ]
+    assert told(*events) == [
+        "a user: go",
+        'b assistant: Looking. | terminal({"command": "ls"})=c1 | terminal({"command": "ls"})=c2',
+        "d tool: c1> x",
+        "e tool: c2> y",
+    ]
+
+
+def test_a_condensation_hides_the_events_it_names_and_keeps_its_summary():
+    condensation = {
+        "kind": "Condensation",
+        "id": "x",
+        "source": "environment",
+        "forgotten_event_ids": ["b", "c"],
+        "summary": "looked",
+    }
+    events = [
+        said("a", "user", "go"),
+        call("b", "c1", "r1"),
+        result("c", "c1", "x"),
+        said("d", "assistant", "ok"),
+        condensation,
+    ]
+    again = {
+        **condensation,
+        "id": "y",
+        "forgotten_event_ids": ["x-summary", "d"],
+        "summary": "looked and answered",
+    }
+    assert told(*events, again)[4:] == [
+        "boundary x keeps a,d",
+        "x-summary user/summary: looked",
+        "boundary y keeps a",
+        "y-summary user/summary: looked and answered",
+    ]
+
+
+def test_prompts_errors_and_rejections_are_read():
+    events = [
+        {
+            "kind": "SystemPromptEvent",
+            "id": "a",
+            "source": "agent",
+            "system_prompt": text("Be good."),
+            "dynamic_context": None,
+        },
+        {
+            "kind": "AgentErrorEvent",
+            "id": "b",
+            "source": "agent",
+            "tool_call_id": "c1",
+            "error": "no such tool",
+        },
+        {
+            "kind": "UserRejectObservation",
+            "id": "c",
+            "source": "user",
+            "tool_call_id": "c2",
+            "rejection_reason": "no!",
+        },
+        said("d", "user", "stop", source="environment"),
+        said("e", "user", "hi", extended_content=[text("a skill")]),
+        {"kind": "Dream", "id": "f", "source": "agent"},
+    ]
+    assert told(*events) == [
+        "a system: Be good.",
+        "b tool: c1!> no such tool",
+        "c tool: c2!> Action rejected: no!",
+        "d user/injected: stop",
+        "e user: hi | <semi-trusted>a skill",
+        "problem at 7: an event of the unknown kind 'Dream'",
+    ]
+
+
+def test_reasoning_is_read_signed_sealed_or_plain():
+    signed = said("a", "assistant", "ok")
+    signed["llm_message"]["thinking_blocks"] = [{"type": "thinking", "thinking": "hm", "signature": "sig"}]
+    sealed = said("b", "assistant", "ok")
+    sealed["llm_message"]["responses_reasoning_item"] = {
+        "id": "rs",
+        "summary": ["hm"],
+        "encrypted_content": "gA",
+    }
+    plain = call("c", "c1", "r1") | {"reasoning_content": "hm"}
+    assert told(signed, sealed, plain) == [
+        "a assistant: ~hm~ [sig] | ok",
+        "b assistant: ~hm~ [gA] | ok",
+        'c assistant: ~hm~ | terminal({"command": "ls"})=c1',
+    ]
+
+
+def test_a_conversation_folder_is_read_in_the_order_of_its_events(tmp_path):
+    state = {
+        "id": "c1",
+        "agent": {"llm": {"model": "m"}},
+        "workspace": {"working_dir": "/w"},
+        "execution_status": "idle",
+    }
+    (tmp_path / "base_state.json").write_text(json.dumps(state))
+    events = tmp_path / "events"
+    events.mkdir()
+    for i, event in enumerate([said("a", "user", "1"), said("b", "assistant", "2")]):
+        (events / f"event-0000{i}-{event['id']}.json").write_text(json.dumps(event))
+    (events / "event-00002-c.json").write_text("{torn")
+    for source in (open_source(tmp_path), open_source(tmp_path / "base_state.json")):
+        assert sniff(source)
+        records = list(read(source))
+        assert records[0] == Start("c1", "openhands", directory="/w", model="m")
+        assert tell(records)[1:3] == ["a user: 1", "b assistant: 2"]
+        assert tell(records)[3].startswith("problem at 2: event-00002-c.json is not JSON")
+
+
+def test_a_logged_request_is_read_with_its_reply():
+    log = {
+        "messages": [{"role": "user", "content": "hi, tools: ..."}],
+        "kwargs": {},
+        "context_window": 1000,
+        "raw_messages": [{"role": "user", "content": "hi"}],
+        "response": {
+            "model": "m",
+            "choices": [{"message": {"role": "assistant", "content": "ok"}}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+        },
+        "timestamp": 1785000000.5,
+    }
+    source = document(log)
+    assert sniff(source)
+    assert tell(read(source)) == ["start session", "#0 user: hi", "reply assistant: ok"]
+    assert list(read(source))[2].usage == Usage(9, 2)
