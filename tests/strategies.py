@@ -24,8 +24,10 @@ from clew.message import (
 # JSON ------------------------------------------------------------------------------------------------
 
 texts = st.text(max_size=12)
-words = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=20).filter(
-    str.strip
+words = (
+    st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=20)
+    .map(str.strip)
+    .filter(bool)
 )
 ids = st.from_regex(r"[a-zA-Z0-9_-]{1,12}", fullmatch=True)
 names = st.sampled_from(["bash", "read_file", "search", "mcp__db__query"])

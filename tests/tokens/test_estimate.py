@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,23 +26,16 @@ A clew is the ball of thread that led Theseus back out of the maze. Ariadne gave
 tied one end to the post, and unwound it as he went in. What he met inside is another story. The point is
 that he never had to remember the way: he only had to keep hold of the thread, and follow it home again.
 """
-CODE = '''\
-def project(events: Iterable[Event]) -> View:
-    """Replay the log into what the model may see now."""
-    view: View = ()
-    for event in events:
-        if isinstance(event, Compaction) and event.span is not None:
-            view = view[: event.span.start] + (event.digest,) + view[event.span.stop :]
-        else:
-            view = event.apply(view)
-    return view
-'''
+CODE = Path(argparse.__file__).read_text(encoding="utf-8")
 ITEMS = [{"id": 1000 + i, "name": f"part-{i}", "price": 9.5 * i, "in_stock": i % 3 > 0} for i in range(30)]
 LOG = "\n".join(
     f"2026-11-15 04:{i:02d}:07,{i * 37 % 1000:03d} INFO worker[{4000 + i}] done job=img-{i} in {i * 13} ms"
     for i in range(40)
 )
-CHINESE = "编译失败的原因是缺少一个头文件，我已经把它加到了项目的配置里。服务器昨天晚上重启了两次，日志显示内存不足。"
+CHINESE = """\
+编译失败的原因是缺少一个头文件，我已经把它加到了项目的配置里。服务器昨天晚上重启了两次，日志显示内存不足。
+请在合并之前运行全部测试，并把结果发到讨论组。周五之前不要部署到生产环境，因为财务部门正在结账。
+"""
 SAMPLES = {
     "prose": PROSE,
     "code": CODE,
@@ -49,7 +44,7 @@ SAMPLES = {
     "base64": base64.b64encode(random.Random(1).randbytes(2_000)).decode(),
     "hex": random.Random(2).randbytes(1_000).hex(),
     "CJK": CHINESE,
-    "white space": "\n".join(" " * (4 * i % 24) + "end" for i in range(60)),
+    "white space": "\n".join(f"{'column':<{20 + i}}|{'value':>{60 - i}}\n" for i in range(30)),
 }
 
 

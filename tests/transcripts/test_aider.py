@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.transcripts.aider import read, sniff
+from clew.transcripts.readers.aider import read, sniff
 from clew.transcripts.records import Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import tell

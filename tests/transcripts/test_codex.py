@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from clew.message import Compacted, Origin, Role, Trust
-from clew.transcripts.codex import read, sniff
+from clew.transcripts.readers.codex import read, sniff
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
 from clew.transcripts.source import open_source
 from tests.conftest import real_data

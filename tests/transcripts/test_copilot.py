@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from clew.message import Origin, Role, Thinking, Trust
-from clew.transcripts.copilot import read, sniff
+from clew.transcripts.readers.copilot import read, sniff
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
 from clew.transcripts.source import open_source
 from tests.conftest import real_data

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from clew.transcripts.crush import read, sniff
+from clew.transcripts.readers.crush import read, sniff
 from clew.transcripts.records import Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import tell

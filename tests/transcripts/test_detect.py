@@ -177,7 +177,7 @@ def test_any_bytes_are_read_or_refused_in_words(data):
 )
 def test_no_json_at_all_makes_a_reader_raise(name, values):
     data = b"".join(json.dumps(value).encode() + b"\n" for value in values)
-    list(import_module(f"clew.transcripts.{name}").read(open_source(data)))
+    list(import_module(f"clew.transcripts.readers.{name}").read(open_source(data)))
 
 
 def test_load_names_a_source_that_tells_of_no_session():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.transcripts.inspect_log import read, sniff
+from clew.transcripts.readers.inspect_log import read, sniff
 from clew.transcripts.records import Start
 from tests.transcripts.telling import document, tell
 

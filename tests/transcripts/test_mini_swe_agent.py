@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.transcripts.mini_swe_agent import read, sniff
+from clew.transcripts.readers.mini_swe_agent import read, sniff
 from clew.transcripts.records import Start, Usage
 from clew.wire import OPENAI
 from tests.transcripts.telling import document, tell

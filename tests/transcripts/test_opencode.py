@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from clew.transcripts.opencode import read, sniff
+from clew.transcripts.readers.opencode import read, sniff
 from clew.transcripts.records import Entry, Start, Usage
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, tell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from clew.transcripts.openhands import read, sniff
+from clew.transcripts.readers.openhands import read, sniff
 from clew.transcripts.records import Start, Usage
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, lines_source, tell

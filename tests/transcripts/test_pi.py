@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.transcripts.pi import read, sniff
+from clew.transcripts.readers.pi import read, sniff
 from clew.transcripts.records import Boundary, Entry, Start, Usage
 from tests.transcripts.telling import lines_source, tell
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.transcripts.plain_lists import ANTHROPIC, GEMINI, OPENAI, RESPONSES
+from clew.transcripts.readers.plain_lists import ANTHROPIC, GEMINI, OPENAI, RESPONSES
 from clew.transcripts.records import Entry
 from clew.transcripts.source import open_source
 from clew.wire import WIRES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from clew.transcripts.readers.roo_cline import read, sniff
 from clew.transcripts.records import Entry
-from clew.transcripts.roo_cline import read, sniff
 from clew.transcripts.source import open_source
 from clew.wire import ANTHROPIC
 from tests.transcripts.telling import document, tell

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from clew.transcripts.readers.swe_agent import read, sniff
 from clew.transcripts.records import Entry
-from clew.transcripts.swe_agent import read, sniff
 from clew.wire import OPENAI
 from tests.transcripts.telling import document, tell
 

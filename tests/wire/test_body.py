@@ -90,6 +90,26 @@ def test_half_a_character_in_a_new_message_is_written_escaped():
     assert json.loads(body.render_bytes()) == [{"role": "user", "content": "\ud800é"}]
 
 
+def test_half_a_character_that_came_in_a_str_goes_out():
+    body = Body.parse('[{"role": "user", "content": "\ud800"}]')
+    assert body.render_bytes().decode("utf-8", "surrogatepass") == body.render_text()
+
+
+def test_a_body_without_a_list_stays_without_one():
+    assert Body.parse('{"previous_response_id": "r"}', RESPONSES).render() == {"previous_response_id": "r"}
+
+
+def test_a_changed_field_is_written_in_place():
+    body = Body.parse('{"temperature":1.0,"messages":[],"model":"m"}')
+    changed = replace(body, rest={**body.rest, "model": "n"})
+    assert changed.render_text() == '{"temperature":1.0,"messages":[],"model":"n"}'
+
+
+def test_a_lone_value_is_no_body():
+    with pytest.raises(InputError, match="an object, or a list"):
+        Body.parse("7", OPENAI)
+
+
 def test_a_byte_order_mark_stays():
     given = b'\xef\xbb\xbf {"messages": []} '
     assert Body.parse(given).render_bytes() == given

@@ -1,5 +1,6 @@
 """What a conversion does with what the target has no place for."""
 
+import operator
 import re
 
 import pytest
@@ -112,6 +113,21 @@ def test_without_repair_a_dangling_call_and_an_orphan_stay():
     assert kinds(converted) == [LossKind.DANGLING, LossKind.ORPHAN]
 
 
+def test_repairing_one_call_leaves_all_other_messages_the_same_objects():
+    items = [
+        {"role": "user", "content": "hi", "x": 1},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}], "y": 2},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}],
+        },
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+    ]
+    converted = convert(ANTHROPIC.parse(items), ANTHROPIC)
+    assert all(map(operator.is_, converted.items, items))
+    assert (len(converted.items), kinds(converted)) == (5, [LossKind.DANGLING])
+
+
 def test_an_orphan_result_becomes_words_of_the_user():
     [item] = convert([answers("z")], ANTHROPIC).items
     assert item == {"role": "user", "content": "[result of a call that is not in this history]\nok z"}
@@ -155,6 +171,12 @@ def test_two_names_never_become_one_and_one_never_two(names):
     given_out = {name: namer.name(name) for name in names}
     assert len(set(given_out.values())) == len(given_out)
     assert {name: namer.name(name) for name in names} == given_out
+
+
+def test_a_name_that_was_made_up_is_not_given_to_its_namesake():
+    namer = Namer(re.compile(r"[a-z0-9_]{1,40}"), 40)
+    made_up = namer.name("a b")
+    assert namer.name(made_up) != made_up
 
 
 def test_calls_without_ids_go_back_to_gemini_without_ids():

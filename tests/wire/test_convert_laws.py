@@ -29,7 +29,7 @@ def refusals(converted):
 
 @pairs
 @given(history=ordinary_histories())
-@settings(max_examples=40)
+@settings(max_examples=12)
 def test_an_ordinary_history_comes_home_as_it_left(home, abroad, history):
     left = carried(history, WIRES[home])
     assert carried(carried(left, WIRES[abroad]), WIRES[home]) == left
@@ -37,14 +37,14 @@ def test_an_ordinary_history_comes_home_as_it_left(home, abroad, history):
 
 @pairs
 @given(history=ordinary_histories())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_an_ordinary_history_loses_nothing(home, abroad, history):
     assert convert(carried(history, WIRES[home]), WIRES[abroad]).losses == ()
 
 
 @wires
 @given(history=wild_histories)
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_no_api_refuses_what_was_converted_for_it(name, history):
     converted = convert(history, WIRES[name])
     assert refusals(converted) == []
@@ -52,7 +52,7 @@ def test_no_api_refuses_what_was_converted_for_it(name, history):
 
 @pairs
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_no_api_refuses_what_came_from_another_format(home, abroad, data):
     items = data.draw(st.lists(ITEMS[home], max_size=5))
     assert refusals(convert(WIRES[home].parse(items), WIRES[abroad])) == []
@@ -60,7 +60,7 @@ def test_no_api_refuses_what_came_from_another_format(home, abroad, data):
 
 @wires
 @given(history=wild_histories)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_words_are_carried_or_their_loss_is_told(name, history):
     converted = convert(history, WIRES[name])
     written = json.dumps([converted.system, converted.items], ensure_ascii=False)
@@ -73,7 +73,7 @@ def test_words_are_carried_or_their_loss_is_told(name, history):
 
 @pytest.mark.parametrize("wire", [ANTHROPIC, OPENAI, RESPONSES], ids=lambda wire: wire.name)
 @given(history=wild_histories)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_every_call_has_an_id_of_its_own_and_one_answer(wire, history):
     written = wire.parse(convert(history, wire).items)
     parts = [part for message in written for part in message.parts]
@@ -85,7 +85,7 @@ def test_every_call_has_an_id_of_its_own_and_one_answer(wire, history):
 
 @pairs
 @given(history=ordinary_histories())
-@settings(max_examples=20)
+@settings(max_examples=6)
 def test_a_conversion_of_a_prefix_is_a_prefix_of_the_conversion(home, abroad, history):
     left = carried(history, WIRES[home])
     _, cut = next(turns(left))

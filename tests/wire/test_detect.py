@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from clew.errors import UnknownWire
-from clew.wire import WIRES, Guess, detect
+from clew.wire import WIRES, Guess, detect, wire_named
 from clew.wire.detect import AMBIGUOUS
 from tests.strategies import json_values
 
@@ -60,3 +60,9 @@ def test_what_holds_no_messages_is_refused(value):
 def test_any_list_gets_a_guess(value):
     assert detect([value]).wire in WIRES
     assert detect({"messages": [value, {"role": value, "content": [value], "type": value}]}).wire in WIRES
+
+
+def test_a_format_is_found_by_its_name():
+    assert wire_named("gemini") is WIRES["gemini"]
+    with pytest.raises(UnknownWire, match="'grpc'"):
+        wire_named("grpc")

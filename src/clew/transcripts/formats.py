@@ -47,7 +47,7 @@ class Format:
     title: str
     """How it is named in prose: ``Claude Code``."""
     reader: str
-    """Its module in this room, or ``module:NAME`` for a ``ReaderPair`` in one."""
+    """Its module in ``readers``, or ``module:NAME`` for a ``ReaderPair`` in one."""
     locations: tuple[str, ...] = ()
     """Where the tool keeps its files, for people to read."""
 
@@ -61,7 +61,7 @@ class Format:
 
     def _reader(self) -> Reader:
         module, _, name = self.reader.partition(":")
-        found = import_module(f"clew.transcripts.{module}")
+        found = import_module(f"clew.transcripts.readers.{module}")
         return cast(Reader, getattr(found, name) if name else found)
 
 

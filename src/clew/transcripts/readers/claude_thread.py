@@ -12,8 +12,8 @@ from dataclasses import replace
 from operator import is_
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
-from clew.transcripts.claude_words import rejection
 from clew.transcripts.fields import count, mapping, string
+from clew.transcripts.readers.claude_words import rejection
 from clew.transcripts.records import Entry, Usage
 from clew.wire.anthropic.codec import parse_content
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from clew.message import JsonObject
-from clew.transcripts.claude_start import Session
 from clew.transcripts.fields import mapping, name_of, string
 from clew.transcripts.jsonl import object_lines
+from clew.transcripts.readers.claude_start import Session
 from clew.transcripts.records import Problem, Start
 from clew.transcripts.source import Source
 

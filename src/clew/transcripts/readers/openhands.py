@@ -9,7 +9,7 @@ from clew.message import JsonObject
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import gathered, is_lines, load, outline
 from clew.transcripts.jsonl import head_objects, object_lines
-from clew.transcripts.openhands_events import Conversation
+from clew.transcripts.readers.openhands_events import Conversation
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 from clew.wire.openai.codec import parse_item

@@ -12,9 +12,9 @@ from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, To
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.labels import relabelled
+from clew.transcripts.readers.text_actions import result_of
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
-from clew.transcripts.text_actions import result_of
 from clew.wire.openai.codec import parse_item
 
 NAME = "swe-agent"

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from clew.message import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
-from clew.transcripts.claude_words import user_message
 from clew.transcripts.fields import name_of
 from clew.transcripts.lines import text_lines
+from clew.transcripts.readers.claude_words import user_message
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 

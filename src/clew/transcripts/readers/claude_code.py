@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from clew.message import JsonObject, Message, Origin, Role
-from clew.transcripts.claude_asides import Queue, attachment_message
-from clew.transcripts.claude_files import SideFolder
-from clew.transcripts.claude_index import Fate, Index, index_of, is_side
-from clew.transcripts.claude_thread import Thread
-from clew.transcripts.claude_words import asked_by_model, user_message
 from clew.transcripts.fields import count, mapping, objects, string
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.readers.claude_asides import Queue, attachment_message
+from clew.transcripts.readers.claude_files import SideFolder
+from clew.transcripts.readers.claude_index import Fate, Index, index_of, is_side
+from clew.transcripts.readers.claude_thread import Thread
+from clew.transcripts.readers.claude_words import asked_by_model, user_message
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record
 from clew.transcripts.source import Source, open_source
 

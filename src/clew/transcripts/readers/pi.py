@@ -8,7 +8,7 @@ from pathlib import PurePath
 from clew.message import JsonObject, Origin, Role, said
 from clew.transcripts.fields import Ids, count, mapping, name_of, string
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.pi_words import message_of
+from clew.transcripts.readers.pi_words import message_of
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from clew.message import Message, Origin, Role
 from clew.transcripts.database import decoded, has_tables, opened, reported, rows
 from clew.transcripts.fields import Ids, string, time_of
-from clew.transcripts.goose_words import message_of
 from clew.transcripts.labels import relabelled
+from clew.transcripts.readers.goose_words import message_of
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 

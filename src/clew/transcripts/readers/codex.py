@@ -20,10 +20,10 @@ from clew.message import (
     ToolResult,
     Trust,
 )
-from clew.transcripts.codex_words import with_speakers
 from clew.transcripts.fields import count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.labels import relabelled
+from clew.transcripts.readers.codex_words import with_speakers
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 from clew.transcripts.typed import injected

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from clew.message import Json, JsonObject, Message, Origin, Role, Text, Trust
-from clew.transcripts.claude_words import spoken_message
 from clew.transcripts.fields import mapping, objects, string
 from clew.transcripts.labels import relabelled
+from clew.transcripts.readers.claude_words import spoken_message
 from clew.transcripts.typed import injected
 from clew.wire.anthropic.codec import parse_content
 

@@ -10,8 +10,8 @@ from clew.message import Json, JsonObject
 from clew.transcripts.database import columns_of, decoded, has_tables, opened, reported, rows
 from clew.transcripts.fields import mapping, name_of, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
-from clew.transcripts.opencode_events import event_records
-from clew.transcripts.opencode_parts import NAME, Conversation, message_records
+from clew.transcripts.readers.opencode_events import event_records
+from clew.transcripts.readers.opencode_parts import NAME, Conversation, message_records
 from clew.transcripts.records import Problem, Record, Start
 from clew.transcripts.source import Source
 

@@ -21,7 +21,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import mapping, objects, string, time_of
 from clew.transcripts.media import media_at
-from clew.transcripts.opencode_parts import NAME, Conversation, usage_of
+from clew.transcripts.readers.opencode_parts import NAME, Conversation, usage_of
 from clew.transcripts.records import Boundary, Entry, Problem, Record
 from clew.transcripts.typed import injected
 

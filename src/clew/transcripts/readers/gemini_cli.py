@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from clew.message import JsonObject
 from clew.transcripts.fields import mapping, name_of, string, time_of
-from clew.transcripts.gemini_chat import Chat
 from clew.transcripts.json_document import Element, Field, is_lines, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.readers.gemini_chat import Chat
 from clew.transcripts.records import Problem, Record, Start
 from clew.transcripts.source import Source
 
