@@ -28,7 +28,7 @@ from clew.message import (
 from clew.tokens import FAMILIES, Calibration, Tally, TokenCounter, counter_for
 from clew.tokens.images import UNKNOWN_IMAGE_TOKENS
 from clew.tokens.weigh import UNKNOWN_MEDIA_TOKENS
-from tests.strategies import histories
+from tests.strategies import wild_histories
 from tests.tokens.test_images import png
 
 
@@ -65,7 +65,7 @@ def test_an_equal_text_in_another_object_is_remembered():
     assert len(twin.asked) == 1
 
 
-@given(histories)
+@given(wild_histories)
 def test_remembering_changes_no_number(history: list[Message]):
     counter = counter_for("claude-opus-5-5")
     first = [counter.count(message) for message in history]
@@ -73,20 +73,22 @@ def test_remembering_changes_no_number(history: list[Message]):
     assert [counter_for("claude-opus-5-5").count(message) for message in history] == first
 
 
-@given(histories)
+@given(wild_histories)
 def test_a_history_costs_what_its_messages_cost(history: list[Message]):
     counter = counter_for("gemini-3-pro")
     assert counter.count_all(history) == pytest.approx(sum(map(counter.count, history)), abs=len(history))
 
 
-@given(histories)
+@given(wild_histories)
 def test_a_message_costs_its_framing_and_its_parts(history: list[Message]):
     counter = letters()
     for message in history:
-        assert counter.count(message) == pytest.approx(4 + sum(map(counter.count_part, message.parts)), abs=len(message.parts))
+        assert counter.count(message) == pytest.approx(
+            4 + sum(map(counter.count_part, message.parts)), abs=len(message.parts)
+        )
 
 
-@given(histories, histories)
+@given(wild_histories, wild_histories)
 def test_more_messages_never_cost_less(history: list[Message], more: list[Message]):
     counter = counter_for("claude-sonnet-4-6")
     assert counter.count_all([*history, *more]) >= counter.count_all(history) >= 0
@@ -159,8 +161,7 @@ def test_models_of_a_family_learn_together_and_unknown_ones_alone():
 
 @given(st.text(min_size=1))
 def test_any_text_costs_something(text: str):
-    assert counter_for("a-model-nobody-knows").count_text(text) >= 0
-    assert counter_for("gpt-5").count_text(text) >= 1
+    assert min(counter_for(model).count_text(text) for model in ("gpt-5", "a-model-nobody-knows")) >= 1
 
 
 def test_an_empty_history_costs_nothing():

@@ -44,7 +44,7 @@ SAMPLES = {
     "base64": base64.b64encode(random.Random(1).randbytes(2_000)).decode(),
     "hex": random.Random(2).randbytes(1_000).hex(),
     "CJK": CHINESE,
-    "white space": "\n".join(f"{'column':<{20 + i}}|{'value':>{60 - i}}\n" for i in range(30)),
+    "white space": "\n".join(f"| {f'name{i}':<20} | {'x' * (i % 5):>12} | {i:>6} |" for i in range(40)),
 }
 
 

@@ -88,10 +88,7 @@ WORDY = st.lists(st.text("ab,.'\n\t19é的", min_size=1, max_size=6)).map(" ".jo
 def test_a_cut_before_a_space_changes_no_count(name: str, text: str):
     encode = _encoding(name).encode_ordinary
     cut = list(pieces(text, 16))
-    if all(
-        after.startswith(" ") and not before[-1].isspace()
-        for before, after in pairwise(cut)
-    ):
+    if all(after.startswith(" ") and not before[-1].isspace() for before, after in pairwise(cut)):
         assert sum(len(encode(piece)) for piece in cut) == len(encode(text))
 
 

@@ -57,7 +57,10 @@ def test_a_torn_head_has_no_size(name: str):
     assert image_size(base64.b64encode(FILES[name][:9]).decode()) is None
 
 
-@given(st.binary(max_size=60), st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff\xc0", b"RIFF1234WEBPVP8X"]))
+@given(
+    st.binary(max_size=60),
+    st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff\xc0", b"RIFF1234WEBPVP8X"]),
+)
 def test_no_bytes_make_it_fail(tail: bytes, magic: bytes):
     size = image_size(base64.b64encode(magic + tail).decode())
     assert size is None or min(size) > 0

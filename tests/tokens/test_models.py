@@ -76,7 +76,11 @@ def test_every_model_is_whole():
 
 
 def test_a_listed_model_has_a_price_unless_it_is_there_for_guessing():
-    assert {name for name, model in models().items() if model.input_price is None} == {"claude", "gpt", "gemini"}
+    assert {name for name, model in models().items() if model.input_price is None} == {
+        "claude",
+        "gpt",
+        "gemini",
+    }
 
 
 def test_the_room_for_input_is_the_window_less_the_reply_or_the_providers_limit():
@@ -87,11 +91,19 @@ def test_the_room_for_input_is_the_window_less_the_reply_or_the_providers_limit(
 
 def test_a_file_of_yours_adds_and_overrides(tmp_path: Path):
     mine = tmp_path / "models.toml"
-    mine.write_text(
-        '[models.claude-opus-5-5]\nwindow_tokens = 500_000\n\n[models."my/own"]\nlike = "gpt-oss-20b"\nmax_output_tokens = 9\n'
+    mine.write_text("""
+        [models.claude-opus-5-5]
+        window_tokens = 500_000
+        [models."my/own"]
+        like = "gpt-oss-20b"
+        max_output_tokens = 9
+        """)
+    assert model_named("claude-opus-5-5", mine) == replace(
+        model_named("claude-opus-5-5"), window_tokens=500_000
     )
-    assert model_named("claude-opus-5-5", mine) == replace(model_named("claude-opus-5-5"), window_tokens=500_000)
-    assert model_named("my/own", mine) == replace(model_named("gpt-oss-20b"), id="my/own", max_output_tokens=9)
+    assert model_named("my/own", mine) == replace(
+        model_named("gpt-oss-20b"), id="my/own", max_output_tokens=9
+    )
 
 
 def test_the_environment_names_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

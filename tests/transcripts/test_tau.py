@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.transcripts import tau2, tau_bench
+from clew.transcripts.readers import tau2, tau_bench
 from clew.transcripts.records import Entry, Usage
 from clew.transcripts.source import open_source
 from clew.wire import OPENAI

@@ -236,7 +236,7 @@ def test_a_message_whose_speaker_changes_is_written_so(name):
     wire = WIRES[name]
     [item] = wire.render_items(said(Role.ASSISTANT, "hi"))
     [changed] = wire.render_items(replace(wire.parse_item({**item, "x": 1}), role=Role.USER))
-    assert changed == {**wire.render_items(said(Role.USER, "hi"))[0], "x": 1} or wire is RESPONSES
+    assert changed == {**wire.render_items(said(Role.USER, "hi"))[0], "x": 1}
     assert wire.parse_item(changed).role is Role.USER
 
 

@@ -36,8 +36,8 @@ class TokenCounter:
         self._scales = Scales(family, self.weigh_text)
 
     def count_text(self, text: str) -> int:
-        """Return the tokens of a text alone."""
-        return self.tokens(self.weigh_text(text))
+        """Return the tokens of a text alone; at least one, if there is any."""
+        return max(bool(text), self.tokens(self.weigh_text(text)))
 
     def count(self, message: Message) -> int:
         """Return the tokens of a message as part of a request."""
@@ -65,7 +65,7 @@ class TokenCounter:
 
     def tokens(self, tally: Tally) -> int:
         """Return a tally in this family's tokens, as far as is known now."""
-        return round(tally.tokens(self.calibration.of(self.family).scale)) or int(any(tally))
+        return round(tally.tokens(self.calibration.of(self.family).scale))
 
     def report_usage(self, counted: Tally, reported: int) -> None:
         """Learn from a call: the tally of its whole input, and the input tokens its provider reports.
@@ -92,7 +92,7 @@ def counter_for(
     found = model_named(model) if isinstance(model, str) else model
     family = FAMILIES[found.tokenizer]
     if family is OTHER:
-        family = family.named(found.id)
+        family = family.named(f"{family.name}/{found.id}")
     if tokenizer is None and family.encoding and available():
         tokenizer = BytePairs(family.encoding)
     return TokenCounter(family, tokenizer, calibration)

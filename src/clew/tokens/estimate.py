@@ -22,7 +22,8 @@ _LETTERS = string.ascii_letters.encode()
 _DIGITS = string.digits.encode()
 # Runs of these are drawn as rules and bars; tokenizers have long pieces for them.
 _RULES = b"-=*#_~"
-_MARKS = bytes(set(string.punctuation.encode()) - set(_RULES))
+_CONTROLS = bytes([*range(9), *range(14, 32), 127])
+_MARKS = bytes(set(string.punctuation.encode()) - set(_RULES)) + _CONTROLS
 
 
 def _view(default: bytes, *classes: tuple[Iterable[int], bytes]) -> bytes:

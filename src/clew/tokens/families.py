@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from clew.tokens.images import openai_tiles, ImageRule, flat, patches
+from clew.tokens.images import ImageRule, flat, openai_tiles, patches
 from clew.tokens.tally import Scale
 
 
