@@ -160,7 +160,7 @@ def _hex(r: random.Random) -> str:
 
 def _ids(r: random.Random) -> str:
     return "\n".join(
-        f"2026-11-{r.randint(1, 30):02d}T{r.randint(0, 23):02d}:{r.randint(0, 59):02d}:07.{r.randint(0, 999):03d}Z"
+        f"2026-11-{r.randint(1, 30):02d}T04:{r.randint(0, 59):02d}:07.{r.randint(0, 999):03d}Z"
         f" INFO req={uuid.UUID(int=r.getrandbits(128))} ip=10.{r.randint(0, 255)}.{r.randint(0, 255)}.1"
         f" status={r.choice([200, 404, 500])} bytes={r.randint(10, 99999)} GET /v1/items/{r.randint(1, 9999)}"
         for _ in range(80)

@@ -1,6 +1,7 @@
 """Provider-neutral messages: frozen values, trust labels, and what may not be split."""
 
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
+from clew.message.item import Cite, Item, words
 from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, trust_of, turns
 from clew.message.parts import (
     ApprovalAnswer,
@@ -23,7 +24,9 @@ __all__ = [
     "ROLE_TRUST",
     "ApprovalAnswer",
     "ApprovalRequest",
+    "Cite",
     "Compacted",
+    "Item",
     "Json",
     "JsonObject",
     "Media",
@@ -47,4 +50,5 @@ __all__ = [
     "said",
     "trust_of",
     "turns",
+    "words",
 ]

@@ -51,8 +51,8 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection inside a transaction, which ends with all or nothing."""
         with self.reading() as connection:
-            begin(connection, self._busy_s)
             try:
+                begin(connection, self._busy_s)
                 yield connection
                 connection.execute("COMMIT")
             finally:

@@ -37,7 +37,7 @@ class TokenCounter:
 
     def count_text(self, text: str) -> int:
         """Return the tokens of a text alone; at least one, if there is any."""
-        return max(bool(text), self.tokens(self.weigh_text(text)))
+        return max(int(bool(text)), self.tokens(self.weigh_text(text)))
 
     def count(self, message: Message) -> int:
         """Return the tokens of a message as part of a request."""

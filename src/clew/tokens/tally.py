@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 Scale: TypeAlias = tuple[float, float, float, float, float, float]
@@ -47,9 +48,14 @@ class Tally(NamedTuple):
 
 
 NOTHING = Tally()
+_BATCH = 1_024
 
 
 def total(tallies: Iterable[Tally]) -> Tally:
     """Return all of them together."""
-    columns = list(zip(*tallies, strict=True))
-    return Tally(*map(sum, columns)) if columns else NOTHING
+    left = iter(tallies)
+    added = NOTHING
+    # By columns, a batch at a time: several times faster than one by one, and any number of them fits.
+    while batch := list(islice(left, _BATCH)):
+        added = Tally(*map(sum, zip(added, *batch, strict=True)))
+    return added

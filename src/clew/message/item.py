@@ -1,0 +1,41 @@
+"""A message under an id, and exact places in it: what provenance is made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clew.message.message import Message
+from clew.message.parts import Part, Text, Thinking, ToolCall, ToolResult
+
+
+class Item(NamedTuple):
+    """A message with the id it has in its session."""
+
+    id: str
+    message: Message
+
+
+class Cite(NamedTuple):
+    """An exact place: characters ``start`` to ``end`` of what a part says."""
+
+    message: str
+    """The id of the message."""
+    part: int = 0
+    start: int = 0
+    end: int | None = None
+    """None for all of it."""
+
+    def quote(self, message: Message) -> str:
+        """Return the words at this place."""
+        return words(message.parts[self.part])[self.start : self.end]
+
+
+def words(part: Part) -> str:
+    """Return what a part says, as one text: what ``Cite`` counts its characters in."""
+    match part:
+        case Text() | Thinking() | ToolResult():
+            return part.text
+        case ToolCall():
+            return part.input_text
+        case _:
+            return ""

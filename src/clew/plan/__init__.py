@@ -1,0 +1,17 @@
+"""A compaction as data: digests, claims, operations, plans. See README.md."""
+
+from clew.plan.digest import Claim, ClaimKind, Digest
+from clew.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
+
+__all__ = [
+    "Claim",
+    "ClaimKind",
+    "Condense",
+    "Digest",
+    "Drop",
+    "Freed",
+    "Operation",
+    "Plan",
+    "Rung",
+    "Shrink",
+]

@@ -1,0 +1,66 @@
+"""What a span of a session is condensed into: claims, each with its exact sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clew.message import Cite, Trust
+
+
+class ClaimKind(StrEnum):
+    """What a claim is about. The order is the order they are rendered in."""
+
+    GOAL = "goal"
+    USER = "user"
+    """What the user said, verbatim."""
+    DECISION = "decision"
+    OPEN = "open"
+    """A loop that is still open: a task, a question, a promise, a failing test."""
+    ARTIFACT = "artifact"
+    """A file, command or address that was touched, and how."""
+    ERROR = "error"
+    """What went wrong, why, what was tried, what mended it."""
+    FACT = "fact"
+    NEXT = "next"
+    """The next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One line of a digest."""
+
+    id: str
+    """Unique in its session, short enough to cite: ``d3.17``."""
+    kind: ClaimKind
+    text: str
+    sources: tuple[Cite, ...]
+    """Where it comes from. Never empty: a claim without a source is refused."""
+    trust: Trust
+    """The lowest label of its sources."""
+    verbatim: bool = False
+    """The text is a quote of its first source, not a paraphrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The condensed form of a span of a session."""
+
+    id: str
+    """``d1``, ``d2``, …: counted in the session."""
+    level: int
+    """0 over messages; one more than the highest digest it folds."""
+    covers: tuple[str, ...]
+    """The ids of the messages it stands for, in order, those of folded digests included."""
+    checksum: str
+    """Over the covered messages, so that nobody can exchange a source unnoticed."""
+    claims: tuple[Claim, ...]
+    author: str = "clew"
+    """``clew`` for the model-free digest, else the model's name."""
+    prompt_version: str | None = None
+    """Of the prompt a model was given."""
+
+    @property
+    def trust(self) -> Trust:
+        """Return the lowest label of its claims; of none, untrusted."""
+        return min((claim.trust for claim in self.claims), default=Trust.UNTRUSTED)

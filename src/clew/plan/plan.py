@@ -1,0 +1,91 @@
+"""The proposal of a compaction: operations on a view, as data. Nothing has happened yet.
+
+A dry run is a plan without the commit; the loss preview is a check of the plan; an adapter for somebody
+else's loop applies it to their list; an undo takes it out of the fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from clew.message import Message
+from clew.plan.digest import Digest
+
+
+class Rung(StrEnum):
+    """The steps of the ladder, gentlest first."""
+
+    PRUNE = "prune"
+    SUMMARISE = "summarise"
+    FOLD = "fold"
+    TRUNCATE = "truncate"
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """Show a smaller form of one message; the original stays in the log."""
+
+    id: str
+    """The message's id in the view."""
+    message: Message
+    """What is shown instead: same role, same call ids, so that pairs stay pairs."""
+    reason: str
+    """In words for people: ``read again later by m41``."""
+    rung: Rung = Rung.PRUNE
+
+
+@dataclass(frozen=True, slots=True)
+class Condense:
+    """Show a digest in place of consecutive messages of the view; they stay in the log."""
+
+    ids: tuple[str, ...]
+    digest: Digest
+    rung: Rung = Rung.SUMMARISE
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Show nothing in place of these; allowed only for what is condensed and persisted."""
+
+    ids: tuple[str, ...]
+    reason: str
+    rung: Rung = Rung.TRUNCATE
+
+
+Operation: TypeAlias = Shrink | Condense | Drop
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """What one rung did."""
+
+    rung: Rung
+    operations: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A proposed compaction of a view."""
+
+    operations: tuple[Operation, ...]
+    tokens_before: int
+    tokens_after: int
+    target_tokens: int
+    trigger: str
+    """What asked for it: ``pressure``, ``manual``, ``oversized``, …"""
+    reason: str
+    """Why, in words for people."""
+    freed: tuple[Freed, ...] = ()
+
+    @property
+    def digests(self) -> tuple[Digest, ...]:
+        """Return the digests that it would put in place."""
+        return tuple(op.digest for op in self.operations if isinstance(op, Condense))
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether it reaches its target."""
+        return self.tokens_after <= self.target_tokens
