@@ -1,6 +1,6 @@
 """A compaction as data: digests, claims, operations, plans. See README.md."""
 
-from clew.plan.digest import Claim, ClaimKind, Digest
+from clew.plan.digest import Claim, ClaimKind, Digest, Pin
 from clew.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Drop",
     "Freed",
     "Operation",
+    "Pin",
     "Plan",
     "Rung",
     "Shrink",

@@ -43,6 +43,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """A rule that stands, word for word. No rung may touch it."""
+
+    id: str
+    quote: str
+    source: Cite
+    trust: Trust
+    """Of the speaker: user, developer or system."""
+
+
+@dataclass(frozen=True, slots=True)
 class Digest:
     """The condensed form of a span of a session."""
 
@@ -55,6 +66,10 @@ class Digest:
     checksum: str
     """Over the covered messages, so that nobody can exchange a source unnoticed."""
     claims: tuple[Claim, ...]
+    pins: tuple[Pin, ...] = ()
+    """The rules that stood when it was made; rendered above its claims."""
+    folds: tuple[str, ...] = ()
+    """The ids of the digests that went into it."""
     author: str = "clew"
     """``clew`` for the model-free digest, else the model's name."""
     prompt_version: str | None = None
