@@ -20,6 +20,7 @@ WRITTEN = {
     "openrouter/anthropic/claude-opus-4.5:beta": "claude-opus-4-5",
     "us.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5",
     "anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5",
+    "bedrock/eu.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5",
     "claude-opus-4-5@20251101": "claude-opus-4-5",
     "claude-opus-4-6[1m]": "claude-opus-4-6",
     "claude-3-5-sonnet-20241022": "claude-3-5-sonnet",
@@ -29,6 +30,7 @@ WRITTEN = {
     "openai/gpt-5.1": "gpt-5.1",
     "gpt-4o-2024-08-06": "gpt-4o",
     "gpt-4-0613": "gpt-4",
+    "gpt-4-1106-preview": "gpt-4-1106-preview",
     "models/gemini-2.5-flash": "gemini-2.5-flash",
     "google/gemini-3-pro-preview": "gemini-3-pro",
     "kimi-k2-0905-preview": "kimi-k2",
@@ -123,6 +125,7 @@ def test_the_environment_names_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
         ("[models.gpt-5]\nwindows = 10\n", "windows"),
         ('[models.gpt-5]\ntokenizer = "klingon"\n', "klingon"),
         ("[models.gpt-5]\nwindow_tokens = 0\n", "no window"),
+        ('[models.x]\nlike = "nobody"\n', "like nobody"),
         ('[models.gpt-5]\nwindow_tokens = "big"\n', "is not a table of models"),
     ],
 )

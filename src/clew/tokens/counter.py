@@ -13,7 +13,7 @@ from clew.tokens.exact import BytePairs, available
 from clew.tokens.families import FAMILIES, OTHER, Family
 from clew.tokens.models import Model, model_named
 from clew.tokens.tally import Tally, total
-from clew.tokens.weigh import Scales
+from clew.tokens.weigh import Balance
 
 
 class TokenCounter:
@@ -33,7 +33,7 @@ class TokenCounter:
         """Whether texts are counted by the model's own tokenizer. Framing and media never are."""
         self._tokenizer = tokenizer
         self._texts: TextCache[Tally] = TextCache()
-        self._scales = Scales(family, self.weigh_text)
+        self._balance = Balance(family, self.weigh_text)
 
     def count_text(self, text: str) -> int:
         """Return the tokens of a text alone; at least one, if there is any."""
@@ -45,7 +45,7 @@ class TokenCounter:
 
     def count_part(self, part: Part) -> int:
         """Return the tokens of one part of a message."""
-        return self.tokens(total(self._scales.part(part)))
+        return self.tokens(total(self._balance.part(part)))
 
     def count_all(self, messages: Iterable[Message]) -> int:
         """Return the tokens of a history."""
@@ -57,11 +57,11 @@ class TokenCounter:
 
     def weigh(self, message: Message) -> Tally:
         """Return the tally of a message."""
-        return total(self._scales.message(message))
+        return total(self._balance.message(message))
 
     def weigh_all(self, messages: Iterable[Message]) -> Tally:
         """Return the tally of a history."""
-        return total(tally for message in messages for tally in self._scales.message(message))
+        return total(tally for message in messages for tally in self._balance.message(message))
 
     def tokens(self, tally: Tally) -> int:
         """Return a tally in this family's tokens, as far as is known now."""

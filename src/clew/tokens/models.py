@@ -58,7 +58,9 @@ UNKNOWN = Model("unknown", window_tokens=128_000, max_output_tokens=8_192, token
 """What is assumed of a model nobody has heard of: a window most have, and no price."""
 
 # Ways to write one model: a route or a cloud in front, a revision or a variant behind, then a date.
-_ROUTE = re.compile(r"^.*/|^(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.")
+_ROUTE = re.compile(
+    r"^(?:.*/)?(?:(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.)?"
+)
 _REVISION = re.compile(r"-v\d+(?::\d+)?$|[:@\[].*$")
 _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|preview)$")
 
@@ -125,6 +127,8 @@ def _lay_over(table: dict[str, Model], path: Path) -> None:
 
 def _model(table: dict[str, Model], name: str, entry: dict[str, Any]) -> Model:
     like = entry.pop("like", name)
+    if like != name and like not in table:
+        raise ValueError(f"{name} is said to be like {like}, which is not there")
     model = replace(table[like], id=name, **entry) if like in table else Model(id=name, **entry)
     if model.tokenizer not in FAMILIES:
         raise ValueError(

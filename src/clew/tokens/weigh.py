@@ -38,7 +38,7 @@ CHARS_PER_HIDDEN_TOKEN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class Balance:
     """Weighs messages for one family, with whatever weighs texts."""
 
     family: Family
