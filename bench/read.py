@@ -79,6 +79,8 @@ def step_lines(step: int, parent: object, output: str) -> list[dict[str, object]
             "isSidechain": False,
             "cwd": "/project",
             "version": "2.1.0",
+            "userType": "external",
+            "gitBranch": "main",
             "message": message,
         }
 
@@ -86,6 +88,8 @@ def step_lines(step: int, parent: object, output: str) -> list[dict[str, object]
         usage = {"input_tokens": 5, "output_tokens": 40, "cache_read_input_tokens": 1000}
         return {
             "id": f"msg_{step}",
+            "type": "message",
+            "stop_reason": None,
             "role": "assistant",
             "model": "claude-x",
             "content": [block],

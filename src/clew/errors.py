@@ -19,6 +19,15 @@
     │   ├── StoreDamaged      what is on disk is not what was written
     │   ├── StoreTooNew       written by a later clew
     │   └── UnsafeFileSystem  the disk cannot keep SQLite's promises
+    ├── ModelError            a model gave no answer
+    │   ├── ModelBusy         it has too much to do just now
+    │   ├── ModelTimeout      it took too long
+    │   ├── ModelRefused      it does not take this request
+    │   ├── ContextTooLong    the request is larger than its window
+    │   └── ModelFailed       its server or the network broke
+    ├── BudgetExceeded        what may not be cut does not fit the window
+    │   └── PinsDoNotFit      the pins are what does not fit
+    ├── CompactionUnderWay    a compaction was begun inside another
     └── MissingExtra          an optional part is not installed
 
 An error's docstring is its default message and says what to do next::
@@ -112,6 +121,53 @@ class StoreTooNew(StoreError):
 
 class UnsafeFileSystem(StoreError):
     """SQLite's write-ahead log does not work on network file systems; keep the store on a local disk"""
+
+
+class ModelError(ClewError):
+    """the model gave no answer; go on without it, or ask another"""
+
+
+class ModelBusy(ModelError):
+    """the model has too much to do just now; wait, then ask again"""
+
+    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
+        """Say what happened and, where the provider told, how many seconds to wait."""
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class ModelTimeout(ModelError):
+    """the model took too long; ask for less, or allow more time"""
+
+
+class ModelRefused(ModelError):
+    """the provider does not take this request; check the key, the model's name and the reason it gives"""
+
+
+class ContextTooLong(ModelError):
+    """the request is larger than the model's window; send less of the history at once"""
+
+    def __init__(self, detail: str = "", tokens: int | None = None, limit: int | None = None) -> None:
+        """Say what happened and, where the provider told, how long the request was and may be."""
+        super().__init__(detail)
+        self.tokens = tokens
+        self.limit = limit
+
+
+class ModelFailed(ModelError):
+    """the model's server or the network broke; ask again later, or ask another model"""
+
+
+class BudgetExceeded(ClewError):
+    """nothing was sent; shorten the system prompt, offer fewer tools, or take a model with a larger window"""
+
+
+class PinsDoNotFit(BudgetExceeded):
+    """no pin is dropped silently; revoke or shorten some, or take a model with a larger window"""
+
+
+class CompactionUnderWay(ClewError):
+    """another compaction of this session has begun and not ended; wait for it, it changes the view by itself"""
 
 
 class MissingExtra(ClewError):

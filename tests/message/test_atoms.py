@@ -93,6 +93,11 @@ def test_a_reasoning_item_keeps_its_follower():
     assert atoms([user(), reasoning, answer(), user()]) == [(0, 1), (1, 3), (3, 4)]
 
 
+def test_a_stored_reasoning_item_known_by_its_id_keeps_its_follower_too():
+    stored = Message(Role.ASSISTANT, (Thinking("so", item_id="rs_1"),))
+    assert atoms([user(), stored, answer(), user()]) == [(0, 1), (1, 3), (3, 4)]
+
+
 def test_unsigned_thinking_binds_nothing():
     musing = Message(Role.ASSISTANT, (Thinking("let me see"),))
     assert cut_points([user(), musing, answer()]) == [0, 1, 2, 3]

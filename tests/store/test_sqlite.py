@@ -199,7 +199,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, place):
         ("UPDATE event SET body = CAST('{\"n\":2}' AS BLOB)", "its body is sha256:"),
         ("UPDATE event SET body = CAST('{' AS BLOB)", "cannot be read"),
         (
-            "UPDATE event SET body = x'02' || CAST('sha256:' || hex(zeroblob(32)) AS BLOB) || x'03'",
+            "UPDATE event SET body = CAST(char(2) || 'sha256:' || hex(zeroblob(32)) || char(3) AS BLOB)",
             "is missing",
         ),
         ("UPDATE event SET kind = ''", "event kind '' is empty"),

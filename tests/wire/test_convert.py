@@ -324,6 +324,18 @@ def test_fields_without_a_place_are_told():
     assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for cache_control"),)
 
 
+def test_the_name_of_a_speaker_is_told():
+    converted = convert([OPENAI.parse_item({"role": "user", "name": "ann", "content": "hi"})], ANTHROPIC)
+    assert converted.losses == (Loss(0, None, LossKind.FIELDS, "no place for name"),)
+
+
+def test_the_transcript_stands_for_what_an_assistant_spoke():
+    spoken = {"role": "assistant", "content": None, "audio": {"id": "a", "transcript": "hello"}}
+    assert convert([OPENAI.parse_item(spoken)], ANTHROPIC).items == [
+        {"role": "assistant", "content": "hello"}
+    ]
+
+
 # Failures, arguments, blanks ----------------------------------------------------------------------
 
 
@@ -356,6 +368,15 @@ def test_a_tool_of_plain_text_stays_one_between_openais_formats():
     [call] = chat.items[0]["tool_calls"]
     assert call == {"type": "custom", "custom": {"name": "f", "input": "free text"}, "id": "c"}
     assert convert(OPENAI.parse(chat.items), RESPONSES).items == items
+
+
+def test_an_empty_list_of_parts_becomes_empty_text_for_chat():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    items = [
+        {"role": "assistant", "content": [], "tool_calls": [call], "x": 1},
+        {"role": "tool", "tool_call_id": "c", "content": "ok"},
+    ]
+    assert convert(OPENAI.parse(items), OPENAI).items == [{**items[0], "content": ""}, items[1]]
 
 
 def test_arguments_that_are_no_object_go_whole_under_input():

@@ -1,9 +1,12 @@
 """What nobody touched goes out as the very object that came in, whatever it is."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.message import Trust
 from clew.wire import WIRES
 from tests.strategies import ITEMS, json_values, mangled
 
@@ -27,6 +30,16 @@ def test_a_broken_entry_renders_as_itself(name, data):
     wire = WIRES[name]
     item = data.draw(mangled(ITEMS[name]) | json_values)
     [rendered] = wire.render_items(wire.parse_item(item))
+    assert rendered is item
+
+
+@wires
+@given(data=st.data())
+def test_a_changed_trust_label_changes_nothing_that_is_written(name, data):
+    item = data.draw(ITEMS[name])
+    message = WIRES[name].parse_item(item)
+    parts = tuple(replace(part, trust=Trust.SEMI_TRUSTED) for part in message.parts)
+    [rendered] = WIRES[name].render_items(replace(message, parts=parts))
     assert rendered is item
 
 

@@ -41,7 +41,8 @@ def digest(content: bytes) -> str:
 
 def digest_of_fields(*fields: Json) -> str:
     """Return the hash of a list of values: written as a JSON array in ASCII, so no two lists look alike."""
-    return digest(json.dumps(fields, separators=(",", ":")).encode("ascii"))
+    return digest(_write_ascii(fields).encode("ascii"))
 
 
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_write_ascii = json.JSONEncoder(separators=(",", ":")).encode

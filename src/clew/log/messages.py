@@ -108,6 +108,9 @@ class _Held:
         return self._texts.get(text)
 
 
+_NOTHING = _Held(None)
+
+
 class _Writer:
     """Writes one message; knows which natives it has written."""
 
@@ -116,7 +119,7 @@ class _Writer:
         self._held: list[_Held] = []
 
     def message(self, message: Message) -> JsonObject:
-        native, held = self._native(message.native, _Held(None))
+        native, held = self._native(message.native, _NOTHING)
         value: JsonObject = {"role": message.role.value}
         if message.origin is not Origin.SPOKEN:
             value["origin"] = message.origin.value

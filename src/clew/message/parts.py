@@ -56,8 +56,8 @@ class Thinking(_Part):
 
     @property
     def signed(self) -> bool:
-        """Tell whether the provider will check this block."""
-        return bool(self.signature)
+        """Tell whether the provider will check this block: it is signed, or an item it knows by its id."""
+        return bool(self.signature or self.item_id)
 
 
 @dataclass(frozen=True, slots=True)

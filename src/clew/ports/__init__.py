@@ -1,6 +1,27 @@
 """What clew asks of the world outside it, and the values it asks with. See README.md."""
 
 from clew.ports.events import Ctx, Event, Head, SessionInfo, Stored, require_name
+from clew.ports.model import Ask, AsyncModel, Model, Reply, Stop, Usage
+from clew.ports.steps import Steps, drive, drive_async, run, run_async
 from clew.ports.store import Store
 
-__all__ = ["Ctx", "Event", "Head", "SessionInfo", "Store", "Stored", "require_name"]
+__all__ = [
+    "Ask",
+    "AsyncModel",
+    "Ctx",
+    "Event",
+    "Head",
+    "Model",
+    "Reply",
+    "SessionInfo",
+    "Steps",
+    "Stop",
+    "Store",
+    "Stored",
+    "Usage",
+    "drive",
+    "drive_async",
+    "require_name",
+    "run",
+    "run_async",
+]

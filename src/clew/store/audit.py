@@ -17,7 +17,7 @@ from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew
 from clew.log import KINDS, ChainCheck, Flaw, Kind, Row, View, digest, fold, parse
 from clew.ports import Ctx, Event, Head, Stored
 from clew.store.blobs import attach, unpack
-from clew.store.connection import APPLICATION_ID, connect_read_only, translated
+from clew.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translated
 from clew.store.migrate import migrate
 from clew.store.rows import session_seal
 from clew.store.sql import migrations, statements
@@ -114,7 +114,7 @@ class _Audit:
     def _readable(self, what: str, flaws: Iterator[Flaw]) -> Iterator[Flaw]:
         try:
             yield from flaws
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             yield Flaw(what, "something that can be read", str(error))
 
     def _check_sqlite(self) -> Iterator[Flaw]:
@@ -195,7 +195,7 @@ class _Audit:
             query = {"workspace": workspace, "digest": name}
             try:
                 row = self._database.execute(statements()["blob"], query).fetchone()
-            except sqlite3.DatabaseError as error:
+            except UNREADABLE as error:
                 raise StoreDamaged(f"blob {name} cannot be read ({error})") from error
             if row is None:
                 raise StoreDamaged(f"blob {name} is missing")
@@ -226,7 +226,7 @@ class _Audit:
                     start = row[0] + 1
                     yield row
                 break
-            except sqlite3.DatabaseError as error:
+            except UNREADABLE as error:
                 lost = lost or Flaw(f"{table} row {start}", "rows that can be read", str(error))
                 start += 1
         if lost:
@@ -235,13 +235,14 @@ class _Audit:
     def _last_row(self, table: str) -> int:
         try:
             (last,) = self._database.execute(statements()[f"last_{table}"]).fetchone()
-        except sqlite3.DatabaseError:
+        except UNREADABLE:
             return 0
         return last or 0
 
 
 def _schema(database: sqlite3.Connection) -> dict[str, str]:
-    return {f"{kind} {name}": str(sql) for kind, name, sql in database.execute(statements()["tables"])}
+    rows = database.execute(statements()["schema"])
+    return {f"{kind} {name}": f"on {table}: {sql}" for kind, name, table, sql in rows}
 
 
 def _typed(value: object, kind: type[T]) -> T:

@@ -36,6 +36,10 @@ _ERRORS: dict[int, type[ClewError]] = {
 }
 
 
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises; the second where even SQLite's message quotes damaged text."""
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Raise what SQLite reports as one of our own errors, which say what to do."""
@@ -43,6 +47,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as cause:
         raise _error(cause)(f"{path}: {cause}") from cause
+    except UnicodeDecodeError as cause:
+        raise StoreDamaged(f"{path}: malformed beyond words") from cause
     except OSError as cause:
         raise StoreUnwritable(f"{path}: {cause.strerror}") from cause
 

@@ -30,10 +30,10 @@ def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = No
 
 
 def _pending(database: sqlite3.Connection, known: Sequence[Migration]) -> Sequence[Migration]:
-    tables = {name for _, name, _ in database.execute(statements()["tables"])}
-    if not tables:
+    names = {name for _, name, *_ in database.execute(statements()["schema"])}
+    if not names:
         return known
-    if "migration" not in tables:
+    if "migration" not in names:
         raise StoreError("this SQLite file belongs to another program")
     seen = database.execute(statements()["migrations"]).fetchall()
     if len(seen) > len(known):

@@ -39,6 +39,7 @@ class SqliteStore(Store):
         kind = network_type(path, mounts())
         if kind and network is NetworkDisk.REFUSE:
             raise UnsafeFileSystem(f"{path} lies on {kind}")
+        self.path = path
         self._database = Database(path, busy_s, exclusive=kind is not None)
 
     def close(self) -> None:

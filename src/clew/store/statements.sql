@@ -4,8 +4,8 @@ SELECT version, name, checksum FROM migration ORDER BY version
 -- record_migration: one more
 INSERT INTO migration (version, name, checksum) VALUES (:version, :name, :checksum)
 
--- tables: every object of the schema as it was created
-SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name
+-- schema: every object of the schema as it was created
+SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name
 
 -- session_of: a session's key and head
 SELECT key, seq, hash FROM session WHERE workspace = :workspace AND id = :session

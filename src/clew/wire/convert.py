@@ -17,7 +17,6 @@ The rules of the crossing:
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +24,7 @@ from clew.message import (
     Json,
     JsonObject,
     Message,
+    Native,
     Pairing,
     Part,
     Role,
@@ -35,7 +35,7 @@ from clew.message import (
     pair,
 )
 from clew.message.atoms import Place
-from clew.wire.crossing.carry import Crossing, carry_message, is_freeform
+from clew.wire.crossing.carry import Crossing, carry_message, is_freeform, same_parts
 from clew.wire.crossing.losses import AS_USUAL, Choices, Loss, LossKind
 from clew.wire.crossing.naming import name_calls
 from clew.wire.crossing.regroup import Draft, Piece, is_answer, is_call, merge_neighbours, regroup
@@ -102,17 +102,26 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
 
 
 def _carried_over(messages: Sequence[Message], target: Target, choices: Choices) -> Converted:
+    messages = [_with_some_content(message, target) for message in messages]
     pairing = pair([_without_server_tools(message) for message in messages])
     names = name_calls(messages, pairing, target)
-    crossing = Crossing(target, choices, names, _freeform(messages, pairing, target))
+    crossing = Crossing(target, choices, pairing, names, _freeform(messages, pairing, target))
     drafts = _spoken([_draft(crossing, i, message) for i, message in enumerate(messages)], messages, crossing)
-    drafts = regroup(drafts, pairing, crossing)
+    drafts = regroup(drafts, crossing)
     drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, crossing)
     if drafts and not target.last_space:
         drafts[-1] = _without_last_space(crossing, drafts[-1])
     written = [_finished(draft, messages, target) for draft in drafts]
     losses = sorted(crossing.losses, key=lambda loss: (loss.message, -1 if loss.part is None else loss.part))
     return _written(written, target, losses)
+
+
+def _with_some_content(message: Message, target: Target) -> Message:
+    """Return a message with empty text for an empty list of parts, which OpenAI's APIs refuse."""
+    entry = own(message.native, target.wire.name)
+    if entry is None or entry.get("content") != [] or not target.blank_text:
+        return message
+    return replace(message, native=Native(target.wire.name, {**entry, "content": ""}))
 
 
 def _without_server_tools(message: Message) -> Message:
@@ -164,10 +173,10 @@ def _spoken(drafts: Sequence[Draft], messages: Sequence[Message], crossing: Cros
             out.append(draft)
         elif leading or crossing.to.native(messages[i].native):
             if draft.role is Role.DEVELOPER:
-                crossing.lose(Place(i, 0), LossKind.ROLE, "the developer speaks as the system")
+                crossing.lose((i, None), LossKind.ROLE, "the developer speaks as the system")
             out.append(draft)
         else:
-            crossing.lose(Place(i, 0), LossKind.ROLE, f"the {draft.role} speaks as the user, between tags")
+            crossing.lose((i, None), LossKind.ROLE, f"the {draft.role} speaks as the user, between tags")
             out.append(Draft(Role.USER, tuple(map(_tagged, draft.pieces))))
     return out
 
@@ -190,11 +199,7 @@ def _finished(draft: Draft, messages: Sequence[Message], target: Target) -> Mess
     """Return the message of a draft: the one it came from, where it is all and nothing but that."""
     first = messages[draft.pieces[0].place.message]
     parts = tuple([piece.part for piece in draft.pieces])
-    if draft.role is first.role and _same(parts, first.parts):
+    if draft.role is first.role and same_parts(parts, first.parts):
         return first
     native = first.native if target.native(first.native) else None
     return Message(draft.role, parts, first.origin, native)
-
-
-def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:
-    return len(parts) == len(others) and all(map(operator.is_, parts, others))

@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 from clew.errors import NotJson
 from clew.message import Json
 
+_SPACES = (" ", "\t", "\n", "\r")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _scan = json.JSONDecoder().raw_decode
 
@@ -152,6 +153,8 @@ def _take_member(text: str, start: int, keys: frozenset[str]) -> tuple[Member, i
 
 
 def _skip(text: str, at: int) -> int:
+    if text[at : at + 1] not in _SPACES:
+        return at  # the usual case, worth the shortcut
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

@@ -66,6 +66,12 @@ def own(native: Native | None, wire: str) -> JsonObject | None:
     return None
 
 
+def given_system(messages: Sequence[Message], wire: str) -> Json:
+    """Return the system field that a lone message was read from; None for anything else."""
+    native = messages[0].native if len(messages) == 1 else None
+    return native.value if native is not None and native.wire == wire else None
+
+
 def overlay(base: JsonObject | None, fields: JsonObject) -> JsonObject:
     """Write ``fields`` over an object; return that object itself where nothing changes.
 

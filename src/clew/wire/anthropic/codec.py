@@ -24,7 +24,7 @@ from clew.message import (
     trust_of,
 )
 from clew.wire.content import read_content, write_content
-from clew.wire.wire import arguments_object, differs, kind_of, only_texts, overlay, own, text_at
+from clew.wire.wire import arguments_object, differs, given_system, kind_of, only_texts, overlay, own, text_at
 
 NAME = "anthropic"
 
@@ -182,12 +182,10 @@ def _role_name(role: Role) -> str:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``system`` field; a lone untouched one comes back as it was."""
-    if len(messages) == 1:
-        native = messages[0].native
-        given = native.value if native and native.wire == NAME else None
-        content = render_content(messages[0].parts, given)
-        return content if differs(given, content) else given
-    return [block for message in messages for block in _blocks(message.parts)]
+    given = given_system(messages, NAME)
+    parts = [part for message in messages for part in message.parts]
+    content = write_content(parts, given, _blocks)
+    return content if differs(given, content) else given
 
 
 def render_content(parts: Sequence[Part], given: Json = None) -> Json:

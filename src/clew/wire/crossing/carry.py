@@ -6,6 +6,7 @@ tools that a provider ran, approvals, compactions) is told in words or dropped, 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,7 @@ from clew.message import (
     Media,
     Message,
     Native,
+    Pairing,
     Part,
     Role,
     Text,
@@ -38,7 +40,8 @@ ERROR_MARK = "[tool error]"
 
 # Of no use outside the exchange they come from; their loss is not worth a line for every message.
 _BOOKKEEPING = frozenset(
-    {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence", "logprobs"}
+    {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence"}
+    | {"logprobs", "caller"}
 )
 
 
@@ -48,14 +51,16 @@ class Crossing:
 
     to: Target
     choices: Choices
+    pairing: Pairing
+    """Of the caller's own tools."""
     names: CallNames
     freeform: frozenset[Place]
     """Calls of tools that take plain text (and their results), where the target knows such tools."""
     losses: list[Loss] = field(default_factory=list)
 
-    def lose(self, place: Place, kind: LossKind, why: str) -> None:
-        """Report a loss."""
-        self.losses.append(Loss(place.message, place.part, kind, why))
+    def lose(self, place: tuple[int, int | None], kind: LossKind, why: str) -> None:
+        """Report the loss of a part, or of something about a whole message."""
+        self.losses.append(Loss(*place, kind, why))
 
 
 def carry_message(
@@ -64,24 +69,27 @@ def carry_message(
     """Yield what a message's parts become in the mouth of ``role``, each with the place it came from."""
     shared = {id(part.native.value) for part in message.parts if part.native}
     if message.native and id(message.native.value) not in shared:
-        _report_fields(crossing, Loss(index, None, LossKind.FIELDS, ""), message.native)
+        # A speaker may have a name of his own; only those of tools are understood.
+        _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
     for j, part in enumerate(message.parts):
         place = Place(index, j)
         if part.native and not isinstance(part, Unknown):
-            _report_fields(crossing, Loss(index, j, LossKind.FIELDS, ""), part.native)
+            _report_fields(crossing, place, part.native)
         for carried in _carry(crossing, place, part, role):
             yield place, carried
 
 
-def _report_fields(crossing: Crossing, loss: Loss, native: Native) -> None:
+def _report_fields(
+    crossing: Crossing, place: tuple[int, int | None], native: Native, besides: frozenset[str] = frozenset()
+) -> None:
     """Report the fields of a foreign object that its neutral form does not hold."""
     source = WIRES.get(native.wire)
     if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
         return
-    unread = native.value.keys() - source.understood - _BOOKKEEPING
+    unread = native.value.keys() - (source.understood - besides) - _BOOKKEEPING
     names = sorted(key for key in unread if native.value[key] not in (None, "", [], {}, False))
     if names:
-        crossing.losses.append(replace(loss, why=f"no place for {', '.join(names)}"))
+        crossing.lose(place, LossKind.FIELDS, f"no place for {', '.join(names)}")
 
 
 def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
@@ -94,6 +102,8 @@ def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Pa
             return _carry_result(crossing, place, part, role)
         case _ if crossing.to.native(part.native):
             return (part,)
+        case ToolResult(parts=()):
+            return ()  # the call is told, and there is no more to tell
         case Media():
             return (_carry_media(crossing, place, part, role),)
         case Thinking():
@@ -119,6 +129,11 @@ def _carry_thinking(crossing: Crossing, place: Place, part: Thinking) -> tuple[P
     return ()
 
 
+def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
+    """Tell whether these are the very same parts."""
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
+
+
 # Tools -----------------------------------------------------------------------------------------------
 
 
@@ -141,13 +156,13 @@ def _carry_result(crossing: Crossing, place: Place, part: ToolResult, role: Role
     beside: list[Part] = []
     for inner in part.parts:
         for carried in _carry_inner(crossing, place, inner, role):
-            (beside if isinstance(carried, Media) and not _stays(crossing, carried) else inside).append(
-                carried
-            )
+            stays = not isinstance(carried, Media) or _stays(crossing, carried)
+            (inside if stays else beside).append(carried)
     if beside:
         crossing.lose(place, LossKind.MOVED, f"{len(beside)} media moved out of the result, after it")
         beside.insert(0, Text(f"[from the result of {crossing.names.ids.get(place, part.call_id)}]"))
-    part = _with_parts(part, inside)
+    if not same_parts(inside, part.parts):
+        part = replace(part, parts=tuple(inside))
     part = _with_flag(crossing, place, part)
     return (_renamed_result(crossing, place, part), *beside)
 
@@ -163,13 +178,6 @@ def _carry_inner(crossing: Crossing, place: Place, inner: Part, role: Role) -> t
 
 def _stays(crossing: Crossing, media: Media) -> bool:
     return crossing.to.native(media.native) or crossing.to.takes_media(media, Role.TOOL)
-
-
-def _with_parts(part: ToolResult, parts: Sequence[Part]) -> ToolResult:
-    same = len(parts) == len(part.parts) and all(
-        new is old for new, old in zip(parts, part.parts, strict=True)
-    )
-    return part if same else replace(part, parts=tuple(parts))
 
 
 def _with_flag(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
@@ -222,10 +230,23 @@ def _carry_media(crossing: Crossing, place: Place, part: Media, role: Role) -> P
     media = _typed(part)
     if crossing.to.takes_media(media, role):
         return media
+    spoken = _transcript(media)
+    if spoken:
+        crossing.lose(place, LossKind.MEDIA, "the transcript stands for the sound")
+        return Text(spoken, trust=part.trust)
     what = media.media_type or media.kind
     where = media.url or media.title or media.file_id or "its bytes are left out"
     crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not take {what} from the {role}")
     return Text(f"[{what}: {where}]", trust=part.trust)
+
+
+def _transcript(media: Media) -> str | None:
+    """Return the words of a sound that an assistant made, which OpenAI Chat gives along."""
+    match media.native:
+        case Native(value={"audio": {"transcript": str(words)}}):
+            return words
+        case _:
+            return None
 
 
 def _typed(part: Media) -> Media:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from clew.message import Media, Message, Pairing, Part, Role, Text, ToolCall, ToolResult
+from clew.message import Media, Message, Part, Role, Text, ToolCall, ToolResult
 from clew.message.atoms import Place
 from clew.wire.crossing.carry import Crossing
 from clew.wire.crossing.losses import LossKind
@@ -50,34 +50,33 @@ def is_answer(part: Part) -> bool:
     return isinstance(part, ToolResult) and not part.server_side
 
 
-Answers = dict[int, list[Piece]]
-"""The answers to the calls of each message, by its index."""
-
-
-def regroup(drafts: Sequence[Draft], pairing: Pairing, crossing: Crossing) -> list[Draft]:
+def regroup(drafts: Sequence[Draft], crossing: Crossing) -> list[Draft]:
     """Return the drafts in the target's order, every answer next to its call."""
-    drafts = [_without_orphans(draft, pairing, crossing) for draft in drafts]
-    answers = _answers_by_message(drafts, pairing)
+    drafts = [_without_orphans(draft, crossing) for draft in drafts]
+    answers = _answers_by_message(drafts, crossing)
+    dangling = frozenset(crossing.pairing.dangling)
     out: list[Draft] = []
     run: list[Draft] = []
     for i, draft in enumerate(drafts):
         if draft.role is Role.ASSISTANT:
             run.append(draft)
             continue
-        out += _closed(run, answers, pairing, crossing, _end_of_answers(drafts, i))
-        run = []
-        out.append(_without_paired(draft, pairing) if crossing.to.answers_follow else draft)
-    out += _closed(run, answers, pairing, crossing, len(drafts))
+        if run:
+            out += _closed(run, answers, dangling, crossing, _end_of_answers(drafts, i))
+            run = []
+        out.append(_without_paired(draft, crossing))
+    if run:
+        out += _closed(run, answers, dangling, crossing, len(drafts))
     return out
 
 
-def _answers_by_message(drafts: Iterable[Draft], pairing: Pairing) -> Answers:
-    """Return the answers to the calls of each message, in the order they came."""
+def _answers_by_message(drafts: Iterable[Draft], crossing: Crossing) -> dict[int, list[Piece]]:
+    """Return the answers to the calls of each message by its index, where they must follow it."""
     answers: defaultdict[int, list[Piece]] = defaultdict(list)
-    for draft in drafts:
+    for draft in drafts if crossing.to.answers_follow else ():
         for piece in draft.pieces:
-            if is_answer(piece.part) and piece.place in pairing.answers:
-                answers[pairing.answers[piece.place].message].append(piece)
+            if is_answer(piece.part) and piece.place in crossing.pairing.answers:
+                answers[crossing.pairing.answers[piece.place].message].append(piece)
     return answers
 
 
@@ -90,31 +89,29 @@ def _end_of_answers(drafts: Sequence[Draft], start: int) -> int:
 
 
 def _closed(
-    run: Sequence[Draft], answers: Answers, pairing: Pairing, crossing: Crossing, end: int
+    run: Sequence[Draft],
+    answers: dict[int, list[Piece]],
+    dangling: frozenset[Place],
+    crossing: Crossing,
+    end: int,
 ) -> Iterator[Draft]:
     """Yield the assistant's messages, then the answers to all their calls."""
     calls = [piece for draft in run for piece in draft.pieces if is_call(piece.part)]
-    batch: list[Piece] = []
-    if crossing.to.answers_follow:
-        batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
-        run = [_without_paired(draft, pairing) for draft in run]
-        run = _joined(run) if calls and len(run) > 1 else run
-    yield from (_calls_last(draft) if crossing.to.calls_last else draft for draft in run)
+    batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
     for piece in batch:
         if piece.place.message > end:
             crossing.lose(piece.place, LossKind.MOVED, "the answer came later and stands next to its call")
-    dangling = set(pairing.dangling)
     batch += _made_up([piece for piece in calls if piece.place in dangling], crossing)
+    run = [_without_paired(draft, crossing) for draft in run]
+    if calls and len(run) > 1 and crossing.to.answers_follow:
+        run = [Draft(Role.ASSISTANT, tuple(piece for draft in run for piece in draft.pieces))]
+    yield from (_calls_last(draft) if crossing.to.calls_last else draft for draft in run)
     if batch:
         yield Draft(Role.TOOL, tuple(batch))
 
 
 def _place(piece: Piece) -> Place:
     return piece.place
-
-
-def _joined(run: Sequence[Draft]) -> list[Draft]:
-    return [Draft(Role.ASSISTANT, tuple(piece for draft in run for piece in draft.pieces))]
 
 
 def _calls_last(draft: Draft) -> Draft:
@@ -130,26 +127,24 @@ def _made_up(dangling: Iterable[Piece], crossing: Crossing) -> Iterator[Piece]:
             yield Piece(place, ToolResult(part.call_id, (Text(NO_RESULT),), failed, part.name))
 
 
-def _without_paired(draft: Draft, pairing: Pairing) -> Draft:
+def _without_paired(draft: Draft, crossing: Crossing) -> Draft:
     """Return what is left of a message once the answers stand next to their calls."""
-    return replace(
-        draft,
-        pieces=tuple(p for p in draft.pieces if p.place not in pairing.answers or not is_answer(p.part)),
-    )
+    if not crossing.to.answers_follow:
+        return draft
+    kept = [p for p in draft.pieces if not is_answer(p.part) or p.place not in crossing.pairing.answers]
+    return replace(draft, pieces=tuple(kept))
 
 
-def _without_orphans(draft: Draft, pairing: Pairing, crossing: Crossing) -> Draft:
-    """Return a message with each result that answers nothing as words."""
+def _without_orphans(draft: Draft, crossing: Crossing) -> Draft:
+    """Return a message with each result that answers nothing told in words."""
     pieces: list[Piece] = []
-    told = False
     for piece in draft.pieces:
-        if not is_answer(piece.part) or piece.place in pairing.answers:
+        if not is_answer(piece.part) or piece.place in crossing.pairing.answers:
             pieces.append(piece)
             continue
         crossing.lose(piece.place, LossKind.ORPHAN, "it answers no call of this history")
-        told = told or crossing.choices.repair
         pieces += _in_words(piece) if crossing.choices.repair else [piece]
-    return Draft(Role.USER if told and draft.role is Role.TOOL else draft.role, tuple(pieces))
+    return replace(draft, pieces=tuple(pieces))
 
 
 def _in_words(piece: Piece) -> Iterator[Piece]:
@@ -166,13 +161,14 @@ def merge_neighbours(drafts: Iterable[Draft], messages: Sequence[Message], cross
 
     Messages that came in the target's format as neighbours stay so: its API joins them itself.
     """
-    out: list[Draft] = []
+    groups: list[list[Draft]] = []
     for draft in drafts:
-        if out and _one_speaker(out[-1], draft) and _joins(out[-1], draft, messages, crossing):
-            out[-1] = _both(out[-1], draft)
+        last = groups[-1][-1] if groups else None
+        if last and _one_speaker(last, draft) and _joins(last, draft, messages, crossing):
+            groups[-1].append(draft)
         else:
-            out.append(draft)
-    return out
+            groups.append([draft])
+    return [group[0] if len(group) == 1 else _one(group) for group in groups]
 
 
 def _one_speaker(a: Draft, b: Draft) -> bool:
@@ -187,9 +183,9 @@ def _joins(a: Draft, b: Draft, messages: Sequence[Message], crossing: Crossing) 
     return foreign or bool(a.sources & b.sources)
 
 
-def _both(a: Draft, b: Draft) -> Draft:
-    pieces = (*a.pieces, *b.pieces)
-    if a.role is Role.ASSISTANT:
-        return Draft(a.role, pieces)
-    pieces = tuple(sorted(pieces, key=lambda piece: not is_answer(piece.part)))
-    return Draft(Role.TOOL if all(is_answer(piece.part) for piece in pieces) else Role.USER, pieces)
+def _one(group: Sequence[Draft]) -> Draft:
+    pieces = [piece for draft in group for piece in draft.pieces]
+    if group[0].role is Role.ASSISTANT:
+        return Draft(Role.ASSISTANT, tuple(pieces))
+    pieces.sort(key=lambda piece: not is_answer(piece.part))
+    return Draft(Role.TOOL if all(is_answer(piece.part) for piece in pieces) else Role.USER, tuple(pieces))

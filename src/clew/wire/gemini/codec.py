@@ -33,7 +33,7 @@ from clew.wire.gemini.answers import (
 )
 from clew.wire.gemini.spelling import NAME, SNAKE, field, spelled
 from clew.wire.media import kind_of_type
-from clew.wire.wire import only_texts, overlay, own, text_at
+from clew.wire.wire import given_system, only_texts, overlay, own, text_at
 
 _KEYS = {"role", "parts", "text", "thought", "name", "args", "response", "id", "language", "code"}
 
@@ -165,12 +165,11 @@ def _render_content(message: Message) -> JsonObject:
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``systemInstruction`` field; a lone untouched one comes back as it was."""
     parts = [part for message in messages for part in message.parts]
-    native = messages[0].native if len(messages) == 1 else None
-    given = native.value if native and native.wire == NAME else None
+    given = given_system(messages, NAME)
     if isinstance(given, str) and given == messages[0].text:
         return given
     match parts:
-        case [Unknown(native=Native(value=value))] if native and value is given:
+        case [Unknown(native=Native(value=value))] if value is given:
             return given
     base = given if isinstance(given, dict) else {}
     if given is base and not parts and not base.get("parts"):
@@ -237,11 +236,12 @@ def _runs_code(part: ToolCall | ToolResult) -> bool:
 
 
 def _media_fields(part: Media, given: JsonObject | None) -> JsonObject:
-    address: JsonObject = {"data": part.data} if part.data is not None else {}
+    fields: JsonObject = {spelled("mimeType", given): part.media_type}
+    name = spelled("displayName", given)
+    if given is not None and name in given:  # only Vertex takes it, so it is not added
+        fields[name] = part.title
+    if part.data is not None:
+        fields["data"] = part.data
     if part.url is not None:
-        address[spelled("fileUri", given)] = part.url
-    names: JsonObject = {
-        spelled("mimeType", given): part.media_type,
-        spelled("displayName", given): part.title,
-    }
-    return overlay(given, {**names, **address})
+        fields[spelled("fileUri", given)] = part.url
+    return overlay(given, fields)

@@ -37,7 +37,7 @@ from clew.wire.openai.calls import (
     render_call,
     render_legacy,
 )
-from clew.wire.wire import differs, kind_of, only_texts, overlay, own, text_at
+from clew.wire.wire import differs, given_system, kind_of, only_texts, overlay, own, text_at
 
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "refusal", "audio", "image_url", "input_audio", "file", "thinking"}
@@ -178,8 +178,7 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write a system prompt that stands alone; a lone untouched one comes back as it was."""
-    native = messages[0].native if len(messages) == 1 else None
-    given = native.value if native and native.wire == NAME else None
+    given = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = write_content(parts, given, _blocks)
     return content if differs(given, content) else given
@@ -229,11 +228,15 @@ def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     if not thoughts:
         return held
     fields = own(thoughts[0].native, NAME)
-    if len(thoughts) == 1 and fields and _parse_reasoning(fields) == thoughts[0]:
+    if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
         return held | fields
     # Edited reasoning must not keep a signature that was made for other words.
     key = next((key for key in _REASONING[:2] if key in (fields or held)), _REASONING[0])
     return held | {key: "\n".join(part.text for part in thoughts)}
+
+
+def _same_words(a: Thinking, b: Thinking) -> bool:
+    return (a.text, a.signature) == (b.text, b.signature)
 
 
 def _render_slot(slot: str, parts: Sequence[Part]) -> Json:

@@ -41,29 +41,19 @@ from clew.wire.responses.calls import (
     render_chunk,
     render_output,
 )
-from clew.wire.responses.reasoning import (
+from clew.wire.responses.other_items import (
     parse_approval,
     parse_compaction,
     parse_reasoning,
-    render_special,
+    render_other,
 )
-from clew.wire.wire import differs, kind_of, only_texts, overlay, own, text_at
+from clew.wire.wire import differs, given_system, kind_of, only_texts, overlay, own, same_wire, text_at
 
 UNDERSTOOD = frozenset(
-    {
-        "role",
-        "content",
-        "type",
-        "text",
-        "refusal",
-        "image_url",
-        "file_id",
-        "filename",
-        "file_data",
-        "file_url",
-    }
-    | {"call_id", "name", "arguments", "input", "action", "operation", "queries", "code", "output", "outputs"}
-    | {"summary", "encrypted_content", "approval_request_id", "approve", "reason", "input_audio"}
+    {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
+    | {"filename", "file_data", "file_url", "summary", "encrypted_content"}
+    | {"call_id", "name", "arguments", "input", "action", "operation", "queries", "code"}
+    | {"output", "outputs", "approval_request_id", "approve", "reason"}
 )
 
 
@@ -80,7 +70,7 @@ def parse_item(item: Json) -> Message:
     if _is_message(item):
         role = _role(item)
         return Message(role, _parse_content(item.get("content"), trust_of(role)), native=native)
-    return _parse_special(item, native)
+    return _parse_other(item, native)
 
 
 def parse_system(value: Json) -> Message:
@@ -97,7 +87,7 @@ def _role(item: JsonObject, otherwise: Role = Role.USER) -> Role:
     return Role(role) if role in ("assistant", "system", "developer", "user") else otherwise
 
 
-def _parse_special(item: JsonObject, native: Native) -> Message:
+def _parse_other(item: JsonObject, native: Native) -> Message:
     kind = kind_of(item)
     if is_call(kind):
         return Message(Role.ASSISTANT, parse_call(item, native, _parse_content), native=native)
@@ -184,8 +174,8 @@ def _is_content(part: Part, spoken: JsonObject | None) -> bool:
 
 def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | None) -> Json:
     role = Role.USER if message.role is Role.TOOL else message.role
-    if message.native and isinstance(message.native.value, str) and message.native.value == message.text:
-        return message.native.value
+    if same_wire(message.native, NAME) and message.native and message.native.value == message.text:
+        return message.native.value  # the plain text of a whole input
     fields: JsonObject = {"content": _render_content(parts, base.get("content") if base else None, role)}
     if base is None:
         return {"role": role.value, **fields}
@@ -201,10 +191,12 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
             yield render_call(part, next(shared, None) if part.server_side else None, _render_output)
         case ToolResult(server_side=True) if any(c.native is part.native for c in message.calls):
             pass  # written with its call, in one item
+        case ToolResult(server_side=True, native=Native() as native) if native.wire == NAME:
+            yield native.value  # its call is gone, but the item holds both
         case ToolResult():
             yield render_output(part, _render_output)
         case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
-            yield render_special(part)
+            yield render_other(part)
         case _:
             if part.native is not None and part.native.wire == NAME:
                 yield part.native.value
@@ -212,8 +204,7 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``instructions`` field: one text; a lone untouched one comes back as it was."""
-    native = messages[0].native if len(messages) == 1 else None
-    given = native.value if native and native.wire == NAME else None
+    given = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = _render_content(parts, given, Role.SYSTEM)
     if not differs(given, content):
@@ -222,10 +213,13 @@ def render_system(messages: Sequence[Message]) -> Json:
 
 
 def _render_output(parts: Sequence[Part], given: Json) -> Json:
-    content = _render_content(parts, None if isinstance(given, dict) else given, Role.TOOL)
-    return (
-        content[0] if isinstance(given, dict) and isinstance(content, list) and len(content) == 1 else content
-    )
+    if not isinstance(given, dict):
+        return _render_content(parts, given, Role.TOOL)
+    match _render_content(parts, None, Role.TOOL):
+        case [block]:
+            return block
+        case content:
+            return content
 
 
 def _render_content(parts: Sequence[Part], given: Json, role: Role) -> Json:

@@ -54,7 +54,7 @@ def parse_approval(item: JsonObject, native: Native) -> Part:
     return Unknown(kind_of(item), native=native)
 
 
-def render_special(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
+def render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
     """Write such an item."""
     base = own(part.native, NAME)
     match part:

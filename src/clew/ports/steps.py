@@ -1,0 +1,77 @@
+"""Logic yields its questions; a driver asks them.
+
+Logic that needs a model is written once, as a generator, and runs with a model that blocks or with one
+that is awaited::
+
+    def summarise(old: str) -> Steps[str]:
+        try:
+            reply = yield Ask(instruction=f"Summarise: {old}")
+        except ModelError:
+            return old[:1000]  # the next rung
+        return reply.text
+
+    run(summarise(old), model)
+    await run_async(summarise(old), model)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import closing
+from typing import TypeAlias, TypeVar
+
+from clew.errors import ModelError
+from clew.ports.model import Ask, AsyncModel, Model, Reply
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+Result = TypeVar("Result")
+
+Steps: TypeAlias = Generator[Ask, Reply, Result]
+"""Logic that asks a model as often as it needs and returns a result."""
+
+
+def run(steps: Steps[Result], model: Model) -> Result:
+    """Answer the steps' questions with a model; return their result."""
+    return drive(steps, model.ask)
+
+
+async def run_async(steps: Steps[Result], model: AsyncModel) -> Result:
+    """Answer the steps' questions with a model that is awaited; return their result."""
+    return await drive_async(steps, model.ask)
+
+
+def drive(steps: Generator[Question, Answer, Result], answer: Callable[[Question], Answer]) -> Result:
+    """Answer each question; a ``ModelError`` is raised in the steps, where the question was asked."""
+    with closing(steps):
+        try:
+            question = next(steps)
+            while True:
+                try:
+                    given = answer(question)
+                except ModelError as error:
+                    question = steps.throw(error)
+                else:
+                    question = steps.send(given)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+async def drive_async(
+    steps: Generator[Question, Answer, Result], answer: Callable[[Question], Awaitable[Answer]]
+) -> Result:
+    """Do the same with answers that are awaited."""
+    with closing(steps):
+        try:
+            question = next(steps)
+            while True:
+                try:
+                    given = await answer(question)
+                except ModelError as error:
+                    question = steps.throw(error)
+                else:
+                    question = steps.send(given)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
