@@ -12,7 +12,9 @@ ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("CLEW_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 # The examples are the proof; the wall clock of a busy machine is not.
-settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "clew", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile("clew")
 
 

@@ -7,6 +7,7 @@
     │   ├── UnknownFormat     a session file clew does not recognise
     │   ├── NotFound          a session, file or id that is not there
     │   ├── CannotCarry       a message that the target format has no place for
+    │   ├── StalePlan         a compaction that was planned for another view
     │   ├── ExportDamaged     an exported session that was changed or cut
     │   └── SessionDiverged   an imported session that went another way here
     ├── StoreError            the log could not be read or written
@@ -44,9 +45,10 @@ from __future__ import annotations
 class ClewError(Exception):
     """Something went wrong in clew"""
 
-    def __init__(self, detail: str = "") -> None:
-        """Say what happened; without a detail, say the class's own advice."""
-        advice = (type(self).__doc__ or "").strip()
+    def __init__(self, detail: str = "", advice: str | None = None) -> None:
+        """Say what happened, then what to do next: ``advice``, or else the class's own."""
+        if advice is None:
+            advice = (type(self).__doc__ or "").strip()
         super().__init__(f"{detail}: {advice}" if detail and advice else detail or advice)
         self.detail = detail
 
@@ -73,6 +75,10 @@ class NotFound(InputError):
 
 class CannotCarry(InputError):
     """the target format has no place for this; convert without --strict to carry it as text"""
+
+
+class StalePlan(InputError):
+    """this plan was made for another view; nothing was changed, propose a new one"""
 
 
 class ExportDamaged(InputError):

@@ -173,7 +173,7 @@ def test_a_file_of_several_sessions_asks_which(clew: Run, tmp_path: Path):
     path.write_text(head.format(1, "one") + head.format(2, "two"))
     done = clew("convert", str(path), "--to", "openai")
     assert done.returncode == 2
-    assert "holds 2 sessions; name one with --session" in done.stderr
+    assert "holds 2 sessions: name one with --session" in done.stderr
 
 
 def test_sessions_finds_what_is_on_this_computer(clew: Run, tmp_path: Path):
@@ -199,6 +199,103 @@ def test_sessions_finds_what_is_on_this_computer(clew: Run, tmp_path: Path):
 
 def test_sessions_says_so_where_there_are_none(clew: Run):
     assert clew("sessions").stdout.startswith("No sessions found.")
+
+
+def claude_session(home: Path, name: str, *lines: dict[str, object]) -> Path:
+    project = home / ".claude" / "projects" / "-home-me-app"
+    project.mkdir(parents=True, exist_ok=True)
+    path = project / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def said(uuid: str, parent: str | None, words: str) -> dict[str, object]:
+    message = {"role": "user", "content": words}
+    return {"type": "user", "uuid": uuid, "parentUuid": parent, "sessionId": "s", "message": message}
+
+
+def test_an_id_that_sessions_lists_is_taken_by_other_commands(clew: Run, tmp_path: Path):
+    claude_session(tmp_path / "home", "0d6c1111-2222", said("u1", None, "fix the parser"))
+    assert "0d6c1111-2222" in clew("sessions").stdout
+    assert json.loads(clew("show", "--json", "0d6c11").stdout)["parts"][0]["text"] == "fix the parser"
+
+
+def test_sessions_keeps_to_its_limit_and_refuses_nonsense(clew: Run, tmp_path: Path):
+    for n in range(3):
+        claude_session(tmp_path / "home", f"session-{n}", said("u1", None, f"words {n}"))
+    assert len(json.loads(clew("sessions", "--json", "--limit", "2").stdout)) == 2
+    assert clew("sessions", "--limit", "-3").returncode == 2
+
+
+@pytest.mark.parametrize("command", [["map"], ["convert", "--to", "openai"], ["check"], ["import"]])
+def test_a_line_that_could_not_be_read_is_always_said(command: list[str], clew: Run, tmp_path: Path):
+    path = claude_session(tmp_path / "home", "torn", said("u1", None, "one"), said("u2", "u1", "two"))
+    path.write_text(path.read_text() + '{"type": "user", "uu')
+    assert "line 3" in clew(*command, str(path)).stderr
+
+
+def test_convert_strict_refuses_a_file_that_was_not_read_whole(clew: Run, tmp_path: Path):
+    path = claude_session(tmp_path / "home", "torn", said("u1", None, "one"))
+    path.write_text(path.read_text() + '{"type": "user", "uu')
+    done = clew("convert", str(path), "--to", "openai", "--strict")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_show_keeps_tabs_and_blank_lines_of_code(clew: Run, tmp_path: Path):
+    code = "func f() {\n\tif a {\n\n\t\treturn 1\n\t}\n}"
+    shown = clew("show", write(tmp_path / "m.json", [{"role": "user", "content": code}])).stdout.splitlines()
+    assert shown[2:] == [
+        "     func f() {",
+        "         if a {",
+        "",
+        "             return 1",
+        "         }",
+        "     }",
+    ]
+
+
+def test_a_body_for_claude_is_checked_as_claudes(clew: Run, tmp_path: Path):
+    body = {
+        "model": "claude-opus-4-5",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "trailing space "}],
+    }
+    found = json.loads(clew("check", write(tmp_path / "b.json", body), "--json").stdout)
+    assert (found["wire"], found["rules"]) == ("anthropic", ["A8"])
+
+
+def test_check_says_when_a_request_is_longer_than_the_window(clew: Run, tmp_path: Path):
+    body = {
+        "model": "claude-opus-4-5",
+        "max_tokens": 10,
+        "messages": [{"role": "user", "content": "the log is the truth " * 60_000}],
+    }
+    assert (
+        "more than the 200,000 of claude-opus-4-5" in clew("check", write(tmp_path / "b.json", body)).stderr
+    )
+
+
+def test_a_file_name_cannot_steer_the_terminal_either(clew: Run, tmp_path: Path):
+    path = tmp_path / "\x1b[2Jevil.json"
+    path.write_text("")
+    assert "\x1b" not in clew("show", str(path)).stderr
+
+
+def test_map_tells_what_the_model_sees_now_from_what_was_said_in_all(clew: Run, tmp_path: Path):
+    long = "word " * 2000
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "uuid": "b",
+        "parentUuid": None,
+        "sessionId": "s",
+    }
+    summary = {**said("c", "b", "a summary"), "isCompactSummary": True}
+    path = claude_session(tmp_path / "home", "long", said("u1", None, long), boundary, summary)
+    figures = json.loads(clew("map", "--json", str(path)).stdout)
+    assert figures["tokens_now"] < 100
+    assert figures["tokens"] >= 2000
+    assert "compacted 1 time by its tool" in clew("map", str(path)).stdout
 
 
 def test_formats_lists_every_reader(clew: Run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -29,6 +30,54 @@ def test_importing_again_adds_nothing(clew: Run, tmp_path: Path):
     one, _ = stores(tmp_path)
     clew("import", str(EXAMPLE), CLEW_HOME=one)
     assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: nothing new, 286 in all\n"
+
+
+def lists(tmp_path: Path, name: str, *words: str) -> str:
+    folder = tmp_path / name
+    folder.mkdir()
+    path = folder / "messages.json"
+    path.write_text(json.dumps([{"role": "user", "content": word} for word in words]))
+    return str(path)
+
+
+def test_two_files_of_one_name_are_two_sessions(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    first = clew("import", lists(tmp_path, "a", "alpha 1", "alpha 2"), CLEW_HOME=one).stdout
+    second = clew("import", lists(tmp_path, "b", "beta 1", "beta 2", "beta 3"), CLEW_HOME=one).stdout
+    assert first.endswith(": 2 new events, 2 in all\n")
+    assert second.endswith(": 3 new events, 3 in all\n")
+
+
+def test_a_file_that_grew_goes_on_and_one_that_changed_is_refused(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    clew("import", lists(tmp_path, "a", "one", "two"), CLEW_HOME=one)
+    assert (
+        "1 new event, 3 in all"
+        in clew("import", lists(tmp_path, "b", "one", "two", "three"), CLEW_HOME=one).stdout
+    )
+    done = clew("import", lists(tmp_path, "c", "one", "TWO", "three", "four"), CLEW_HOME=one)
+    assert done.returncode == 2
+    assert "message 2 of the file is not what was imported" in done.stderr
+
+
+def test_a_session_of_the_log_and_an_export_can_be_looked_at_like_any_other(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    clew("import", str(EXAMPLE), CLEW_HOME=one)
+    packed = tmp_path / "story.clew.zst"
+    clew("export", SESSION, "-o", str(packed), CLEW_HOME=one)
+    from_log = json.loads(clew("map", "--json", SESSION, CLEW_HOME=one).stdout)
+    from_file = json.loads(clew("map", "--json", str(packed)).stdout)
+    assert from_log["messages"] == from_file["messages"] == 286
+    assert from_log["by_kind"] == from_file["by_kind"]
+
+
+def test_export_does_not_overwrite_unasked(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    clew("import", str(EXAMPLE), CLEW_HOME=one)
+    target = tmp_path / "there.clew"
+    target.write_text("mine")
+    assert clew("export", SESSION, "-o", str(target), CLEW_HOME=one).returncode == 2
+    assert target.read_text() == "mine"
 
 
 def test_audit_is_content_with_what_import_wrote(clew: Run, tmp_path: Path):
@@ -79,3 +128,4 @@ def test_export_of_a_session_that_is_not_there_says_so(clew: Run, tmp_path: Path
     done = clew("export", "nobody", CLEW_HOME=one)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no session 'nobody'" in done.stderr
+    assert not Path(one).exists()

@@ -87,7 +87,16 @@ def test_an_event_made_now_has_the_time_of_its_id():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"id": ""}, {"kind": ""}, {"time": ""}, {"version": 0}, {"id": "a\nb"}, {"kind": "\ud800"}]
+    "wrong",
+    [
+        {"id": ""},
+        {"kind": ""},
+        {"time": ""},
+        {"version": 0},
+        {"version": 2**31},
+        {"id": "a\nb"},
+        {"kind": "\ud800"},
+    ],
 )
 def test_an_event_that_names_nothing_is_refused(wrong):
     with pytest.raises(InputError):

@@ -1,6 +1,8 @@
 """Every operation may fail; then nothing has happened."""
 
+import errno
 import itertools
+import os
 import sqlite3
 from contextlib import suppress
 
@@ -86,3 +88,12 @@ def test_what_sqlite_reports_becomes_an_error_of_ours(tmp_path, code, error):
     with pytest.raises(StoreError, match=f"{tmp_path}: as SQLite says it: ") as caught, translated(tmp_path):
         raise report
     assert type(caught.value) is error
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EACCES, StoreUnwritable)],
+)
+def test_what_the_system_reports_becomes_an_error_of_ours(tmp_path, number, error):
+    with pytest.raises(error, match=os.strerror(number)), translated(tmp_path):
+        raise OSError(number, os.strerror(number))

@@ -70,6 +70,16 @@ def test_death_at_any_step_of_sqlite_leaves_all_or_nothing(path):
     assert len(found) > 150
 
 
+@pytest.mark.slow
+def test_an_audit_of_a_store_in_use_finds_nothing_wrong(path):
+    with start("acknowledge", path) as process:
+        process.stdout.readline()
+        reports = [audit(path) for _ in range(15)]
+        process.kill()
+    assert [report.flaws for report in reports] == [()] * 15
+    assert reports[-1].sessions[0].events > reports[0].sessions[0].events
+
+
 def test_a_store_works_on_in_a_fork(path):
     assert outcome(start("fork", path)) == ["0 3 True"]
 

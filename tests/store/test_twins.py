@@ -60,16 +60,19 @@ class Twins(RuleBasedStateMachine):
 
     @rule(
         ctx=contexts,
-        after=st.integers(-1, 6),
-        until=st.none() | st.integers(-1, 6),
+        after=st.sampled_from([0, -1, 1, 3, 2**80, -(2**80)]),
+        until=st.sampled_from([None, -1, 0, 1, 3, 2**80, -(2**80)]),
         wanted=st.none() | st.sets(kinds | st.just("message")),
     )
     def read(self, ctx, after, until, wanted):
         self.both(lambda store: list(store.read(ctx, after, until, wanted)))
 
-    @rule(ctx=contexts, event=events)
-    def find(self, ctx, event):
-        self.both(lambda store: store.find(ctx, event.id))
+    @rule(
+        ctx=contexts,
+        event_id=events.map(lambda event: event.id) | st.text(st.characters(exclude_categories=())),
+    )
+    def find(self, ctx, event_id):
+        self.both(lambda store: store.find(ctx, event_id))
 
     @rule(workspace=st.sampled_from(["a", "b", "c", ""]))
     def sessions(self, workspace):
@@ -96,4 +99,4 @@ class Twins(RuleBasedStateMachine):
 
 
 TestTwins = Twins.TestCase
-TestTwins.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestTwins.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from clew.cli.commands import parse
 from clew.cli.terminal import standard
+from clew.cli.text import printable
 from clew.errors import ClewError
 
 INTERRUPTED = 130  # what shells expect of a process that Ctrl-C ended
@@ -21,13 +22,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = command.run(args, term) if command else 0
         term.out.flush()
     except ClewError as error:
-        term.note(f"clew: {error}")
+        term.note(printable(f"clew: {error}"))
         return 2
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             _discard_output()
             return 0
-        term.note(f"clew: {error.strerror or error}: {error.filename or 'input or output'}")
+        term.note(printable(f"clew: {error.strerror or error}: {error.filename or 'input or output'}"))
         return 2
     except KeyboardInterrupt:
         term.note("clew: interrupted")

@@ -30,6 +30,7 @@ from clew.message import (
     pair,
 )
 from clew.tokens import TokenCounter
+from clew.transcripts import Entry
 
 HEAVIEST = 6
 LABEL_WIDTH = 200
@@ -140,8 +141,10 @@ class Anatomy:
         }
 
 
-def anatomy(messages: Sequence[Message], counter: TokenCounter) -> Anatomy:
-    """Weigh every part of a history."""
+def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: TokenCounter) -> Anatomy:
+    """Weigh every part of a conversation; messages are numbered as ``clew show`` numbers them."""
+    numbers = {entry.id: number for number, entry in enumerate(shown, start=1)}
+    messages = [entry.message for entry in conversation]
     found = Anatomy(messages=len(messages))
     pairing = pair(messages)
     labels = {
@@ -153,11 +156,12 @@ def anatomy(messages: Sequence[Message], counter: TokenCounter) -> Anatomy:
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             tokens, kind = counter.count_part(part), _kind(message, part)
-            found.pieces.append(Piece(kind, tokens, i))
+            number = numbers.get(conversation[i].id, i + 1)
+            found.pieces.append(Piece(kind, tokens, number))
             found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
             found.calls += isinstance(part, ToolCall)
             label = labels.get(Place(i, j)) or _label(part)
-            heavy.append(Heavy(tokens, i, kind, label))
+            heavy.append(Heavy(tokens, number, kind, label))
             if isinstance(part, ToolResult) and (text := part.text):
                 if text in seen:
                     found.repeated += 1

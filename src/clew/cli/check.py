@@ -18,11 +18,13 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import add_input, add_session, pick
+from clew.cli.inputs import Input, add_input, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
+from clew.errors import UnknownFormat
 from clew.message import JsonObject
-from clew.transcripts import Source, detect, load, open_source
+from clew.tokens import counter_for, model_named
+from clew.transcripts import Source, detect
 from clew.wire import WIRES, Choices, Level, Report, Scope, Unverified, Violation, Wire, convert, wire_named
 from clew.wire.body import Body
 
@@ -44,7 +46,6 @@ class _Subject(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
-    add_session(parser)
     parser.add_argument("--wire", choices=sorted(WIRES), help="the API to check for")
     parser.add_argument(
         "--unverified",
@@ -57,35 +58,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Check and report."""
-    subject = _subject(args)
+    subject = _subject(args, term)
     report = subject.wire.check(subject.body, Unverified(args.unverified), subject.scope)
-    if subject.note:
-        term.note(printable(f"note: {subject.note}"))
+    tokens = _tokens(subject)
+    for note in (subject.note, _length_note(subject, tokens)):
+        if note:
+            term.note(printable(f"note: {note}"))
     if args.json:
-        term.write(_as_json(subject.wire, report))
+        term.write(_as_json(subject.wire, report, tokens))
     else:
         _print(subject, report, term)
     return 1 if report.refused else 0
 
 
-def _subject(args: argparse.Namespace) -> _Subject:
-    source = open_source(args.file).keep()
-    kind = args.format or detect(source).name
+def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
+    given = opened(args)
+    source = given.source.keep() if given.source else None
+    kind = _kind(given, args.wire)
     named = wire_named(args.wire) if args.wire else None
-    if kind in WIRES and _is_one_document(source):
-        body = Body.parse(source.read(LARGEST_BODY), named or WIRES[kind])
+    if source and kind in WIRES and _is_one_document(source):
+        body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
         value = body.render()
         if isinstance(value, dict):
             return _Subject(body.wire, value, Scope.BODY, body.note)
         return _Subject(body.wire, {body.wire.list_key: value}, Scope.MESSAGES, body.note)
-    session = pick(load(source, kind), args.session, args.file)
+    session = given.the_session(term)
+    wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
-        wire = named or WIRES[kind]
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
-    wire = named or WIRES[NATIVE_WIRES.get(kind, "anthropic")]
     # Not repaired: a call that lost its result is what the person wants to hear about.
     converted = convert(session.full(), wire, Choices(repair=False))
-    return _Subject(wire, {wire.list_key: converted.items}, Scope.MESSAGES)
+    return _Subject(wire, {**converted.body, "model": session.model}, Scope.MESSAGES)
+
+
+def _kind(given: Input, wire: str | None) -> str:
+    """Return the format of the input; what only --wire can tell is taken for a list in that format."""
+    if given.source is None or given.is_clew:
+        return "clew"
+    if given.format:
+        return given.format
+    try:
+        return detect(given.source).name
+    except UnknownFormat:
+        if not wire:
+            raise
+        return wire
+
+
+def _tokens(subject: _Subject) -> int:
+    """Return about how long the request is."""
+    model = subject.body.get("model")
+    counter = counter_for(model if isinstance(model, str) else "")
+    listed = subject.body.get(subject.wire.list_key)
+    return counter.count_all(subject.wire.parse(listed)) if isinstance(listed, list) else 0
+
+
+def _length_note(subject: _Subject, tokens: int) -> str:
+    model = subject.body.get("model")
+    window = model_named(model).window_tokens if isinstance(model, str) and model_named(model).known else None
+    if window and tokens > window:
+        return f"about {tokens:,} tokens, more than the {window:,} of {model}: the API would refuse that too"
+    return ""
 
 
 def _is_one_document(source: Source) -> bool:
@@ -110,7 +143,7 @@ def _print(subject: _Subject, report: Report, term: Terminal) -> None:
         )
     what = f"{subject.wire.title}{'' if subject.scope is Scope.BODY else ' (the message list alone)'}"
     if report.refused:
-        term.write(f"✗ {what} would refuse this: {', '.join(_numbers(report))}")
+        term.write(f"✗ {what} would refuse this: {', '.join(report.rule_ids)}")
     else:
         term.write(f"✓ {what} would take this")
 
@@ -131,7 +164,7 @@ def _line(violation: Violation) -> Styled:
     return line
 
 
-def _as_json(wire: Wire, report: Report) -> str:
+def _as_json(wire: Wire, report: Report, tokens: int) -> str:
     violations = [
         {
             "rule": one.rule.number,
@@ -145,5 +178,5 @@ def _as_json(wire: Wire, report: Report) -> str:
         }
         for one in report.violations
     ]
-    found = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report)}
+    found = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report), "tokens": tokens}
     return json.dumps({**found, "violations": violations}, ensure_ascii=False)

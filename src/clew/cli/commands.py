@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, cast
 
 from clew import __version__
 from clew.cli.terminal import Terminal
+from clew.cli.text import printable
 
 
 class CommandModule(Protocol):
@@ -56,8 +58,8 @@ start here:
   clew show FILE              read it
   clew help COMMAND           how to use a command, with examples
 
-FILE is a session of Claude Code, Codex, Gemini CLI, opencode and many others, or a plain message list;
-- reads standard input, .gz and .zst are read as they are."""
+FILE is a session of Claude Code, Codex, Gemini CLI, opencode and many others, a plain message list, a request
+body, or an id from `clew sessions`; - reads standard input, .gz and .zst are read as they are."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,28 +67,36 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the mistake and where help is, and leave with 2."""
-        name = self.prog.removeprefix("clew").strip()
-        self.exit(2, f"clew: {message}\ntry: clew help{' ' + name if name else ''}\n")
+        name = next((word for word in sys.argv[1:] if word in {one.name for one in COMMANDS}), "")
+        self.exit(2, printable(f"clew: {message}\ntry: clew help {name}").rstrip() + "\n")
 
 
 def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace]:
     """Read the command line; without a command, print help."""
-    words = ["--help" if argv[:1] == ["help"] and len(argv) == 1 else word for word in argv]
-    if words[:1] == ["help"]:
-        words = [words[1], "--help"]
+    words = [*argv]
+    if words[:1] == ["help"]:  # `clew help show` is `clew show --help`
+        words = [*words[1:2], "--help"] if words[1:2] != ["help"] else ["--help"]
+    named = next((word for word in words if not word.startswith("-")), None)
+    chosen = next((command.load() for command in COMMANDS if command.name == named), None)
+    top = _parser(chosen, named)
+    args = top.parse_args(words)
+    if chosen is None:
+        top.print_help()
+    return chosen, args
+
+
+def _parser(chosen: CommandModule | None, named: str | None) -> _Parser:
+    """Make the parser; only the command that was named declares its arguments."""
     top = _Parser(
         prog="clew",
-        description="Decides what an LLM agent sees as its session outgrows the window.",
+        description="Read, draw, check, convert and keep the sessions of LLM agents.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"clew {__version__}")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
-    named = next((word for word in words if not word.startswith("-")), None)
-    chosen: CommandModule | None = None
     for command in COMMANDS:
-        module = command.load() if command.name == named else None
-        chosen = chosen or module
+        module = chosen if command.name == named else None
         parser = choices.add_parser(
             command.name,
             help=command.summary,
@@ -95,7 +105,4 @@ def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace
         )
         if module:
             module.add_arguments(parser)
-    args = top.parse_args(words)
-    if chosen is None:
-        top.print_help()
-    return chosen, args
+    return top

@@ -15,7 +15,7 @@ import argparse
 import json
 from collections import Counter
 
-from clew.cli.inputs import add_input, add_session, the_session
+from clew.cli.inputs import add_input, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import CannotCarry
@@ -26,7 +26,6 @@ from clew.wire import WIRES, Converted, convert, wire_named
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
-    add_session(parser)
     parser.add_argument("--to", choices=sorted(WIRES), required=True, help="the format to print")
     parser.add_argument("--current", action="store_true", help="only what the tool's model sees now")
     parser.add_argument(
@@ -41,7 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Convert and print."""
-    session = the_session(args)
+    session = opened(args).the_session(term)
+    if session.problems and args.strict:
+        raise CannotCarry(
+            f"{count(len(session.problems), 'line')} of {args.file} could not be read whole", "mend it first"
+        )
     wire = wire_named(args.to)
     converted = convert(session.current() if args.current else session.full(), wire)
     if converted.losses and args.strict:
@@ -61,9 +64,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def _tell(converted: Converted, term: Terminal) -> None:
     """Say what was lost: each kind once, with how often and where first."""
-    reasons = Counter((loss.kind.value, loss.why) for loss in converted.losses)
-    firsts = {(loss.kind.value, loss.why): loss for loss in reversed(converted.losses)}
-    for key, times in reasons.most_common():
-        term.note(
-            printable(f"note: {count(times, key[0])}: {key[1]} (first in message {firsts[key].message + 1})")
-        )
+    times = Counter((loss.kind.value, loss.why) for loss in converted.losses)
+    firsts = {(loss.kind.value, loss.why): loss.message for loss in reversed(converted.losses)}
+    for key, number in times.most_common():
+        kind, why = key
+        term.note(printable(f"note: {number:,} × {kind}: {why} (first in messages[{firsts[key]}])"))

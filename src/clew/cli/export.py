@@ -1,8 +1,8 @@
 """Write a session of clew's log as one file that proves itself: every line's hash follows from the last.
 
 examples:
-  clew export 01k9…              print it
-  clew export 01k9… -o story.clew.zst
+  clew export codex:019a4c…                   print it
+  clew export codex:019a4c… -o story.clew.zst
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from clew.cli.inputs import WORKSPACE
 from clew.cli.terminal import Terminal
 from clew.cli.text import count
+from clew.errors import InputError, NotFound
 from clew.log import export_session, export_session_zstd
 from clew.ports import Ctx
 from clew.settings import store_path
@@ -23,12 +24,17 @@ from clew.store import SqliteStore
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("session", metavar="SESSION", help="the session's id (clew sessions lists them)")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="where to; .zst compresses")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Write the session."""
     ctx = Ctx(workspace=WORKSPACE, session=args.session)
+    if not store_path().exists():
+        raise NotFound(f"there is no session {args.session!r}: clew's log is empty", "clew import fills it")
+    if args.output and args.output.exists() and not args.force:
+        raise InputError(f"{args.output} is there already", "choose another name, or --force")
     with SqliteStore(store_path()) as store:
         if args.output is None:
             export_session(store, ctx, sys.stdout.buffer)

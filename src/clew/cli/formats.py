@@ -29,6 +29,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(rows, ensure_ascii=False))
         return 0
     width = max(map(len, FORMATS))
+    term.write(f"{'name':<{width}}  {'what':<34}  where its tool keeps it")
     for kind in FORMATS.values():
         term.write(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
     return 0

@@ -1,7 +1,8 @@
-"""Take a session into clew's own log: one that clew exported, or any session file that clew reads.
+"""Take sessions into clew's own log: one that clew exported, or any session file that clew reads.
 
 An export is verified line by line before anything is written. From another tool's file comes the whole
-conversation, without that tool's summaries where the originals are there.
+conversation, without that tool's summaries where the originals are there. Importing a file again adds what is
+new in it; a file that no longer agrees with what was imported is refused.
 
 examples:
   clew import story.clew.zst
@@ -11,19 +12,21 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, add_input
+from clew.cli.inputs import WORKSPACE, add_input, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
-from clew.log import Imported, import_session, message_event
-from clew.message import JsonObject
+from clew.errors import SessionDiverged
+from clew.log import Imported, canonical, import_session, message_event, message_to_json
+from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.settings import store_path
 from clew.store import SqliteStore
-from clew.transcripts import Entry, Source, Transcript, load, open_source
+from clew.transcripts import Entry, Source, Transcript
+from clew.wire import WIRES
 
 BATCH = 500
 
@@ -35,23 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Import every session of the file."""
-    source = open_source(args.file).keep()
+    given = opened(args)
+    if given.source and given.is_clew:
+        with SqliteStore(store_path()) as store:
+            _tell(term, _import_export(store, given.source))
+        return 0
+    found = given.sessions(term)
     with SqliteStore(store_path()) as store:
-        if args.format is None and _is_export(source):
-            _tell(term, _import_export(store, source))
-            return 0
-        for transcript in load(source, args.format):
+        for transcript in found:
             _tell(term, _import_transcript(store, transcript))
     return 0
-
-
-def _is_export(source: Source) -> bool:
-    first = source.peek().split(b"\n", 1)[0]
-    try:
-        value = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(value, dict) and value.get("clew") == "session"
 
 
 def _import_export(store: Store, source: Source) -> Imported:
@@ -60,19 +56,37 @@ def _import_export(store: Store, source: Source) -> Imported:
 
 
 def _import_transcript(store: Store, transcript: Transcript) -> Imported:
-    """Append the conversation; a session that was imported before goes on where it had ended."""
-    ctx = Ctx(workspace=WORKSPACE, session=f"{transcript.format}:{one_line(transcript.id, 200)}")
+    """Append what is new; refuse where the file and the log went different ways."""
+    entries = transcript.full_entries()
+    ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
     head = store.head(ctx)
     before = head.seq
-    entries = transcript.full_entries()[before:]
-    for start in range(0, len(entries), BATCH):
+    for stored, entry in zip(store.read(ctx), entries, strict=False):
+        if stored.event.body.get("fingerprint") != _fingerprint(entry.message):
+            raise SessionDiverged(f"{ctx.session}: message {stored.seq} of the file is not what was imported")
+    if before > len(entries):
+        raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log {before}")
+    for start in range(before, len(entries), BATCH):
         head = store.append(ctx, list(_events(entries[start : start + BATCH])), head)
     return Imported(ctx, head, head.seq - before)
 
 
-def _events(entries: list[Entry]) -> Iterator[Event]:
+def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
+    """Name a session by its tool and id; a list that has none, by its file and how it begins."""
+    name = one_line(transcript.id, 200)
+    if transcript.format in WIRES and entries:
+        name = f"{Path(name).name}-{_fingerprint(entries[0].message)[:8]}"
+    return f"{transcript.format}:{name}"
+
+
+def _fingerprint(message: Message) -> str:
+    return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
+
+
+def _events(entries: Sequence[Entry]) -> Iterator[Event]:
     for entry in entries:
-        about: JsonObject = {"source": {"id": entry.id, "line": entry.line, "time": entry.time}}
+        place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
+        about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
         yield message_event(entry.message, about)
 
 

@@ -1,47 +1,190 @@
-"""What commands read: a session of a file, or of clew's own log."""
+"""What commands read: sessions of a file, of another tool by its id, or of clew's own log.
+
+Every command opens its input here, so that what could not be read is always said.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
-from clew.cli.text import one_line
-from clew.errors import NotFound
-from clew.transcripts import Transcript, load, open_source
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, printable
+from clew.errors import InputError, NotFound
+from clew.log import fold, import_session, load
+from clew.ports import Ctx, Store
+from clew.settings import store_path
+from clew.store import MemoryStore, SqliteStore
+from clew.transcripts import (
+    Entry,
+    Problem,
+    Record,
+    Source,
+    Start,
+    Transcript,
+    find_sessions,
+    open_source,
+    read,
+)
+from clew.transcripts.transcript import collected
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
 SHOWN = 8
+SHORTEST_PREFIX = 4
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Declare the session file that most commands read."""
-    parser.add_argument("file", metavar="FILE", help="a session file or folder; - for standard input")
+    """Declare the session that most commands read."""
+    parser.add_argument(
+        "file", metavar="FILE", help="a session file, - for standard input, or an id from clew sessions"
+    )
     parser.add_argument(
         "--format", metavar="NAME", help="its format, if clew guesses wrong (see clew formats)"
     )
-
-
-def add_session(parser: argparse.ArgumentParser) -> None:
-    """Declare which of a file's sessions is meant."""
     parser.add_argument("--session", metavar="ID", help="which session, where the file holds several")
 
 
-def the_session(args: argparse.Namespace) -> Transcript:
-    """Read the one session that is meant."""
-    return pick(load(open_source(args.file), args.format), args.session, args.file)
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What was named on the command line, opened."""
+
+    name: str
+    format: str | None
+    session: str | None
+    source: Source | None
+    """None for a session of clew's own log."""
+    stored: tuple[Record, ...] = ()
+
+    @property
+    def is_clew(self) -> bool:
+        """Tell whether it is a session of clew's own, from the log or exported."""
+        return self.source is None or (self.format is None and is_export(self.source))
+
+    def records(self) -> Iterator[Record]:
+        """Yield its records, as they are read."""
+        if self.source is None:
+            return iter(self.stored)
+        if self.is_clew:
+            return iter(_exported(self.source))
+        return read(self.source, self.format)
+
+    def sessions(self, term: Terminal) -> list[Transcript]:
+        """Read all its sessions; say on standard error what could not be read."""
+        found = list(collected(self.records(), Start(self.name, self.format or "unknown")))
+        if self.session is not None:
+            found = [_named(found, self.session, self.name)]
+        for session in found:
+            tell_problems(session.problems, term)
+        if not any(session.entries for session in found):
+            raise NotFound(f"there is no message in {self.name}", "check --format, or that the file is whole")
+        return found
+
+    def the_session(self, term: Terminal) -> Transcript:
+        """Read the one session that is meant."""
+        found = self.sessions(term)
+        if len(found) == 1:
+            return found[0]
+        raise InputError(
+            f"{self.name} holds {len(found)} sessions", f"name one with --session: {_ids(found)}"
+        )
 
 
-def pick(sessions: Sequence[Transcript], wanted: str | None, name: str) -> Transcript:
-    """Return the session of that id, or the only one."""
-    if wanted is None and len(sessions) == 1:
-        return sessions[0]
-    for session in sessions:
+def opened(args: argparse.Namespace) -> Input:
+    """Open what the arguments name."""
+    stored = _own_session(args.file)
+    source = None if stored else open_input(args.file)
+    return Input(args.file, args.format, args.session, source, tuple(stored or ()))
+
+
+def tell_problems(problems: Sequence[Problem], term: Terminal) -> None:
+    """Say what could not be read, a line each."""
+    for problem in problems[:SHOWN]:
+        term.note(printable(problem_line(problem)))
+    if len(problems) > SHOWN:
+        term.note(f"⚠ … and {count(len(problems) - SHOWN, 'more problem')} (clew show tells them all)")
+
+
+def problem_line(problem: Problem) -> str:
+    """Return a problem as one line."""
+    place = f"line {problem.line}: " if problem.line is not None else ""
+    return f"⚠ {place}{problem.what}"
+
+
+def open_input(name: str) -> Source:
+    """Open a path, standard input, or the file of a session that ``clew sessions`` lists by this id."""
+    if name == "-" or Path(name).exists():
+        return open_source(name)
+    if len(name) >= SHORTEST_PREFIX and "/" not in name:
+        matching = (found for found in find_sessions() if short_id(found.path).startswith(name))
+        hits = list(islice(matching, 2))
+        if len(hits) == 1:
+            return open_source(hits[0].path)
+        if hits:
+            raise InputError(f"more than one session begins with {name!r}", "give more of its id")
+    return open_source(name)  # says that there is no such file
+
+
+def short_id(path: Path) -> str:
+    """Return the id by which a session file is listed and found: its name without endings."""
+    return path.name.split(".")[0].removeprefix("rollout-").removeprefix("session-")
+
+
+def is_export(source: Source) -> bool:
+    """Tell whether a source is a session that clew exported."""
+    if source.is_directory:
+        return False
+    try:
+        value = json.loads(source.peek().split(b"\n", 1)[0])
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.get("clew") == "session"
+
+
+@contextmanager
+def own_store() -> Iterator[Store | None]:
+    """Open clew's log, or give None where there is none yet; never creates it."""
+    path = store_path()
+    if not path.exists():
+        yield None
+        return
+    with SqliteStore(path) as store:
+        yield store
+
+
+def _own_session(name: str) -> list[Record] | None:
+    if ":" not in name or Path(name).exists():
+        return None  # sessions of the log are named tool:id
+    with own_store() as store:
+        ctx = Ctx(workspace=WORKSPACE, session=name)
+        return _as_records(store, ctx) if store and store.head(ctx).seq else None
+
+
+def _exported(source: Source) -> list[Record]:
+    store = MemoryStore()
+    with source.on_disk() as path, Path(path).open("rb") as file:
+        ctx = import_session(store, WORKSPACE, file).ctx
+    return _as_records(store, ctx)
+
+
+def _as_records(store: Store, ctx: Ctx) -> list[Record]:
+    view = fold(store.read(ctx))
+    entries = [Entry(one.message, f"m{one.ref.seq}") for one in load(store, ctx, view.entries)]
+    return [Start(ctx.session, "clew"), *entries]
+
+
+def _named(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
+    for session in found:
         if session.id == wanted:
             return session
-    if not sessions:
-        raise NotFound(f"there is no session in {name}")
-    ids = ", ".join(one_line(session.id, 60) for session in sessions[:SHOWN])
-    more = f" and {len(sessions) - SHOWN} more" if len(sessions) > SHOWN else ""
-    asked = f"no session {wanted!r} in {name}" if wanted else f"{name} holds {len(sessions)} sessions"
-    raise NotFound(f"{asked}; name one with --session: {ids}{more}")
+    raise InputError(f"no session {wanted!r} in {name}", f"there are {_ids(found)}")
+
+
+def _ids(found: Sequence[Transcript]) -> str:
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{', '.join(one_line(session.id, 60) for session in found[:SHOWN])}{more}"

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import dataclass
 
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.inputs import add_input
+from clew.cli.inputs import add_input, opened
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line
+from clew.cli.text import count, one_line, positive
+from clew.message import JsonObject
 from clew.tokens import counter_for, model_named
-from clew.transcripts import Transcript, load, open_source
+from clew.transcripts import Transcript
 
 THREAD_ROWS = 5
+MOST_DRAWN = 3
 BAR = "█"
 PARTIAL = " ▏▎▍▌▋▊▉"
 RISING = "▁▂▃▄▅▆▇█"
@@ -32,37 +35,66 @@ RISING = "▁▂▃▄▅▆▇█"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
-    parser.add_argument(
-        "--model", metavar="NAME", help="count and price for this model (default: the session's)"
-    )
-    parser.add_argument("--window", metavar="TOKENS", type=int, help="the window to draw against")
+    parser.add_argument("--model", metavar="NAME", help="count for this model (default: the session's own)")
+    parser.add_argument("--window", metavar="TOKENS", type=positive, help="the window to draw against")
+    parser.add_argument("--all", action="store_true", help="draw every session of a file that holds many")
     parser.add_argument("--json", action="store_true", help="the figures, for other programs")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Draw each session of the file."""
-    for session in load(open_source(args.file), args.format):
+    found = opened(args).sessions(term)
+    if len(found) > MOST_DRAWN and not args.all and not args.json:
+        term.write(f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:")
+        for session in found:
+            term.write(f"  {one_line(session.id, 70):<72}{count(len(session.entries), 'message'):>16}")
+        return 0
+    for number, session in enumerate(found):
         name = args.model or session.model
         counter = counter_for(name or "")
-        found = anatomy(session.full(), counter)
-        window = args.window or model_named(name or "").window_tokens
+        model = model_named(name or "")
+        weighed = anatomy(session.full_entries(), session.entries, counter)
+        sight = _Sight(
+            window=args.window or model.window_tokens,
+            model=name if model.known or name is None else f"{name}, guessed",
+            now=counter.count_all(session.current()) if session.boundaries else weighed.tokens,
+            exact=counter.exact,
+            reported=_last_reported(session),
+        )
         if args.json:
-            term.write(json.dumps({"session": session.id, "window": window, **found.to_json()}))
+            term.write(json.dumps({"session": session.id, **sight.to_json(), **weighed.to_json()}))
         else:
-            term.print(*_picture(session, found, window, counter.exact, term.console().width))
+            term.print(*([""] if number else []), *_picture(session, weighed, sight, term.console().width))
     return 0
 
 
-def _picture(session: Transcript, found: Anatomy, window: int, exact: bool, width: int) -> list[Styled | str]:
-    total = found.tokens
-    about = " tokens" if exact else " tokens (estimated)"
-    head = Styled.assemble(
-        (one_line(session.title or session.id, 60), "bold"),
-        f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
-    )
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What the model sees of a session now, against its window."""
+
+    window: int
+    model: str | None
+    now: int
+    exact: bool
+    reported: int | None
+    """What the provider said the last call took."""
+
+    def to_json(self) -> JsonObject:
+        return {"window": self.window, "model": self.model, "tokens_now": self.now, "reported": self.reported}
+
+
+def _last_reported(session: Transcript) -> int | None:
+    own = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
+    return next((usage.input_tokens + usage.output_tokens for usage in own if usage), None)
+
+
+def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> list[Styled | str]:
     return [
-        head,
-        Styled.assemble((f"{total:,}{about}", "bold"), f", {total / window:.0%} of a window of {window:,}"),
+        Styled.assemble(
+            (one_line(session.title or session.id, 60), "bold"),
+            f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
+        ),
+        *_sizes(session, found, sight),
         "",
         *_bars(found, width),
         "",
@@ -73,12 +105,29 @@ def _picture(session: Transcript, found: Anatomy, window: int, exact: bool, widt
         *_remarks(found),
         "",
         Styled("heaviest", style="bold"),
-        *(_heavy_line(heavy, total, width) for heavy in found.heaviest),
+        *(_heavy_line(heavy, found.tokens, width) for heavy in found.heaviest),
     ]
 
 
+def _sizes(session: Transcript, found: Anatomy, sight: _Sight) -> list[Styled]:
+    """Say how full the window is now, and how much there is in all."""
+    kind = "" if sight.exact else " (estimated)"
+    share = f"{sight.now / sight.window:.0%} of the {sight.window:,} of {sight.model or 'an unknown model'}"
+    lines = [Styled.assemble((f"{sight.now:,} tokens", "bold"), f"{kind}, {share}")]
+    if sight.reported:
+        lines.append(
+            Styled(f"its provider reported {sight.reported:,} for the last call, tools and all", "dim")
+        )
+    if session.boundaries:
+        times = count(len(session.boundaries), "time")
+        lines.append(
+            Styled(f"compacted {times} by its tool; {found.tokens:,} tokens in the whole thread, drawn below")
+        )
+    return lines
+
+
 def _bars(found: Anatomy, width: int) -> list[Styled]:
-    room = max(10, width - 44)
+    room = max(4, width - 38)
     rows = []
     for kind in KINDS:
         tokens = found.by_kind.get(kind.name, 0)
@@ -113,15 +162,15 @@ def _thread(found: Anatomy, width: int) -> list[Styled]:
 def _growth(found: Anatomy, width: int) -> list[Styled]:
     columns = found.growth(min(width - 30, 120))
     line = "".join(RISING[min(7, 8 * tokens // max(1, found.tokens))] for tokens in columns)
-    half = found.message_at(found.tokens // 2) + 1
+    half = found.message_at(found.tokens // 2)
     return [Styled.assemble("growth    ", (line, "green"), f" half by #{half}")]
 
 
 def _heavy_line(heavy: Heavy, total: int, width: int) -> Styled:
     line = Styled(f"{heavy.tokens:>9,} {heavy.tokens / max(1, total):>6.1%}  ")
-    line.append(f"#{heavy.message + 1:<5}", style="dim")
+    line.append(f"#{heavy.message:<5}", style="dim")
     line.append(f"{heavy.kind}  ", style=next(kind.colour for kind in KINDS if kind.name == heavy.kind))
-    line.append(one_line(heavy.label, max(20, width - 46)))
+    line.append(one_line(heavy.label, max(12, width - len(line) - 1)))
     return line
 
 

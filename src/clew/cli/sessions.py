@@ -1,10 +1,12 @@
 """Find the sessions of agent tools on this computer, and those in clew's own log, newest first.
 
-Only looks: nothing is read whole, changed or sent anywhere.
+Only looks: nothing is read whole, changed or sent anywhere. The id in a row, or the beginning of it, is what
+the other commands take.
 
 examples:
   clew sessions
   clew sessions --tool codex --limit 100
+  clew sessions --paths
   clew sessions --json | jq -r '.[0].path'
 """
 
@@ -13,100 +15,103 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from heapq import merge
 from itertools import islice
-from pathlib import Path
 
-from rich.table import Table
-
-from clew.cli.inputs import WORKSPACE
+from clew.cli.inputs import WORKSPACE, own_store, short_id
 from clew.cli.terminal import Terminal
-from clew.cli.text import one_line
-from clew.message import JsonObject
+from clew.cli.text import count, one_line, positive, printable
 from clew.settings import store_path
-from clew.store import SqliteStore
 from clew.transcripts import FORMATS, Found, find_sessions
 
 DEFAULT_LIMIT = 30
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session that was found."""
+
+    tool: str
+    id: str
+    """What other commands take."""
+    modified: str
+    size: str
+    title: str | None
+    directory: str | None
+    path: str
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--tool", choices=[*FORMATS, "clew"], help="only those of one tool")
+    parser.add_argument("--tool", metavar="NAME", choices=[*FORMATS, "clew"], help="only those of one tool")
     parser.add_argument(
-        "--limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="at most so many (default: 30)"
+        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most so many (default: 30)"
+    )
+    parser.add_argument(
+        "--paths", action="store_true", help="print the files' paths instead of what they are about"
     )
     parser.add_argument("--json", action="store_true", help="for other programs")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """List what there is."""
-    own = list(_own()) if args.tool in (None, "clew") else []
-    matching = (one for one in find_sessions() if args.tool in (None, one.format))
-    found = list(islice(matching, args.limit))
+    newest = merge(_others(), sorted(_own(), key=_when, reverse=True), key=_when, reverse=True)
+    matching = (row for row in newest if args.tool in (None, row.tool))
+    rows = list(islice(matching, args.limit))
     if args.json:
-        term.write(json.dumps([*own, *map(_row, found)], ensure_ascii=False))
-        return 0
-    if not own and not found:
+        term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+    elif not rows:
         term.write(
             "No sessions found. `clew formats` lists where clew looks; any file can be given by its path."
         )
-        return 0
-    term.console().print(_table(own, found))
-    if next(matching, None):
-        term.note(f"There are more; --limit {args.limit * 10} shows them.")
+    else:
+        for row in rows:
+            term.write(_line(row, args.paths, term.console().width))
+        if next(matching, None):
+            term.note(f"There are more; --limit {args.limit * 10} shows them.")
     return 0
 
 
-def _own() -> Iterator[JsonObject]:
-    path = store_path()
-    if not path.exists():
-        return
-    with SqliteStore(path) as store:
+def _when(row: Row) -> str:
+    return row.modified
+
+
+def _others() -> Iterator[Row]:
+    return map(_row, find_sessions())
+
+
+def _row(one: Found) -> Row:
+    modified = one.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    own_id = one.session_id if one.session_id and one.path.suffix == ".db" else short_id(one.path)
+    return Row(one.format, own_id, modified, _size(one.size), one.title, one.project, str(one.path))
+
+
+def _own() -> Iterator[Row]:
+    with own_store() as store:
+        if store is None:
+            return
         for info in store.sessions(WORKSPACE):
-            yield {
-                "tool": "clew",
-                "session": info.session,
-                "events": info.head.seq,
-                "modified": info.last_time,
-                "path": str(path),
-            }
+            size = count(info.head.seq, "event")
+            yield Row("clew", info.session, info.last_time, size, None, None, str(store_path()))
 
 
-def _row(one: Found) -> JsonObject:
-    return {
-        "tool": one.format,
-        "path": str(one.path),
-        "session": one.session_id,
-        "bytes": one.size,
-        "modified": _moment(one.modified),
-        "title": one.title,
-        "directory": one.project,
-    }
+def _line(row: Row, paths: bool, width: int) -> str:
+    """Return a row that fits the terminal; only a path may be longer."""
+    when = _local(row.modified)
+    if paths:
+        return printable(f"{when}  {row.tool:<14} {row.path}")
+    head = f"{when}  {row.tool:<14} {row.size:>9}  {one_line(row.id, 40)}"
+    about = row.title or row.directory or ""
+    room = width - len(head) - 2
+    return printable(f"{head}  {one_line(about, room)}".rstrip() if room >= 12 and about else head)
 
 
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _table(own: list[JsonObject], found: list[Found]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("when", "tool", "size", "about", "file"):
-        table.add_column(name, overflow="fold" if name == "file" else "ellipsis", no_wrap=name != "file")
-    for row in own:
-        when = str(row["modified"])[:16].replace("T", " ")
-        table.add_row(when, "clew", f"{row['events']} events", "", one_line(str(row["session"]), 60))
-    for one in found:
-        about = one_line(one.title or one.project or "", 40)
-        when = _moment(one.modified)[:16].replace("T", " ")
-        table.add_row(when, one.format, _size(one.size), about, one_line(_short(one.path), 400))
-    return table
+def _local(modified: str) -> str:
+    moment = datetime.fromisoformat(modified)
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 100_000 else f"{size_bytes / 1e3:.0f} kB"
-
-
-def _short(path: Path) -> str:
-    home = str(Path.home())
-    return f"~{str(path)[len(home) :]}" if str(path).startswith(f"{home}/") else str(path)
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 100_000 else f"{size_bytes / 1e3:.1f} kB"

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
 from rich.text import Text as Styled
 
-from clew.cli.inputs import add_input
+from clew.cli.inputs import add_input, opened, problem_line
 from clew.cli.neutral import record_to_json
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, one_line, printable
@@ -37,7 +36,7 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, open_source, read
+from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,19 +70,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the session."""
-    records = read(open_source(args.file), args.format)
+    wanted = _of_session(opened(args).records(), args.session)
     if args.json:
-        for record in records:
+        for record in wanted:
             if isinstance(record, Problem) and not args.records:
-                term.note(printable(_problem_line(record)))
+                term.note(printable(problem_line(record)))
             elif isinstance(record, Entry) or args.records:
                 term.write(json.dumps(record_to_json(record), ensure_ascii=False))
         return 0
     with term.paged(not args.no_pager) as console:
         page = _Page(console, None if args.full else FOLD_LINES)
-        for record in records:
+        for record in wanted:
             page.print(record)
     return 0
+
+
+def _of_session(found: Iterator[Record], session: str | None) -> Iterator[Record]:
+    """Yield the records of one session, or all of them."""
+    inside = session is None
+    for record in found:
+        if isinstance(record, Start) and session is not None:
+            inside = record.session_id == session
+        if inside:
+            yield record
 
 
 class _Page:
@@ -93,6 +102,7 @@ class _Page:
         self._console = console
         self._fold = fold
         self._number = 0
+        self._tools: dict[str, str] = {}
 
     def print(self, record: Record) -> None:
         match record:
@@ -111,13 +121,19 @@ class _Page:
                     f"the output of {len(record.call_ids)} calls above was hidden from its model", "dim"
                 )
             case Problem():
-                self._line(_problem_line(record), "red")
+                self._line(problem_line(record), "red")
 
     def _rule(self, title: str, style: str) -> None:
         self._console.rule(Styled(printable(title), style=style), style=style)
 
     def _line(self, text: str, style: str = "", indent: int = 0) -> None:
-        self._console.print(Padding(Styled(printable(text), style=style), (0, 0, 0, indent), expand=False))
+        styled = Styled(printable(text.expandtabs(4)), style=style)
+        if not text.strip():
+            self._console.print()
+        else:
+            for row in styled.wrap(self._console, max(20, self._console.width - indent)):
+                row.rstrip()
+                self._console.print(Styled(" " * indent) + row, no_wrap=True, overflow="ignore", crop=False)
 
     def _entry(self, entry: Entry) -> None:
         who = _speaker(entry.message)
@@ -132,11 +148,12 @@ class _Page:
         ]
         head.append("".join(f" · {printable(word)}" for word in beside if word), style="dim")
         self._console.print(head)
+        self._tools.update((call.call_id, call.name) for call in entry.message.calls)
         for part in entry.message.parts:
             self._part(part, "hidden from its model" if _hidden(part, entry) else "")
 
     def _part(self, part: Part, note: str = "", indent: int = INDENT) -> None:
-        text, style = _BODIES[type(part)](part)
+        text, style = _body(part, self._tools)
         if note:
             self._line(f"({note})", "dim italic", indent)
         for line in self._folded(text):
@@ -178,45 +195,31 @@ def _boundary_line(boundary: Boundary) -> str:
     return f"compacted here{f' ({told})' if told else ''}: its model no longer sees what stands above"
 
 
-def _problem_line(problem: Problem) -> str:
-    return f"⚠ {f'line {problem.line}: ' if problem.line is not None else ''}{problem.what}"
-
-
-def _call_line(part: ToolCall | ApprovalRequest) -> str:
-    return f"▸ {part.name}({arguments_line(part.arguments, LINE_CHARACTERS)})"
-
-
-def _result_line(part: ToolResult) -> str:
-    return f"{'✗ error' if part.is_error else '✓'} {part.call_id}"
+def _body(part: Part, tools: Mapping[str, str]) -> tuple[str, str]:
+    """Return what to print of a part, and in which style."""
+    match part:
+        case Text():
+            return part.text, ""
+        case Thinking():
+            return f"✻ {part.text or '[thinking, hidden by the provider]'}", "dim italic"
+        case ToolCall() | ApprovalRequest():
+            return f"▸ {part.name}({arguments_line(part.arguments, LINE_CHARACTERS)})", "yellow"
+        case ToolResult():
+            name = part.name or tools.get(part.call_id, part.call_id)
+            return (f"✗ {name} failed", "red") if part.is_error else (f"✓ {name}", "dim")
+        case Media():
+            return _media_line(part), "magenta"
+        case Compacted():
+            sealed = f"[{part.kind}: sealed by the provider, {len(part.encrypted or ''):,} characters]"
+            return part.text or sealed, "red"
+        case ApprovalAnswer():
+            answer = "✓ allowed" if part.approved else "✗ refused"
+            return f"{answer} {part.approval_id} {part.reason or ''}", "bold yellow"
+        case Unknown():
+            return f"[{part.kind}]", "dim"
 
 
 def _media_line(part: Media) -> str:
     what = part.media_type or part.url or part.file_id or ""
     size = f", {len(part.data) * 3 // 4:,} bytes" if part.data else ""
     return f"[{part.kind} {what}{size}]"
-
-
-def _compacted_line(part: Compacted) -> str:
-    return part.text or f"[{part.kind}: sealed by the provider, {len(part.encrypted or ''):,} characters]"
-
-
-def _thinking_line(part: Thinking) -> str:
-    return f"✻ {part.text}" if part.text else "✻ [thinking, hidden by the provider]"
-
-
-def _answer_line(part: ApprovalAnswer) -> str:
-    return f"{'✓ allowed' if part.approved else '✗ refused'} {part.approval_id} {part.reason or ''}"
-
-
-# One row a kind of part; typed loosely because each function takes its own kind.
-_BODIES: dict[type, Callable[..., tuple[str, str]]] = {
-    Text: lambda part: (part.text, ""),
-    Thinking: lambda part: (_thinking_line(part), "dim italic"),
-    ToolCall: lambda part: (_call_line(part), "yellow"),
-    ToolResult: lambda part: (_result_line(part), "red" if part.is_error else "dim"),
-    Media: lambda part: (_media_line(part), "magenta"),
-    Compacted: lambda part: (_compacted_line(part), "red"),
-    ApprovalRequest: lambda part: (_call_line(part), "bold yellow"),
-    ApprovalAnswer: lambda part: (_answer_line(part), "bold yellow"),
-    Unknown: lambda part: (f"[{part.kind}]", "dim"),
-}

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -75,7 +76,11 @@ class Terminal:
 
 
 def standard() -> Terminal:
-    """Return the process's own streams, able to print any character."""
+    """Return the process's own streams, able to print any character; what is closed swallows its output."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open as long as the process is
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

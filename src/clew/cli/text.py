@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 
@@ -29,6 +30,14 @@ def arguments_line(arguments: JsonObject | str, width: int) -> str:
         return one_line(arguments, width)
     pairs = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
     return one_line(", ".join(pairs), width)
+
+
+def positive(text: str) -> int:
+    """Read a number of at least 1 from the command line."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
+    return number
 
 
 def count(number: int, thing: str) -> str:

@@ -40,13 +40,13 @@ class View:
 
     entries: Prefix[Ref] = field(default_factory=Prefix)
     seq: int = 0
-    """The last event that it accounts for."""
+    """The last event that it accounts for, once the fold is done."""
     skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """How many events of kinds that this clew does not know were passed over."""
 
     def show(self, ref: Ref) -> View:
         """Return this view with one more message at its end."""
-        return View(self.entries.add(ref), self.seq, self.skipped)
+        return replace(self, entries=self.entries.add(ref))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,14 @@ def message_event(message: Message, about: JsonObject | None = None) -> Event:
 def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str, Kind] = KINDS) -> View:
     """Replay events into a view, or go on from an earlier one. Linear in the number of events."""
     view = view or View()
+    seq = view.seq
     for stored in events:
-        if stored.seq <= view.seq:
-            raise InputError(f"event {stored.seq} is already in this view, which has reached {view.seq}")
+        if stored.seq <= seq:
+            raise InputError(f"event {stored.seq} is already in this view, which has reached {seq}")
+        seq = stored.seq
         kind = kinds.get(stored.event.kind)
         view = kind.fold(view, kind.current(stored)) if kind else _skip(view, stored.event.kind)
-        view = View(view.entries, stored.seq, view.skipped)
-    return view
+    return replace(view, seq=seq)
 
 
 def _skip(view: View, kind: str) -> View:
@@ -130,7 +131,7 @@ def load(store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, Kind] 
         for ref in run:
             while stored and stored.seq < ref.seq:
                 stored = next(events, None)
-            if stored is None or stored.event.kind not in kinds:
+            if stored is None or stored.seq != ref.seq or stored.event.kind not in kinds:
                 raise StoreDamaged(f"the view shows event {ref.seq}, which holds no message")
             kind = kinds[stored.event.kind]
             message = kind.messages(kind.current(stored).event.body)[ref.nth]

@@ -78,7 +78,7 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
     with _rewindable(inp) as file:
         ctx = Ctx(workspace=workspace, session=_promise(file).session)
         here = store.head(ctx)
-        there, shared = _verify(file, here)
+        there, shared = _verify(file, root(ctx.session), here)
         if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
@@ -87,9 +87,9 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
     return Imported(ctx, head, max(0, there.seq - here.seq))
 
 
-def _verify(inp: IO[bytes], here: Head) -> tuple[Head, Head]:
+def _verify(inp: IO[bytes], start: Head, here: Head) -> tuple[Head, Head]:
     """Check the whole file; return where it ends, and where it has the last event that may be here too."""
-    head = shared = root(_promise(inp).session)
+    head = shared = start
     for line in _lines(inp):
         head = line.stored.head
         if head.seq <= here.seq:
@@ -166,8 +166,7 @@ def _read_promise(line: bytes) -> _Promise:
 def _read_event(line: bytes, head: Head, number: int) -> Stored:
     value = _read_object(line, number)
     try:
-        body = value["body"]
-        event = Event(value["id"], value["kind"], value["version"], value["time"], body)
+        event = Event(value["id"], value["kind"], value["version"], value["time"], value["body"])
         (derived,) = chain(head, [encode(event)])
         found = Stored(value["seq"], value["digest"], value["hash"], event)
     except (KeyError, TypeError, AttributeError, InputError) as cause:

@@ -39,8 +39,8 @@ class Event:
         require_name("event id", self.id)
         require_name("event kind", self.kind)
         require_name("event time", self.time)
-        if self.version < 1:
-            raise InputError(f"event version {self.version} is not a positive number")
+        if not 1 <= self.version < 2**31:
+            raise InputError(f"event version {self.version} is out of range")
 
 
 class Head(NamedTuple):

@@ -40,10 +40,9 @@ class Ask:
     @property
     def history(self) -> tuple[Message, ...]:
         """Return the messages with the system prompt in front."""
-        if isinstance(self.system, str):
-            leading = (said(Role.SYSTEM, self.system),) if self.system else ()
-            return leading + self.messages
-        return self.system + self.messages
+        if not isinstance(self.system, str):
+            return (*self.system, *self.messages)
+        return (said(Role.SYSTEM, self.system), *self.messages) if self.system else self.messages
 
 
 class Stop(StrEnum):

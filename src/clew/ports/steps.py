@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from clew.errors import ModelError
@@ -43,35 +44,33 @@ async def run_async(steps: Steps[Result], model: AsyncModel) -> Result:
 
 def drive(steps: Generator[Question, Answer, Result], answer: Callable[[Question], Answer]) -> Result:
     """Answer each question; a ``ModelError`` is raised in the steps, where the question was asked."""
+    go_on: Callable[[], Question] = partial(next, steps)
     with closing(steps):
-        try:
-            question = next(steps)
-            while True:
-                try:
-                    given = answer(question)
-                except ModelError as error:
-                    question = steps.throw(error)
-                else:
-                    question = steps.send(given)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            try:
+                go_on = partial(steps.send, answer(question))
+            except ModelError as error:
+                go_on = partial(steps.throw, error)
 
 
 async def drive_async(
     steps: Generator[Question, Answer, Result], answer: Callable[[Question], Awaitable[Answer]]
 ) -> Result:
     """Do the same with answers that are awaited."""
+    go_on: Callable[[], Question] = partial(next, steps)
     with closing(steps):
-        try:
-            question = next(steps)
-            while True:
-                try:
-                    given = await answer(question)
-                except ModelError as error:
-                    question = steps.throw(error)
-                else:
-                    question = steps.send(given)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            try:
+                go_on = partial(steps.send, await answer(question))
+            except ModelError as error:
+                go_on = partial(steps.throw, error)

@@ -23,8 +23,6 @@ from clew.store.rows import session_seal
 from clew.store.sql import migrations, statements
 
 MAX_SQLITE_LINES = 100
-
-
 T = TypeVar("T")
 
 
@@ -60,8 +58,25 @@ def audit(path: Path, kinds: Mapping[str, Kind] = KINDS) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
-    with translated(path), closing(connect_read_only(path)) as database:
+    rest = _state_at_rest(path)
+    report = _audit(path, kinds, at_rest=rest is not None)
+    if rest is not None and _state_at_rest(path) != rest:  # somebody has begun to write
+        report = _audit(path, kinds, at_rest=False)
+    return report
+
+
+def _state_at_rest(path: Path) -> tuple[int, int] | None:
+    """Return the file's size and time where nobody has it open, as far as one can see."""
+    if any(path.with_name(path.name + side).exists() for side in ("-wal", "-journal")):
+        return None
+    state = path.stat()
+    return state.st_size, state.st_mtime_ns
+
+
+def _audit(path: Path, kinds: Mapping[str, Kind], at_rest: bool) -> AuditReport:
+    with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
+        database.execute("BEGIN")  # one moment of the store, whoever writes meanwhile
         checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
@@ -90,6 +105,8 @@ class _Session:
 
 
 class _Audit:
+    """One pass over a file."""
+
     def __init__(self, database: sqlite3.Connection, kinds: Mapping[str, Kind]) -> None:
         self._database = database
         self._kinds = kinds
@@ -149,10 +166,10 @@ class _Audit:
             statements()["all_sessions"]
         ):
             try:
-                ctx = Ctx(workspace=workspace, session=name)
+                ctx = Ctx(workspace=_typed(workspace, str), session=_typed(name, str))
                 head = Head(_typed(seq, int), _typed(head_hash, str))
-            except (ClewError, AttributeError) as error:
-                yield Flaw(f"session row {key}", "a workspace, a name and a head", str(error))
+            except ClewError as error:
+                yield Flaw(f"session row {key}", "a workspace, a name and a head", error.detail)
                 continue
             self.sessions[key] = session = _Session(ctx, head, ChainCheck(ctx))
             if seal != session_seal(ctx):

@@ -15,8 +15,8 @@ from clew.errors import StoreDamaged
 from clew.log import digest
 
 APART = 2048
-"""Bytes from which on a text lies apart. On 370 MB of real sessions 2 KiB and 4 KiB cost the same to read,
-and 2 KiB stores 9 % less; see bench/results/log.md."""
+"""Bytes from which on a text lies apart. 64 MB of real messages make a file of 81 MB with nothing apart, of
+56 from 4 KiB on, 48 from 2 KiB on, 45 from 1 KiB on; each step down costs a quarter of the reading speed."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _MARK = re.compile(rb"\x02(sha256:[0-9a-f]{64})\x03")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -19,6 +20,7 @@ from clew.errors import (
     StoreUnwritable,
     UnsafeFileSystem,
 )
+from clew.store.checkpoint import LIMIT_BYTES
 
 SHORT_WAIT_MS = 20
 APPLICATION_ID = 0x636C6577  # "clew": what `file` and other tools recognise the store by
@@ -50,7 +52,8 @@ def translated(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as cause:
         raise StoreDamaged(f"{path}: malformed beyond words") from cause
     except OSError as cause:
-        raise StoreUnwritable(f"{path}: {cause.strerror}") from cause
+        full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise (StoreFull if full else StoreUnwritable)(f"{path}: {cause.strerror}") from cause
 
 
 def _error(cause: sqlite3.Error) -> type[ClewError]:
@@ -131,10 +134,15 @@ _PRAGMAS = (
     "checkpoint_fullfsync = ON",
     "foreign_keys = ON",
     "trusted_schema = OFF",
-    "journal_size_limit = 67108864",  # a log that one huge event blew up is cut back
+    "wal_autocheckpoint = 0",  # see checkpoint.py
+    f"journal_size_limit = {LIMIT_BYTES}",
 )
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Open the file to look at it; nothing in it changes."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=10)
+def connect_read_only(path: Path, at_rest: bool) -> sqlite3.Connection:
+    """Open the file to look at it; nothing in it changes.
+
+    At rest, with nobody writing, SQLite is told not to lay its shared memory beside it either.
+    """
+    how = "mode=ro&immutable=1" if at_rest else "mode=ro"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=10)

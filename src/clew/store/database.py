@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clew.errors import StoreError
+from clew.store.checkpoint import Checkpoints
 from clew.store.connection import begin, connect, create_private, translated
 from clew.store.migrate import migrate
 
@@ -23,6 +24,7 @@ class Database:
         self._busy_s = busy_s
         self._exclusive = exclusive
         self._closed = False
+        self._checkpoints = Checkpoints(path)
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         _databases.add(self)
@@ -58,6 +60,8 @@ class Database:
             finally:
                 if connection.in_transaction:
                     self._roll_back(connection)
+            if not self._exclusive:
+                self._checkpoints.run_if_due(connection)
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path, self._busy_s, self._exclusive)

@@ -50,7 +50,8 @@ class MemoryStore(Store):
         """Yield the events in order: those past ``after`` up to ``until``, of these kinds."""
         with self._lock:
             session = self._sessions.get(ctx)
-            kept = session.kept[max(after, 0) : until] if session else []
+            end = None if until is None else max(until, 0)
+            kept = session.kept[max(after, 0) : end] if session else []
         for stored, body in kept:
             if kinds is None or stored.event.kind in kinds:
                 yield _fresh(stored, body)
@@ -63,6 +64,7 @@ class MemoryStore(Store):
 
     def find(self, ctx: Ctx, event_id: str) -> Stored:
         """Return the event of that id, or raise ``NotFound``."""
+        require_name("event id", event_id)
         with self._lock:
             session = self._sessions.get(ctx)
             seq = session.places.get(event_id) if session else None

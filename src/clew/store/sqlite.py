@@ -80,8 +80,8 @@ class SqliteStore(Store):
             key, head = find_session(connection, ctx)
         query = {
             "key": key,
-            "after": after,
-            "until": head.seq if until is None else min(until, head.seq),
+            "after": max(0, min(after, head.seq)),
+            "until": head.seq if until is None else max(0, min(until, head.seq)),
             "kinds": None if kinds is None else json.dumps(list(kinds)),
             "page": PAGE,
         }
@@ -102,6 +102,7 @@ class SqliteStore(Store):
 
     def find(self, ctx: Ctx, event_id: str) -> Stored:
         """Return the event of that id, or raise ``NotFound``."""
+        require_name("event id", event_id)
         with self._database.reading() as connection:
             key, _ = find_session(connection, ctx)
             row = connection.execute(statements()["event_by_id"], {"key": key, "id": event_id}).fetchone()

@@ -5,6 +5,7 @@ A reader is imported only when its format is tried, so that knowing many formats
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import Protocol, cast
 
 from clew.errors import UnknownFormat
 from clew.transcripts.records import Record
-from clew.transcripts.source import Source
+from clew.transcripts.source import Source, opened
 
 
 class Reader(Protocol):
@@ -109,13 +110,13 @@ def format_named(name: str) -> Format:
     try:
         return FORMATS[name]
     except KeyError:
-        raise UnknownFormat(f"no format {name!r} (there are {', '.join(FORMATS)})") from None
+        raise UnknownFormat(f"no format {name!r}", f"use one of {', '.join(FORMATS)}") from None
 
 
 def detect(source: Source) -> Format:
     """Return the format of a source; raise ``UnknownFormat``, saying what was seen, where none fits."""
     if not source.is_directory and not source.peek(1):
-        raise UnknownFormat(f"{source.name} is empty{_why_empty(source)}")
+        raise UnknownFormat(f"{source.name} is empty{_why_empty(source)}", "give a file that holds a session")
     best, best_score = None, 0.0
     for format_ in FORMATS.values():
         score = format_.sniff(source)
@@ -128,8 +129,12 @@ def detect(source: Source) -> Format:
     return best
 
 
-def read(source: Source, format: str | None = None) -> Iterator[Record]:  # noqa: A002 - the word people use
-    """Read a source as the named format, or as what it turns out to be."""
+def read(
+    source: Source | str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - the word people use
+) -> Iterator[Record]:
+    """Read a file as the named format, or as what it turns out to be."""
+    source = opened(source)
     return (format_named(format) if format else detect(source)).read(source)
 
 
@@ -139,7 +144,7 @@ def seen(source: Source) -> str:
         names = sorted(entry.name for entry in source.path.iterdir())[:5] if source.path else []
         return f"a folder with {', '.join(names)}" if names else "an empty folder"
     head = source.peek(200)
-    if b"\0" in head:
+    if b"\0" in head or head.decode(errors="replace").count("\ufffd") > len(head) // 20:
         return f"binary data that starts with {head[:16]!r}"
     text = " ".join(head.decode(errors="replace").split())
     return f"text that starts with {text[:60]!r}"

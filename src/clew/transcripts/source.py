@@ -147,6 +147,11 @@ class PipedSource(Source):
             yield piece
 
 
+def opened(source: Source | str | os.PathLike[str]) -> Source:
+    """Return the source itself, or open the path."""
+    return source if isinstance(source, Source) else open_source(source)
+
+
 def open_source(where: str | os.PathLike[str] | bytes, name: str | None = None) -> Source:
     """Open a path, ``-`` for standard input, or bytes."""
     if isinstance(where, bytes):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, turns
 from clew.transcripts.formats import detect, format_named
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
-from clew.transcripts.source import Source
+from clew.transcripts.source import Source, opened
 
 HIDDEN = "[this output is no longer shown to the model]"
 
@@ -138,8 +139,12 @@ class Transcript:
                 yield record
 
 
-def load(source: Source, format: str | None = None) -> list[Transcript]:  # noqa: A002 - the word people use
-    """Read every session of a source into memory; use ``read`` for what may not fit."""
+def load(
+    source: Source | str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - the word people use
+) -> list[Transcript]:
+    """Read every session of a file into memory; use ``read`` for what may not fit."""
+    source = opened(source)
     kind = format_named(format) if format else detect(source)
     return list(collected(kind.read(source), Start(source.name, kind.name)))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject, Message, Native
@@ -47,7 +48,7 @@ class Body:
     source: Source = field(default=Source(), compare=False, repr=False)
 
     @classmethod
-    def parse(cls, given: bytes | Json, wire: Wire | None = None) -> Body:
+    def parse(cls, given: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
         """Read a body from JSON text or from its value; without a wire format, guess it.
 
         Bytes that are not UTF-8 do not fail: they are carried through.
@@ -58,13 +59,13 @@ class Body:
             value, taken = take_apart(given, _LIST_KEYS)
             source = Source(value, given, taken)
         else:
-            source = Source(given)
+            source = Source(cast(Json, given))
         if wire is not None:
             return _read(wire, source)
         guess = detect(source.value)
         return replace(_read(WIRES[guess.wire], source), note=guess.note)
 
-    def render(self) -> Json:
+    def render(self) -> Any:  # noqa: ANN401 - JSON leaves here, for SDKs that type it their own way
         """Return the body as a value: an object, or a list where it came as one."""
         before = self.source.value
         if isinstance(before, list) and not self.system and not self.rest:

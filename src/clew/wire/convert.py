@@ -40,6 +40,7 @@ from clew.wire.crossing.losses import AS_USUAL, Choices, Loss, LossKind
 from clew.wire.crossing.naming import name_calls
 from clew.wire.crossing.regroup import Draft, Piece, is_answer, is_call, merge_neighbours, regroup
 from clew.wire.crossing.targets import TARGETS, Target
+from clew.wire.known import wire_named
 from clew.wire.rules import Scope
 from clew.wire.wire import Wire, as_entry, own
 
@@ -65,9 +66,9 @@ class Converted:
         return {self.wire.system_key: self.system, self.wire.list_key: self.items}
 
 
-def convert(messages: Sequence[Message], to: Wire, choices: Choices = AS_USUAL) -> Converted:
+def convert(messages: Sequence[Message], to: Wire | str, choices: Choices = AS_USUAL) -> Converted:
     """Write messages in another wire format; system messages may lead, as ``Body.system`` has them."""
-    target = TARGETS[to.name]
+    target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
     messages = [as_entry(message) for message in messages]
     return _as_it_is(messages, target) or _carried_over(messages, target, choices)
 

@@ -8,7 +8,7 @@ messages, so they judge what others build as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -69,7 +69,7 @@ class Rule:
     """Where we know it from: a recorded exchange, a specification, an issue."""
     advice: str
     """What to do about it."""
-    find: Finder
+    find: Finder = field(repr=False)
     """Yield what breaks the rule. Takes any JSON object and never raises."""
     verified: bool = True
     """False where it is widely reported but neither recorded nor read in a source."""

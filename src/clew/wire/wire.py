@@ -8,8 +8,9 @@ changed part keeps the other parts, unknown fields and key order as they came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from clew.message import Json, JsonObject, Message, Native, Role, ToolCall
 from clew.wire.rules import Report, Rule, Scope, Unverified, check_body
@@ -27,21 +28,21 @@ class Wire:
     """The field of a request body that holds the message list."""
     system_key: str | None
     """The field that holds the system prompt, where it is not part of the list."""
-    parse_item: Callable[[Json], Message]
+    parse_item: Callable[[Json], Message] = field(repr=False)
     """Read one entry of the list. Never fails: what it does not know is carried as ``Unknown``."""
-    render_items: Callable[[Message], Sequence[Json]]
+    render_items: Callable[[Message], Sequence[Json]] = field(repr=False)
     """Write one message as one or more entries of the list."""
-    parse_system: Callable[[Json], Message]
-    render_system: Callable[[Sequence[Message]], Json]
-    rules: tuple[Rule, ...]
-    understood: frozenset[str] = frozenset()
+    parse_system: Callable[[Json], Message] = field(repr=False)
+    render_system: Callable[[Sequence[Message]], Json] = field(repr=False)
+    rules: tuple[Rule, ...] = field(repr=False)
+    understood: frozenset[str] = field(default=frozenset(), repr=False)
     """The names of the fields whose meaning a message holds; every other field is only carried along."""
     system_aliases: tuple[str, ...] = ()
     """Other spellings of ``system_key`` that the API takes."""
     takes_plain_text: bool = False
     """In place of the list there may be plain text: one message of the user's."""
 
-    def parse(self, items: Iterable[Json]) -> list[Message]:
+    def parse(self, items: Iterable[Any]) -> list[Message]:
         """Read a message list."""
         return [self.parse_item(item) for item in items]
 
@@ -50,13 +51,13 @@ class Wire:
         return [item for message in messages for item in self.render_items(message)]
 
     def check(
-        self, body: JsonObject, unverified: Unverified = Unverified.WARN, scope: Scope = Scope.BODY
+        self, body: Mapping[str, Any], unverified: Unverified = Unverified.WARN, scope: Scope = Scope.BODY
     ) -> Report:
         """Say whether the provider's API would refuse this request body, and by which rules.
 
         Give ``Scope.MESSAGES`` where only the list is at hand: ``{wire.list_key: items}``.
         """
-        return check_body(self.rules, body, unverified, scope)
+        return check_body(self.rules, cast(JsonObject, body), unverified, scope)
 
 
 def own(native: Native | None, wire: str) -> JsonObject | None:

@@ -151,8 +151,9 @@ class _Tree:
         if "parentUuid" not in record and "logicalParentUuid" not in record:
             return self.last  # a stream of the tool's output, not its file: one after another
         uuid = string(record, "parentUuid")
-        if uuid is None and kind is Kind.BOUNDARY:
-            uuid = string(record, "logicalParentUuid")
+        if uuid is None and kind in (Kind.BOUNDARY, Kind.SUMMARY):
+            # A compaction goes on from what stands before it, whether or not it names that.
+            return self.by_uuid.get(string(record, "logicalParentUuid") or "", self.last)
         if uuid is None:
             return _ROOT
         found = self.by_uuid.get(uuid)

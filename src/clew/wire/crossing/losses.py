@@ -54,7 +54,7 @@ class Loss:
 
     def __str__(self) -> str:
         """Return one line for a person."""
-        place = f"message {self.message}" + ("" if self.part is None else f" part {self.part}")
+        place = f"messages[{self.message}]" + ("" if self.part is None else f" part {self.part}")
         return f"{place}: {self.kind}: {self.why}"
 
 
