@@ -173,7 +173,7 @@ class PinsDoNotFit(BudgetExceeded):
 
 
 class CompactionUnderWay(ClewError):
-    """another compaction of this session has begun and not ended; wait for it, it changes the view by itself"""
+    """another compaction of this session has begun and not ended; wait for it, the view will be smaller"""
 
 
 class MissingExtra(ClewError):

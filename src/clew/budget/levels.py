@@ -1,0 +1,91 @@
+"""How full a window is, and at which marks something happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.budget.policy import DEFAULT, Policy
+from clew.budget.regions import FIXED, Allotment, Region
+from clew.budget.results import ResultSizes
+from clew.budget.window import Window
+
+_UNTOUCHED = (*FIXED, Region.INSTRUCTIONS, Region.MEMORY)
+_COMPACTABLE = (Region.HISTORY, Region.TOOL_OUTPUTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How full a window is: measured before a request, with all that would be sent."""
+
+    window: Window
+    used_tokens: int
+    """Everything the next request holds, new input and tool results included."""
+    fixed_tokens: int = 0
+    """Of it, what no compaction touches: system prompt, tools, pins, instructions, notes."""
+    at_unix_s: float = 0.0
+    """When it was measured."""
+
+    @classmethod
+    def of(cls, allotment: Allotment, at_unix_s: float = 0.0) -> Fill:
+        """Return the fill of a window before anything is compacted: history counts as it is, uncut."""
+        fixed = sum(allotment.of(region).given for region in _UNTOUCHED)
+        history = sum(allotment.of(region).asked for region in _COMPACTABLE)
+        window = Window(allotment.window_tokens, allotment.of(Region.REPLY).given)
+        return cls(window, fixed + history, fixed, at_unix_s)
+
+    def __str__(self) -> str:
+        usable = self.window.usable_tokens
+        share = f" ({self.used_tokens / usable:.0%})" if usable else ""
+        return f"{self.used_tokens:,} of {usable:,} usable tokens are in use{share}"
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The marks of a window, in tokens."""
+
+    target: int
+    """How far down a compaction under pressure goes."""
+    warn_at: int
+    compact_at: int
+    full_at: int
+    """Above this not even the request for a summary fits."""
+    why: str
+    """What sets ``compact_at``."""
+
+    @property
+    def band(self) -> int:
+        """Return how much has to come in between two compactions."""
+        return self.compact_at - self.target
+
+
+def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
+    """Return the marks: the policy's, or lower ones where the reserves ask for more room."""
+    usable = fill.window.usable_tokens
+    wanted = policy.compact_at.of(usable)
+    full_at = usable - policy.summary_call.of(usable)
+    next_result = results.expected_tokens(policy, usable)
+    compact_at = min(wanted, max(0, full_at - next_result))
+    if compact_at == wanted:
+        why = policy.compact_at.why(usable)
+    else:
+        why = f"leaves {next_result:,} for the next tool result and {usable - full_at:,} for a summary"
+    return Levels(
+        target=_target(compact_at, fill.fixed_tokens, policy, usable),
+        warn_at=min(policy.warn_at.of(usable), compact_at * 9 // 10),
+        compact_at=compact_at,
+        full_at=full_at,
+        why=why,
+    )
+
+
+def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: int) -> int:
+    """Return how far down: in proportion where ``compact_at`` had to be lowered."""
+    high, low = policy.compact_at.of(usable_tokens), policy.down_to.of(usable_tokens)
+    if low >= high:
+        high, low = DEFAULT.compact_at.of(100), DEFAULT.down_to.of(100)
+    return reachable(compact_at * low // high, compact_at, fixed_tokens)
+
+
+def reachable(target_tokens: int, used_tokens: int, fixed_tokens: int) -> int:
+    """Return a target that can be met: of what may be compacted, a tenth is left at the least."""
+    return max(target_tokens, fixed_tokens + max(0, used_tokens - fixed_tokens) // 10)

@@ -1,0 +1,104 @@
+"""What a request costs, counted in tokens of plain input, with a warm or a cold prompt cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.tokens import Model
+
+FIVE_MINUTES = 300.0
+"""How long most prompt caches live after their last use."""
+HOUR = 3_600.0
+USUAL_OUTPUT = 5.0
+"""Output costs so many times the input, where the prices are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Money, counted in tokens of plain input; in dollars too where the model's price is known."""
+
+    tokens: float
+    input_price: float | None = None
+    """US dollars for a million tokens."""
+
+    @property
+    def dollars(self) -> float | None:
+        """Return it in US dollars."""
+        return None if self.input_price is None else self.tokens * self.input_price / 1e6
+
+    def times(self, number: float) -> Cost:
+        """Return it so many times over."""
+        return Cost(self.tokens * number, self.input_price)
+
+    def __str__(self) -> str:
+        if self.dollars is None:
+            return f"{self.tokens:,.0f} input tokens"
+        sign, amount = "-" if self.dollars < 0 else "", abs(self.dollars)
+        return f"{sign}${amount:.2f}" if amount >= 0.995 or not amount else f"{sign}${amount:.2g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The prompt cache of a session: whose it is, how old, and how long it lives.
+
+    Prefixes below the provider's minimum are not cached at all; at the sizes where compaction is a question
+    that makes no difference, and it is not counted.
+    """
+
+    model: Model
+    age_seconds: float | None = None
+    """Since the last request; None before the first."""
+    life_seconds: float = FIVE_MINUTES
+
+    @property
+    def warm(self) -> bool:
+        """Tell whether the prefix sent last can still be read from it."""
+        return self.age_seconds is not None and self.age_seconds < self.life_seconds
+
+    @property
+    def read(self) -> float:
+        """Return the price of reading a token."""
+        return self.model.cache_read
+
+    @property
+    def write(self) -> float:
+        """Return the price of writing a token, for as long as this cache lives."""
+        hour = self.model.cache_write_hour
+        return hour if hour is not None and self.life_seconds >= HOUR else self.model.cache_write
+
+    @property
+    def resend(self) -> float:
+        """Return the price of a token that was sent before: read while warm, written anew when cold."""
+        return self.read if self.warm else self.write
+
+    def cost(self, tokens: float) -> Cost:
+        """Return so many tokens of plain input as a cost."""
+        return Cost(tokens, self.model.input_price)
+
+
+def output_price(model: Model) -> float:
+    """Return the price of a model's output in tokens of its own input."""
+    if model.input_price is None or model.output_price is None:
+        return USUAL_OUTPUT
+    return model.output_price / model.input_price
+
+
+def relative_price(model: Model, other: Model) -> float:
+    """Return the price of a model's input in tokens of another's; where either is unknown, the same."""
+    if model.input_price is None or other.input_price is None:
+        return 1.0
+    return model.input_price / other.input_price
+
+
+def long_input(model: Model, request_tokens: int) -> float:
+    """Return how many times more the input of a request of that size costs."""
+    return model.long_input if _is_long(model, request_tokens) else 1.0
+
+
+def long_output(model: Model, request_tokens: int) -> float:
+    """Return how many times more its output costs."""
+    return model.long_output if _is_long(model, request_tokens) else 1.0
+
+
+def _is_long(model: Model, request_tokens: int) -> bool:
+    return model.long_from_tokens is not None and request_tokens > model.long_from_tokens
