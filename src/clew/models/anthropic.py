@@ -1,0 +1,89 @@
+"""Anthropic's models, through Anthropic's own SDK: its errors become clew's here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clew.errors import MissingExtra, ModelFailed, ModelRefused, ModelTimeout
+from clew.message import JsonObject
+from clew.models.anthropic_messages import AnthropicMessages
+from clew.models.exchange import PATIENCE, Patience
+from clew.models.failures import failure, printable, without_keys
+from clew.models.remote import AsyncRemoteModel, RemoteModel
+from clew.tokens import model_named
+
+try:
+    import anthropic
+except ImportError as cause:
+    raise MissingExtra("Anthropic's models need its SDK, clew[anthropic]") from cause
+
+
+def anthropic_model(
+    model: str,
+    client: anthropic.Anthropic | None = None,
+    *,
+    window_tokens: int | None = None,
+    patience: Patience = PATIENCE,
+) -> RemoteModel:
+    """Return a model that is asked through a client: its key, its base URL, its headers, its cloud.
+
+    Without a client the SDK makes one from the environment. Timeouts and further tries are ``patience``'s
+    business; the client's own settings for them are not used.
+    """
+    api = AnthropicMessages(model)
+    line = (client or new_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
+
+    def post(body: JsonObject) -> str:
+        with _translated(line.api_key):
+            return line.post(api.path, body=body, cast_to=str)
+
+    window = window_tokens or model_named(model).window_tokens
+    return RemoteModel(f"anthropic/{model}", window, api, post, line.close, patience)
+
+
+def async_anthropic_model(
+    model: str,
+    client: anthropic.AsyncAnthropic | None = None,
+    *,
+    window_tokens: int | None = None,
+    patience: Patience = PATIENCE,
+) -> AsyncRemoteModel:
+    """Return the same, to be awaited."""
+    api = AnthropicMessages(model)
+    line = (client or new_async_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
+
+    async def post(body: JsonObject) -> str:
+        with _translated(line.api_key):
+            return await line.post(api.path, body=body, cast_to=str)
+
+    window = window_tokens or model_named(model).window_tokens
+    return AsyncRemoteModel(f"anthropic/{model}", window, api, post, line.close, patience)
+
+
+def new_client(key: str | None = None, base_url: str | None = None) -> anthropic.Anthropic:
+    """Return a client; the SDK looks up in the environment what is not given."""
+    with _translated(key):
+        return anthropic.Anthropic(api_key=key, base_url=base_url)
+
+
+def new_async_client(key: str | None = None, base_url: str | None = None) -> anthropic.AsyncAnthropic:
+    """Return a client to be awaited; the SDK looks up in the environment what is not given."""
+    with _translated(key):
+        return anthropic.AsyncAnthropic(api_key=key, base_url=base_url)
+
+
+@contextmanager
+def _translated(key: str | None) -> Iterator[None]:
+    """Raise the SDK's errors as clew's."""
+    try:
+        yield
+    except anthropic.APITimeoutError as cause:
+        raise ModelTimeout("no answer in time") from cause
+    except anthropic.APIStatusError as cause:
+        error = failure(cause.status_code, cause.response.headers, cause.body, key)
+        raise error from printable(cause, key)
+    except anthropic.APIError as cause:
+        raise ModelFailed(without_keys(str(cause), key)) from cause
+    except (anthropic.AnthropicError, TypeError) as cause:  # so this SDK says that it has no key
+        raise ModelRefused(without_keys(str(cause), key)) from cause

@@ -1,0 +1,96 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.errors import ModelRefused
+from clew.message import JsonObject
+from clew.models.api import whole, without_refused
+from clew.models.failures import told_failure
+from clew.models.question import THINKING_TOKENS, question, shared_fields, tool_stubs, with_room_to_think
+from clew.ports import Ask, Reply, Stop, Usage
+from clew.wire import ANTHROPIC
+from clew.wire.anthropic.rules_models import FAMILIES, Sampling, family_of
+from clew.wire.shapes import as_object, as_text
+
+# Anthropic's documentation: a change of any of these makes the cache of the messages unreadable.
+_CACHE_FIELDS = frozenset({"tools", "tool_choice", "thinking", "cache_control", "output_config"})
+_STOPS = {
+    "end_turn": Stop.END,
+    "stop_sequence": Stop.END,
+    "max_tokens": Stop.MAX_TOKENS,
+    "model_context_window_exceeded": Stop.MAX_TOKENS,
+    "tool_use": Stop.TOOL_CALL,
+    "refusal": Stop.REFUSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicMessages:
+    """``POST /v1/messages``."""
+
+    model: str
+    path: str = "/v1/messages"
+
+    def body(self, ask: Ask) -> JsonObject:
+        """Return the request body: the history with all its cache marks, the instruction last."""
+        shared = shared_fields(ask, ANTHROPIC, self.model, _CACHE_FIELDS)
+        output = _output(ask, as_object(shared.pop("output_config", None)))
+        asked = question(ask, ANTHROPIC)
+        if "tools" not in shared and (stubs := tool_stubs(asked["messages"])):
+            shared |= {"tools": stubs, "tool_choice": {"type": "none"}}
+        thinking = as_object(shared.get("thinking"))
+        room = with_room_to_think(ask, self.model, self._thinking_tokens(thinking))
+        fields: JsonObject = {"model": self.model, "max_tokens": room, **shared}
+        if ask.temperature is not None and self._takes_temperature(thinking):
+            fields["temperature"] = ask.temperature
+        if output:
+            fields["output_config"] = output
+        return {**fields, **asked}
+
+    def _thinking_tokens(self, thinking: JsonObject) -> int:
+        """Return the room for thinking: what was asked for, or some where a Claude may think unasked."""
+        if thinking.get("type") == "enabled":
+            return whole(thinking.get("budget_tokens"))
+        quiet = self._is_classic() and thinking.get("type") != "adaptive"
+        return 0 if quiet else THINKING_TOKENS
+
+    def _takes_temperature(self, thinking: JsonObject) -> bool:
+        """Tell whether to send a temperature: new Claudes refuse it, and so do those that think."""
+        return self._is_classic() and thinking.get("type", "disabled") == "disabled"
+
+    def _is_classic(self) -> bool:
+        """Tell whether it thinks only when told and takes a temperature: old Claudes, others' models."""
+        name = family_of(self.model)
+        family = FAMILIES.get(name) if name else None
+        return name is None or (family is not None and family.sampling is Sampling.ANY)
+
+    def reply(self, value: JsonObject) -> Reply:
+        """Read a message."""
+        content = value.get("content")
+        if not isinstance(content, list):
+            raise told_failure(value)
+        message = ANTHROPIC.parse_item({"role": "assistant", "content": content})
+        stop = _STOPS.get(as_text(value.get("stop_reason")), Stop.OTHER)
+        return Reply(message, stop, _usage(as_object(value.get("usage"))))
+
+    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+        """Do without a temperature or a schema where the model takes none."""
+        return without_refused(body, refused, ("temperature", "output_config"))
+
+
+def _output(ask: Ask, given: JsonObject) -> JsonObject:
+    """Return the session's settings for answers with this question's schema, never with the session's own."""
+    output = {key: value for key, value in given.items() if key != "format"}
+    if ask.schema is not None:
+        output["format"] = {"type": "json_schema", "schema": ask.schema}
+    return output
+
+
+def _usage(usage: JsonObject) -> Usage:
+    """Read the usage; Anthropic counts cached input apart from ``input_tokens``."""
+    read = whole(usage.get("cache_read_input_tokens"))
+    written = whole(usage.get("cache_creation_input_tokens"))
+    fresh = whole(usage.get("input_tokens"))
+    return Usage(fresh + read + written, whole(usage.get("output_tokens")), read, written)

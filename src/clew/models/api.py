@@ -1,0 +1,51 @@
+"""An API as pure functions: what to send for a question, and what an answer says. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import Protocol
+
+from clew.errors import ModelFailed, ModelRefused
+from clew.message import JsonObject
+from clew.ports import Ask, Reply
+
+
+class Api(Protocol):
+    """One endpoint of a provider's, for one model."""
+
+    @property
+    def path(self) -> str:
+        """Return the address under the provider's base URL."""
+
+    def body(self, ask: Ask) -> JsonObject:
+        """Return the request body for a question."""
+
+    def reply(self, value: JsonObject) -> Reply:
+        """Read the response body; one that is no answer is a ``ModelError``."""
+
+    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+        """Return the body without what was refused, or None where that cannot be helped."""
+
+
+def without_refused(body: JsonObject, refused: ModelRefused, optional: Collection[str]) -> JsonObject | None:
+    """Drop the optional field that a refusal names; None where it names none that is there."""
+    named = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
+    return {key: value for key, value in body.items() if key not in named} if named else None
+
+
+def answer_object(text: str) -> JsonObject:
+    """Read a response body as an object; a proxy's web page is not one."""
+    try:
+        value = json.loads(text)
+    except ValueError as cause:
+        raise ModelFailed(f"the answer is not JSON: {text[:80]!r}") from cause
+    if not isinstance(value, dict):
+        raise ModelFailed(f"the answer is not an object: {text[:80]!r}")
+    return value
+
+
+def whole(value: object) -> int:
+    """Return a count that a provider gave, or 0 where it gave none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

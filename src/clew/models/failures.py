@@ -1,0 +1,94 @@
+"""What a provider's error response means, as one of clew's errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout
+from clew.message import Json, JsonObject
+from clew.models.too_long import told_length
+from clew.wire.shapes import as_number, as_object, as_text
+
+_LONGEST_DETAIL = 400
+_OVERLOADED = (429, 503, 529)
+# Keys as the large providers write them, masked ones too; and whatever follows the word Bearer.
+_KEY = re.compile(r"\bsk-[\w*.-]{6,}|(?<=Bearer )\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What an error response says, whoever's shape it has."""
+
+    message: str
+    code: str = ""
+    """The provider's own word for it: its code, else its type."""
+    fields: JsonObject = field(default_factory=dict)
+
+
+def failure(status: int, headers: Mapping[str, str], body: object, secret: str | None = None) -> ModelError:
+    """Return the error that a response stands for. Its text is the provider's, without keys."""
+    told = _told(body)
+    words = f"{status} {told.code}".rstrip()
+    detail = f"{words}: {told.message}" if told.message else words
+    detail = without_keys(" ".join(detail.split()), secret)[:_LONGEST_DETAIL]
+    length = told_length(told.code, told.message, told.fields)
+    if length is not None or status == 413:
+        return ContextTooLong(detail, *(length or ()))
+    if told.code == "insufficient_quota":  # a 429 that no waiting will change
+        return ModelRefused(detail)
+    if status in _OVERLOADED or told.code == "overloaded_error":
+        return ModelBusy(detail, retry_after(headers))
+    if status == 408:
+        return ModelTimeout(detail)
+    return ModelRefused(detail) if 400 <= status < 500 else ModelFailed(detail)
+
+
+def told_failure(value: JsonObject) -> ModelError:
+    """Return the error that a response with status 200 tells of in its body, as some servers do."""
+    if not value.get("error"):
+        return ModelFailed(f"the answer holds no answer, but {', '.join(sorted(value)) or 'nothing'}")
+    code = as_object(value["error"]).get("code")
+    status = 429 if code == "rate_limit_exceeded" else as_number(code)
+    return failure(int(status or 500), {}, value)
+
+
+def without_keys(text: str, secret: str | None = None) -> str:
+    """Return a text with every key in it blacked out: this one, and what looks like one."""
+    if secret:
+        text = text.replace(secret, "[key]")
+    return _KEY.sub("[key]", text)
+
+
+def printable(cause: Exception, secret: str | None) -> Exception | None:
+    """Return the cause of an error, or None where a traceback that shows it would show the key."""
+    return cause if not secret or secret not in str(cause) else None
+
+
+def _told(body: object) -> Complaint:
+    """Read an error body: an object, the inside of one (as one SDK gives it), or plain text."""
+    if not isinstance(body, dict):
+        return Complaint(body if isinstance(body, str) else "")
+    inner: Json = body.get("error", body)
+    if not isinstance(inner, dict):
+        return Complaint(as_text(inner))
+    message = as_text(inner.get("message")) or as_text(inner.get("detail"))
+    code = as_text(inner.get("code")) or as_text(inner.get("type"))
+    return Complaint(message, code, inner)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds to wait, where the provider says so: in milliseconds, seconds, or as a date."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers.get(name, "")) * scale)
+        except ValueError:
+            continue
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        now = parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):
+        return None

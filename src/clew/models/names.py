@@ -1,0 +1,102 @@
+"""Open a model by its name: ``anthropic/claude-sonnet-4-5``, ``openai-chat/llama3@http://127.0.0.1:11434/v1``."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from clew.errors import InputError
+from clew.models.exchange import PATIENCE, Patience
+from clew.models.extractive import extractive
+from clew.models.scripted import AsyncScriptedModel, ScriptedModel
+from clew.ports import AsyncModel, Model
+
+ApiName: TypeAlias = Literal["anthropic", "openai", "openai-chat"]
+
+KEY_VARIABLE = "CLEW_MODEL_KEY"
+"""Where the key for a base URL of yours is looked up."""
+
+NO_KEY = "clew-has-no-key"
+"""Sent where there is none: the SDKs want some."""
+
+_NAME = re.compile(r"(?P<api>anthropic|openai-chat|openai)/(?P<model>[^/].*?)(?:@(?P<url>https?://.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model's name, taken apart."""
+
+    api: ApiName
+    model: str
+    base_url: str | None = None
+
+    @classmethod
+    def parse(cls, name: str) -> ModelName:
+        """Read ``API/MODEL`` or ``API/MODEL@URL``."""
+        found = _NAME.fullmatch(name)
+        if found is None:
+            raise InputError(
+                f"no model is named {name!r}; write anthropic/MODEL, openai/MODEL or openai-chat/MODEL, "
+                "with @URL behind it for a server of your own"
+            )
+        return cls(cast(ApiName, found["api"]), found["model"], found["url"])
+
+    def key(self, given: str | None) -> str | None:
+        """Return the key to use; None leaves it to the SDK, which knows the provider's own variable.
+
+        A key that stands in the environment for a provider is never sent to another address.
+        """
+        if given is not None or self.base_url is None:
+            return given
+        return os.environ.get(KEY_VARIABLE, NO_KEY)
+
+
+def open_model(
+    name: str, *, key: str | None = None, window_tokens: int | None = None, patience: Patience = PATIENCE
+) -> Model:
+    """Return the model of that name. Nothing is sent until it is asked.
+
+    ``scripted`` is a model that needs no network: it answers with quotes of what it is shown.
+    """
+    if name == "scripted":
+        return ScriptedModel.always(extractive)
+    named = ModelName.parse(name)
+    line = (named.key(key), named.base_url)
+    if named.api == "anthropic":
+        from clew.models import anthropic
+
+        client = anthropic.new_client(*line)
+        return anthropic.anthropic_model(named.model, client, window_tokens=window_tokens, patience=patience)
+    from clew.models import openai
+
+    return openai.openai_model(
+        named.model, openai.new_client(*line), api=named.api, window_tokens=window_tokens, patience=patience
+    )
+
+
+def open_async_model(
+    name: str, *, key: str | None = None, window_tokens: int | None = None, patience: Patience = PATIENCE
+) -> AsyncModel:
+    """Return the same, to be awaited."""
+    if name == "scripted":
+        return AsyncScriptedModel(ScriptedModel.always(extractive))
+    named = ModelName.parse(name)
+    line = (named.key(key), named.base_url)
+    if named.api == "anthropic":
+        from clew.models import anthropic
+
+        client = anthropic.new_async_client(*line)
+        return anthropic.async_anthropic_model(
+            named.model, client, window_tokens=window_tokens, patience=patience
+        )
+    from clew.models import openai
+
+    return openai.async_openai_model(
+        named.model,
+        openai.new_async_client(*line),
+        api=named.api,
+        window_tokens=window_tokens,
+        patience=patience,
+    )

@@ -1,0 +1,104 @@
+"""OpenAI's models, and all that speak its APIs, through OpenAI's own SDK: its errors become clew's here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from clew.errors import MissingExtra, ModelFailed, ModelRefused, ModelTimeout
+from clew.message import JsonObject
+from clew.models.api import Api
+from clew.models.exchange import PATIENCE, Patience
+from clew.models.failures import failure, printable, without_keys
+from clew.models.openai_chat import OpenaiChat
+from clew.models.openai_responses import OpenaiResponses
+from clew.models.remote import AsyncRemoteModel, RemoteModel
+from clew.tokens import model_named
+
+try:
+    import openai
+except ImportError as cause:
+    raise MissingExtra("OpenAI's models, and those behind its APIs, need its SDK, clew[openai]") from cause
+
+ApiName: TypeAlias = Literal["openai", "openai-chat"]
+"""``openai`` is the Responses API, ``openai-chat`` Chat Completions."""
+
+
+def openai_model(
+    model: str,
+    client: openai.OpenAI | None = None,
+    *,
+    api: ApiName = "openai",
+    window_tokens: int | None = None,
+    patience: Patience = PATIENCE,
+) -> RemoteModel:
+    """Return a model that is asked through a client: its key, its base URL, its headers, its cloud.
+
+    Without a client the SDK makes one from the environment. Timeouts and further tries are ``patience``'s
+    business; the client's own settings for them are not used.
+    """
+    line = (client or new_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
+    spoken = _api(api, model, line)
+
+    def post(body: JsonObject) -> str:
+        with _translated(line.api_key):
+            return line.post(spoken.path, body=body, cast_to=str)
+
+    window = window_tokens or model_named(model).window_tokens
+    return RemoteModel(f"{api}/{model}", window, spoken, post, line.close, patience)
+
+
+def async_openai_model(
+    model: str,
+    client: openai.AsyncOpenAI | None = None,
+    *,
+    api: ApiName = "openai",
+    window_tokens: int | None = None,
+    patience: Patience = PATIENCE,
+) -> AsyncRemoteModel:
+    """Return the same, to be awaited."""
+    line = (client or new_async_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
+    spoken = _api(api, model, line)
+
+    async def post(body: JsonObject) -> str:
+        with _translated(line.api_key):
+            return await line.post(spoken.path, body=body, cast_to=str)
+
+    window = window_tokens or model_named(model).window_tokens
+    return AsyncRemoteModel(f"{api}/{model}", window, spoken, post, line.close, patience)
+
+
+def _api(name: ApiName, model: str, client: openai.OpenAI | openai.AsyncOpenAI) -> Api:
+    if name == "openai":
+        return OpenaiResponses(model)
+    own = client.base_url.host.endswith(("openai.com", "openai.azure.com"))
+    return OpenaiChat(model) if own else OpenaiChat(model, limit_field="max_tokens")
+
+
+def new_client(key: str | None = None, base_url: str | None = None) -> openai.OpenAI:
+    """Return a client; the SDK looks up in the environment what is not given."""
+    with _translated(key):
+        return openai.OpenAI(api_key=key, base_url=base_url)
+
+
+def new_async_client(key: str | None = None, base_url: str | None = None) -> openai.AsyncOpenAI:
+    """Return a client to be awaited; the SDK looks up in the environment what is not given."""
+    with _translated(key):
+        return openai.AsyncOpenAI(api_key=key, base_url=base_url)
+
+
+@contextmanager
+def _translated(key: str | None) -> Iterator[None]:
+    """Raise the SDK's errors as clew's."""
+    try:
+        yield
+    except openai.APITimeoutError as cause:
+        raise ModelTimeout("no answer in time") from cause
+    except openai.APIStatusError as cause:
+        error = failure(cause.status_code, cause.response.headers, cause.body, key)
+        raise error from printable(cause, key)
+    except openai.APIError as cause:
+        raise ModelFailed(without_keys(str(cause), key)) from cause
+    except openai.OpenAIError as cause:  # so this SDK says that it has no key
+        raise ModelRefused(without_keys(str(cause), key)) from cause

@@ -1,0 +1,79 @@
+"""OpenAI's Chat Completions API, and the many servers that speak it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.errors import ModelRefused
+from clew.message import JsonObject
+from clew.models.api import whole, without_refused
+from clew.models.failures import told_failure
+from clew.models.question import question, shared_fields, with_room_to_think
+from clew.models.reasoning import thinking_tokens
+from clew.ports import Ask, Reply, Stop, Usage
+from clew.wire import OPENAI
+from clew.wire.shapes import as_object, as_text, objects
+
+_CACHE_FIELDS = frozenset(
+    {"tools", "functions", "reasoning_effort", "user"}
+    | {"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"}
+)
+_STOPS = {
+    "stop": Stop.END,
+    "length": Stop.MAX_TOKENS,
+    "tool_calls": Stop.TOOL_CALL,
+    "function_call": Stop.TOOL_CALL,
+    "content_filter": Stop.REFUSED,
+}
+_LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenaiChat:
+    """``POST /chat/completions``."""
+
+    model: str
+    limit_field: str = _LIMITS[0]
+    """OpenAI calls the length of the answer ``max_completion_tokens``; most others still ``max_tokens``."""
+    path: str = "/chat/completions"
+
+    def body(self, ask: Ask) -> JsonObject:
+        """Return the request body."""
+        thinking = thinking_tokens(self.model)
+        fields: JsonObject = {"model": self.model}
+        fields[self.limit_field] = with_room_to_think(ask, self.model, thinking)
+        if ask.temperature is not None and not thinking:
+            fields["temperature"] = ask.temperature
+        if ask.schema is not None:
+            wanted: JsonObject = {"name": "answer", "schema": ask.schema}
+            fields["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        return {**fields, **shared_fields(ask, OPENAI, self.model, _CACHE_FIELDS), **question(ask, OPENAI)}
+
+    def reply(self, value: JsonObject) -> Reply:
+        """Read the first choice."""
+        choice = next((choice for _, choice in objects(value.get("choices"))), None)
+        if choice is None or not isinstance(choice.get("message"), dict):
+            raise told_failure(value)
+        given = as_object(choice["message"])
+        stop = _STOPS.get(as_text(choice.get("finish_reason")), Stop.OTHER)
+        stop = Stop.REFUSED if given.get("refusal") else stop
+        message = OPENAI.parse_item({**given, "role": "assistant"})
+        return Reply(message, stop, _usage(as_object(value.get("usage"))))
+
+    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+        """Do without a temperature or a schema, or call the length of the answer by its other name."""
+        shorter = without_refused(body, refused, ("temperature", "response_format"))
+        if shorter is not None or self.limit_field not in body or self.limit_field not in refused.detail:
+            return shorter
+        other = next(name for name in _LIMITS if name != self.limit_field)
+        return {other if key == self.limit_field else key: value for key, value in body.items()}
+
+
+def _usage(usage: JsonObject) -> Usage:
+    details = as_object(usage.get("prompt_tokens_details"))
+    return Usage(
+        whole(usage.get("prompt_tokens")),
+        whole(usage.get("completion_tokens")),
+        whole(details.get("cached_tokens")),
+        whole(details.get("cache_write_tokens")),
+    )

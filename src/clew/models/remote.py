@@ -1,0 +1,64 @@
+"""Models behind an API: the two drivers that send what an exchange asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from clew.message import JsonObject
+from clew.models.api import Api
+from clew.models.exchange import PATIENCE, Patience, Send, exchange
+from clew.ports import Ask, Reply, drive, drive_async
+
+
+async def _sleep_async(seconds: float) -> None:
+    import asyncio
+
+    await asyncio.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteModel:
+    """A model that is asked over the network."""
+
+    name: str
+    window_tokens: int
+    api: Api = field(repr=False)
+    post: Callable[[JsonObject], str] = field(repr=False)
+    """Send a body, return the text of the response; raise a ``ModelError`` for whatever goes wrong."""
+    close: Callable[[], None] = field(repr=False)
+    """Close its connections, and those of the client it was made with."""
+    patience: Patience = PATIENCE
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def ask(self, ask: Ask) -> Reply:
+        """Return the answer, or raise a ``ModelError``."""
+        return drive(exchange(self.api, ask, self.patience), self._send)
+
+    def _send(self, send: Send) -> str:
+        if send.after_seconds:
+            self.sleep(send.after_seconds)
+        return self.post(send.body)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncRemoteModel:
+    """The same, to be awaited."""
+
+    name: str
+    window_tokens: int
+    api: Api = field(repr=False)
+    post: Callable[[JsonObject], Awaitable[str]] = field(repr=False)
+    close: Callable[[], Awaitable[None]] = field(repr=False)
+    patience: Patience = PATIENCE
+    sleep: Callable[[float], Awaitable[None]] = field(default=_sleep_async, repr=False)
+
+    async def ask(self, ask: Ask) -> Reply:
+        """Return the answer, or raise a ``ModelError``."""
+        return await drive_async(exchange(self.api, ask, self.patience), self._send)
+
+    async def _send(self, send: Send) -> str:
+        if send.after_seconds:
+            await self.sleep(send.after_seconds)
+        return await self.post(send.body)

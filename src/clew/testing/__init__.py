@@ -1,0 +1,27 @@
+"""Scripted twins of models and of their servers, for tests of whatever is built on clew. See README.md."""
+
+from clew.models.extractive import Said, Told, claims_text, extractive, shown
+from clew.models.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
+from clew.testing.server import HangUp, Request, ScriptedServer, ServerLine, Status
+from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
+
+__all__ = [
+    "BAD_SUMMARISERS",
+    "GOOD_SUMMARISERS",
+    "AsyncScriptedModel",
+    "HangUp",
+    "Line",
+    "Request",
+    "Said",
+    "ScriptExhausted",
+    "ScriptedModel",
+    "ScriptedServer",
+    "ServerLine",
+    "Status",
+    "Told",
+    "bad_summariser",
+    "claims_text",
+    "extractive",
+    "good_summariser",
+    "shown",
+]

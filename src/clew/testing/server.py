@@ -1,0 +1,230 @@
+"""A loopback server that speaks the real APIs from a script, so that real clients can be tested offline.
+
+    with ScriptedServer("hello", Status(529), extractive) as server:
+        client = anthropic.Anthropic(base_url=server.url, api_key="none")
+        ...
+    assert not server.requests[0].check().refused
+
+It listens on 127.0.0.1 only and answers Anthropic Messages, OpenAI Chat Completions and OpenAI Responses,
+whole or streamed. Like the real ones it refuses a request that breaks the API's rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import TypeAlias
+
+from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
+from clew.message import JsonObject, Role
+from clew.models.api import whole
+from clew.models.scripted import Line, ScriptExhausted, spoken
+from clew.ports import Ask
+from clew.testing.dialect import Dialect
+from clew.testing.speak_anthropic import SpeakAnthropic
+from clew.testing.speak_chat import SpeakChat
+from clew.testing.speak_responses import SpeakResponses
+from clew.wire import Body, Report
+
+DIALECTS: dict[str, Dialect] = {
+    "/messages": SpeakAnthropic(),
+    "/chat/completions": SpeakChat(),
+    "/responses": SpeakResponses(),
+}
+"""By how the address ends: gateways and clouds put their own paths in front."""
+
+_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A line that is an HTTP response: an error in the API's own shape, or any text at all."""
+
+    status: int
+    message: str = "scripted"
+    code: str | None = None
+    """The provider's own word for the error; the usual one for the status where none is given."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    """The whole body, in place of an error."""
+
+
+class HangUp:
+    """A line that ends the connection without an answer."""
+
+
+ServerLine: TypeAlias = Line | Status | HangUp
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it came in."""
+
+    path: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    raw: bytes
+    dialect: Dialect = field(repr=False)
+    """The API it was sent to."""
+
+    @property
+    def body(self) -> JsonObject:
+        """Return the body; what is no JSON object has nothing in it."""
+        try:
+            value = json.loads(self.raw)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def ask(self) -> Ask:
+        """Return what it asks: the last message, where the user speaks, is the instruction."""
+        body = Body.parse(self.body, self.dialect.wire)
+        messages, instruction = body.messages, ""
+        if messages and messages[-1].role is Role.USER:
+            messages, instruction = messages[:-1], messages[-1].text
+        limit = next(filter(None, (whole(body.rest.get(name)) for name in _LIMIT_FIELDS)), 4_096)
+        return Ask(messages=messages, instruction=instruction, system=body.system, max_output_tokens=limit)
+
+    def check(self) -> Report:
+        """Say whether the real API would refuse it."""
+        return self.dialect.wire.check(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ScriptedServer:
+    """A server that answers each request with the next line of its script; see the module."""
+
+    def __init__(self, *lines: ServerLine, strict: bool = True) -> None:
+        """Take the lines. A strict server refuses what the real API refuses, at no cost to the script."""
+        self.requests: list[Request] = []
+        self.strict = strict
+        self._lines: Iterator[ServerLine] = iter(lines)
+        self._exhausted: ScriptExhausted | None = None
+        self._turn = threading.Lock()
+        self._closing = threading.Event()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    @classmethod
+    def always(cls, line: ServerLine, strict: bool = True) -> ScriptedServer:
+        """Return a server that answers every request the same way."""
+        server = cls(strict=strict)
+        server._lines = itertools.repeat(line)
+        return server
+
+    @property
+    def url(self) -> str:
+        """Return the address, as Anthropic's SDK wants it; OpenAI's wants ``/v1`` behind it."""
+        host, port = self._http.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    def __enter__(self) -> ScriptedServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+        if self._exhausted is not None and error is None:
+            raise self._exhausted
+
+    def answer(self, request: Request) -> _Response | None:
+        """Return the response to a request; None to hang up."""
+        with self._turn:
+            self.requests.append(request)
+            number = len(self.requests)
+            if self.strict and (report := request.check()).refused:
+                return _error(request.dialect, Status(400, str(report.violations[0])))
+            line = next(self._lines, None)
+            if line is None:
+                self._exhausted = ScriptExhausted(f"request {number} has no line in the script")
+                return _error(request.dialect, Status(500, str(self._exhausted)))
+        return self._spoken(line, request, number)
+
+    def _spoken(self, line: ServerLine, request: Request, number: int) -> _Response | None:
+        if isinstance(line, HangUp):
+            return None
+        if isinstance(line, Status):
+            return _error(request.dialect, line)
+        try:
+            reply = spoken(line, request.ask)
+        except ModelTimeout:
+            self._closing.wait()
+            return None
+        except ModelError as error:
+            return _error(request.dialect, _status_of(error, request.dialect))
+        body = request.body
+        answer = request.dialect.whole(reply, body, number)
+        if body.get("stream"):
+            events = "".join(request.dialect.stream(answer, body))
+            return _Response(200, {"content-type": "text/event-stream"}, events.encode())
+        return _Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
+
+
+def _status_of(error: ModelError, dialect: Dialect) -> Status:
+    """Return how a server tells of one of clew's errors."""
+    match error:
+        case ModelBusy(retry_after=seconds):
+            headers = {} if seconds is None else {"retry-after": str(seconds)}
+            return Status(429, error.detail or "busy", headers=headers)
+        case ContextTooLong(tokens=tokens, limit=limit):
+            code = None if dialect.wire.name == "anthropic" else "context_length_exceeded"
+            return Status(400, dialect.too_long(tokens or 200_001, limit or 200_000), code)
+        case ModelRefused():
+            return Status(400, error.detail or "refused")
+        case _:
+            return Status(500, error.detail or "failed")
+
+
+def _error(dialect: Dialect, status: Status) -> _Response:
+    text = status.text
+    if text is None:
+        text = json.dumps(dialect.error(status.status, status.message, status.code))
+    kind = "application/json" if status.text is None else "text/html"
+    return _Response(status.status, {"content-type": kind, **status.headers}, text.encode())
+
+
+def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+            path = self.path.partition("?")[0]
+            dialect = next((one for ending, one in DIALECTS.items() if path.endswith(ending)), None)
+            if dialect is None:
+                self.send_error(404)
+                return
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            response = server.answer(Request(path, headers, raw, dialect))
+            if response is None:
+                self.close_connection = True
+                return
+            self.send_response(response.status)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: what came in is in ``requests``."""
+
+    return Handler
