@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from clew.message import (
     Json,
-    JsonObject,
     Message,
     Native,
     Pairing,
@@ -52,14 +52,14 @@ class Converted:
     """A history in a target's wire format."""
 
     wire: Wire
-    items: list[Json]
-    """The message list."""
+    items: list[Any]
+    """The message list; JSON, for SDKs that type it their own way."""
     system: Json
     """The system field; None where there is none or the list holds it."""
     losses: tuple[Loss, ...]
 
     @property
-    def body(self) -> JsonObject:
+    def body(self) -> dict[str, Any]:
         """Return the fields of a request body that hold the history."""
         if self.system is None or self.wire.system_key is None:
             return {self.wire.list_key: self.items}
