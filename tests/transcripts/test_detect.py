@@ -72,7 +72,7 @@ def test_prose_that_quotes_a_record_is_not_taken_for_a_session():
 def test_an_empty_file_is_called_empty(tmp_path):
     path = tmp_path / "empty.jsonl"
     path.touch()
-    with pytest.raises(UnknownFormat, match=r"empty\.jsonl is empty: clew does not recognise"):
+    with pytest.raises(UnknownFormat, match=r"empty\.jsonl is empty: give a file"):
         detect(open_source(path))
 
 
@@ -107,7 +107,7 @@ def test_a_format_that_is_named_is_not_doubted():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(UnknownFormat, match="no format 'word' \\(there are claude-code, codex"):
+    with pytest.raises(UnknownFormat, match="no format 'word': use one of claude-code, codex"):
         format_named("word")
 
 

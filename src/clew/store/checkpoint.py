@@ -8,7 +8,7 @@ with such a version. So automatic checkpoints are off, and ours hold the write l
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 LIMIT_BYTES = 4 << 20
@@ -23,21 +23,23 @@ class Checkpoints:
         self._path = path
         self._due_bytes = LIMIT_BYTES
 
-    def run_if_due(self, connection: sqlite3.Connection) -> None:
-        """Checkpoint if the log has grown; ``connection`` must be between two transactions.
-
-        Whatever hinders it, the next append tries again: what was committed is safe in the log.
-        """
+    @property
+    def due(self) -> bool:
+        """Tell whether the log has grown enough."""
         size = self._log_bytes()
         if size <= LIMIT_BYTES:
             self._due_bytes = LIMIT_BYTES
-        elif size > self._due_bytes:
-            # While a reader holds on to old pages the log cannot begin anew; do not try at every append.
-            self._due_bytes = size + LIMIT_BYTES // 4
-            try:
-                self._run(connection)
-            except sqlite3.Error:
-                return
+        return size > self._due_bytes
+
+    def run(self) -> None:
+        """Checkpoint. The caller holds the write lock, has not written, and lets go of the lock afterwards.
+
+        Whatever hinders it, a later append tries again: what was committed is safe in the log. While a
+        reader holds on to old pages the log cannot begin anew, so not every append tries.
+        """
+        self._due_bytes = self._log_bytes() + LIMIT_BYTES // 4
+        with suppress(sqlite3.Error):
+            self._run()
 
     def _log_bytes(self) -> int:
         # Only ask for the size: to open and close SQLite's files would drop its locks on them.
@@ -46,12 +48,10 @@ class Checkpoints:
         except FileNotFoundError:
             return 0
 
-    def _run(self, connection: sqlite3.Connection) -> None:
-        with closing(sqlite3.connect(self._path, timeout=0)) as other:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                other.execute("PRAGMA synchronous = FULL")
-                other.execute("PRAGMA fullfsync = ON")
-                other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            finally:
-                connection.execute("ROLLBACK")
+    def _run(self) -> None:
+        # From a second connection: SQLite refuses to checkpoint from one that is inside a transaction.
+        address = f"{self._path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as other:
+            other.execute("PRAGMA synchronous = FULL")
+            other.execute("PRAGMA checkpoint_fullfsync = ON")
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

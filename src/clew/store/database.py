@@ -55,13 +55,15 @@ class Database:
         with self.reading() as connection:
             try:
                 begin(connection, self._busy_s)
+                if not self._exclusive and self._checkpoints.due:
+                    self._checkpoints.run()
+                    connection.execute("ROLLBACK")  # the log begins anew with the next transaction only
+                    begin(connection, self._busy_s)
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     self._roll_back(connection)
-            if not self._exclusive:
-                self._checkpoints.run_if_due(connection)
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path, self._busy_s, self._exclusive)

@@ -129,13 +129,14 @@ def _of_blocks(blocks: Iterable[Json]) -> str | None:
 
 
 def _of_fields(body: JsonObject) -> str | None:
-    model = body.get("model")
-    if isinstance(model, str) and model.startswith("claude"):
-        return "anthropic"  # routers that speak Chat name it with a provider in front
     tools = body.get("tools")
     tool = tools[0] if isinstance(tools, list) and tools else None
     if not _ANTHROPIC_FIELDS.isdisjoint(body) or (isinstance(tool, dict) and "input_schema" in tool):
         return "anthropic"
     if not _CHAT_FIELDS.isdisjoint(body) or (isinstance(tool, dict) and "function" in tool):
         return "openai"
+    model = body.get("model")
+    # Anthropic's own API asks for max_tokens; servers that speak Chat may name a Claude as well.
+    if isinstance(model, str) and model.startswith("claude") and "max_tokens" in body:
+        return "anthropic"
     return None
