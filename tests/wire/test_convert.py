@@ -459,4 +459,4 @@ def test_the_type_of_an_image_is_known_by_its_first_bytes():
 
 def test_a_loss_reads_as_one_line():
     assert str(Loss(3, 1, LossKind.THINKING, "why")) == "messages[3] part 1: thinking: why"
-    assert str(Loss(3, None, LossKind.FIELDS, "why")) == "message 3: fields: why"
+    assert str(Loss(3, None, LossKind.FIELDS, "why")) == "messages[3]: fields: why"
