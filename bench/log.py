@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from clew.log import Ref, canonical, fold, load, message_event, message_to_json, new_event
 from clew.message import Message, Role, said
@@ -52,44 +52,62 @@ def message(n: int, size: int) -> Message:
 
 # Writing ---------------------------------------------------------------------------------------------
 
-Writer: TypeAlias = Callable[[Path, Sequence[Sequence[Message]]], float]
+Writer: TypeAlias = Callable[[Path, Sequence[Sequence[Message]]], "Took"]
 
 
-def write_plain(path: Path, batches: Sequence[Sequence[Message]]) -> float:
+class Took(NamedTuple):
+    """How long something took."""
+
+    wall_s: float
+    cpu_s: float
+
+
+class Clock:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter(), time.process_time()
+
+    def read(self) -> Took:
+        """Return how long it has run."""
+        return Took(time.perf_counter() - self._started[0], time.process_time() - self._started[1])
+
+
+def write_plain(path: Path, batches: Sequence[Sequence[Message]]) -> Took:
     """Insert the same bytes into a table of two columns."""
     rows = [[(json.dumps(message_to_json(one)).encode(),) for one in batch] for batch in batches]
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute("CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY, body BLOB)")
-        started = time.perf_counter()
+        clock = Clock()
         for batch in rows:
             database.execute("BEGIN IMMEDIATE")
             database.executemany("INSERT INTO event (body) VALUES (?)", batch)
             database.execute("COMMIT")
-        return time.perf_counter() - started
+        return clock.read()
 
 
-def write_clew(path: Path, batches: Sequence[Sequence[Message]]) -> float:
+def write_clew(path: Path, batches: Sequence[Sequence[Message]]) -> Took:
     """Append messages: made into events, hashed, chained, compared and swapped."""
     with SqliteStore(path) as store:
         head = store.head(CTX)
-        started = time.perf_counter()
+        clock = Clock()
         for batch in batches:
             head = store.append(CTX, [message_event(one) for one in batch], head)
-        return time.perf_counter() - started
+        return clock.read()
 
 
-def write_openai_agents(path: Path, batches: Sequence[Sequence[Message]]) -> float:
+def write_openai_agents(path: Path, batches: Sequence[Sequence[Message]]) -> Took:
     from agents import SQLiteSession  # type: ignore[import-not-found]
 
-    async def write() -> float:
+    async def write() -> Took:
         session = SQLiteSession("bench", path)
         items = [[{"role": one.role.value, "content": one.text} for one in batch] for batch in batches]
-        started = time.perf_counter()
+        clock = Clock()
         for batch in items:
             await session.add_items(batch)
-        elapsed = time.perf_counter() - started
+        elapsed = clock.read()
         session.close()
         return elapsed
 
@@ -148,26 +166,27 @@ def present(name: str) -> bool:
 
 def rates(folder: Path, single: int, batches: int) -> Iterator[str]:
     """Yield the tables of append and read rates."""
-    yield "| append 1 kB messages, durably | one by one, /s | of the floor | by 100, /s | of the floor |"
-    yield "|---|---|---|---|---|"
-    seconds: dict[tuple[str, str], list[float]] = {}
+    yield "| append 1 kB messages | one by one, /s | of the floor | by 100, /s | of the floor | CPU µs each |"
+    yield "|---|---|---|---|---|---|"
+    rounds: dict[tuple[str, str], list[Took]] = {}
     for round_ in range(ROUNDS):
         for name, (write, file) in WRITERS.items():
             if present(name):
                 one = [[message(n, 1_000)] for n in range(single)]
                 hundred = [[message(n, 1_000) for n in range(100)] for _ in range(batches)]
-                seconds.setdefault((name, "one"), []).append(write(folder / f"{round_}-one-{file}", one))
-                seconds.setdefault((name, "hundred"), []).append(write(folder / file, hundred))
+                rounds.setdefault((name, "one"), []).append(write(folder / f"{round_}-one-{file}", one))
+                rounds.setdefault((name, "hundred"), []).append(write(folder / file, hundred))
     floor = next(iter(WRITERS))
     for name in WRITERS:
+        if not present(name):
+            yield f"| {name} | not installed | | | | |"
+            continue
         cells = []
         for mode, count in (("one", single), ("hundred", batches * 100)):
-            if present(name):
-                took, least = statistics.median(seconds[name, mode]), statistics.median(seconds[floor, mode])
-                cells.append(f"{count / took:,.0f} | {least / took:.2f}")
-            else:
-                cells.append("not installed | ")
-        yield f"| {name} | {' | '.join(cells)} |"
+            took, least = (statistics.median(t.wall_s for t in rounds[one, mode]) for one in (name, floor))
+            cells.append(f"{count / took:,.0f} | {least / took:.2f}")
+        cpu_s = statistics.median(took.cpu_s for took in rounds[name, "hundred"])
+        yield f"| {name} | {' | '.join(cells)} | {cpu_s / batches / 100 * 1e6:.0f} |"
     yield ""
     yield "| read all | /s | of the floor |"
     yield "|---|---|---|"
@@ -335,7 +354,8 @@ def main() -> None:
             "# The log",
             "",
             f"`uv run --with openai-agents python bench/log.py --messages {args.messages}`, Python "
-            f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {os.cpu_count()} cores.",
+            f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {os.cpu_count()} cores, "
+            f"load {os.getloadavg()[0]:.1f} at the start.",
             "",
             *rates(folder, args.single, args.batches),
             "",

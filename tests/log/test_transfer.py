@@ -66,6 +66,13 @@ def test_a_text_that_comes_again_much_later_is_compressed_away():
     assert len(packed) < len(noise)
 
 
+def test_a_long_session_is_imported_whole():
+    store = kept([new_event("note", {"n": n}) for n in range(1_234)])
+    result, copy = imported(exported(store))
+    assert result.events == 1_234
+    assert list(copy.read(HERE)) == list(store.read(CTX))
+
+
 def test_the_file_is_json_lines_that_anybody_can_read():
     first, *lines = [json.loads(line) for line in EXPORT.decode("utf-8", "surrogatepass").splitlines()]
     assert first == {"clew": "session", "version": 1, "session": "main", "head": [*STORE.head(CTX)]}

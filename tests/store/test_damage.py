@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clew.errors import NotFound, StoreTooNew
-from clew.log import KINDS, message_event, new_event
+from clew.log import KINDS, Kind, message_event, new_event
 from clew.message import Role, said
 from clew.ports import Ctx
 from clew.store import SqliteStore
@@ -101,6 +101,19 @@ def test_an_audit_changes_nothing_and_leaves_nothing(copy):
 def test_a_store_is_audited_while_others_write_to_it(path, open_sqlite):
     open_sqlite().append(CTX, [new_event("note", {"text": LONG})], None)
     assert audit(path).sessions[0].events == 1
+
+
+def test_a_store_that_is_written_to_meanwhile_is_audited_again(path, open_sqlite):
+    with SqliteStore(path) as store:
+        store.append(CTX, [new_event("note", {})], None)
+    interrupted = []
+
+    def interrupt(_body):
+        if not interrupted:
+            interrupted.append(open_sqlite().append(CTX, [new_event("note", {})], None))
+        return ()
+
+    assert audit(path, {"note": Kind("note", lambda view, _: view, interrupt)}).sessions[0].events == 2
 
 
 # One changed value ------------------------------------------------------------------------------------
@@ -228,6 +241,12 @@ def test_kinds_that_the_caller_knows_are_folded_too(whole):
     assert [(session.visible, dict(session.skipped)) for session in report.sessions] == [(6, {}), (4, {})]
 
 
+def test_a_file_that_does_not_say_what_it_is_is_named(copy):
+    with closing(sqlite3.connect(copy)) as database:
+        database.execute("PRAGMA application_id = 7")
+    assert found(copy) == [(None, None, "application id")]
+
+
 def test_a_changed_schema_is_named(copy):
     with closing(sqlite3.connect(copy)) as database:
         database.execute("DROP INDEX event_other")
@@ -283,6 +302,19 @@ def test_what_lies_before_a_lost_page_is_still_read(path, tmp_path):
     report = audit(path)
     assert not report.sound
     assert 300 < report.sessions[0].events < 500
+
+
+def test_lost_pages_of_long_texts_are_named(path):
+    with SqliteStore(path) as store:
+        for n in range(60):
+            store.append(CTX, [new_event("note", {"noise": random.Random(n).randbytes(3_000).hex()})], None)
+    damaged = bytearray(path.read_bytes())
+    for page in range(40, len(damaged) // 4096 - 5):
+        damaged[page * 4096 : page * 4096 + 100] = b"\xff" * 100
+    path.write_bytes(damaged)
+    fields = [field for _, _, field in found(path)]
+    assert any(field.startswith("blob row") for field in fields)
+    assert "body" in fields
 
 
 @pytest.mark.parametrize("data", [b"", b"SQLite format 3\x00", b"dear diary, " * 1_000])

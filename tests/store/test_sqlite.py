@@ -5,16 +5,18 @@ import stat
 import sys
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from clew.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable
+from clew.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable, UnsafeFileSystem
 from clew.log import message_event, new_event
 from clew.message import Role, said
 from clew.ports import Ctx
 from clew.store import SqliteStore
 from clew.store.audit import audit
 from clew.store.blobs import APART
+from clew.store.connection import connect
 from tests.store.conftest import connection_of
 
 CTX = Ctx(workspace="north", session="main")
@@ -175,6 +177,18 @@ def test_a_file_that_is_no_database_is_called_damaged(path):
         SqliteStore(path)
 
 
+def test_a_schema_beyond_words_is_called_damaged(path):
+    SqliteStore(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE migration", b"CREATE \xff\xfeBLE migration"))
+    with pytest.raises(StoreDamaged):
+        SqliteStore(path)
+
+
+def test_a_disk_without_a_write_ahead_log_is_refused():
+    with pytest.raises(UnsafeFileSystem, match="journal mode 'memory' only"):
+        connect(Path(":memory:"), 1, exclusive=False)
+
+
 def test_another_programs_database_is_left_alone(path):
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as database:
@@ -231,13 +245,14 @@ def test_a_head_behind_its_events_is_no_reason_to_write_over_them(path, open_sql
 
 
 @pytest.mark.slow
-def test_fifty_megabytes_in_one_body_come_back_and_lie_there_once(path, open_sqlite):
+def test_fifty_megabytes_in_one_body_come_back_and_lie_there_once(path):
     huge = "".join(f"{n} INFO request {n * 7} took {n % 97} ms\n" for n in range(1_500_000))
     message = said(Role.USER, huge)
-    store = open_sqlite()
-    store.append(CTX, [message_event(message)], None)
-    once = sum(file.stat().st_size for file in path.parent.iterdir())
-    store.append(CTX, [message_event(message), message_event(message)], None)
-    assert sum(file.stat().st_size for file in path.parent.iterdir()) < once * 1.1 < len(huge)
-    texts = [stored.event.body["message"]["parts"][0]["text"] for stored in store.read(CTX)]
+    with SqliteStore(path) as store:
+        for _ in range(3):
+            store.append(CTX, [message_event(message)], None)
+        texts = [stored.event.body["message"]["parts"][0]["text"] for stored in store.read(CTX)]
+    assert len(huge) > 50_000_000
     assert texts == [huge] * 3
+    assert rows(path, "SELECT count(*) FROM blob") == [(1,)]
+    assert path.stat().st_size < len(huge) / 5

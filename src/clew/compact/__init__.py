@@ -1,0 +1,1 @@
+"""Propose how to shrink a view: the ladder. See README.md."""

@@ -1,0 +1,51 @@
+"""How likely a value is needed again, judged by what sessions turn out to need later.
+
+Hand-written, in the open: a product of who named it, how often, how recently, and what kind of value it is.
+Only the order it gives matters.
+"""
+
+from __future__ import annotations
+
+import math
+
+from clew.ledger.kinds import ValueKind
+from clew.ledger.passages import Voice
+from clew.ledger.values import Value
+
+BY_VOICE = {
+    Voice.USER: 6.0,
+    Voice.CALL: 4.0,
+    Voice.ASSISTANT: 3.0,
+    Voice.BODY: 1.2,
+    Voice.MACHINE: 0.6,
+    Voice.RESULT: 0.4,
+    Voice.SYSTEM: 0.0,
+}
+"""What it tells that this voice named it: people and the model name what matters, tools name everything."""
+BY_KIND = {
+    ValueKind.PATH: 1.3,
+    ValueKind.FILE: 1.1,
+    ValueKind.URL: 1.0,
+    ValueKind.HASH: 0.8,
+    ValueKind.UUID: 0.8,
+    ValueKind.VERSION: 0.7,
+    ValueKind.NUMBER: 0.5,
+    ValueKind.ENV: 1.2,
+    ValueKind.IDENTIFIER: 1.0,
+    ValueKind.ISSUE: 1.0,
+    ValueKind.CODE: 1.0,
+    ValueKind.QUOTED: 0.4,
+}
+IN_ERROR = 1.3
+HALF_LIFE = 0.35
+"""The share of the session after which a value that nobody named again has lost half its worth."""
+
+
+def worth(value: Value, session_length: int) -> float:
+    """Return how much a value is worth keeping; more is more."""
+    named = sum(weight for voice, weight in BY_VOICE.items() if value.counts[voice])
+    often = 1.0 + math.log2(1 + value.mentions) / 2
+    age = (session_length - value.last_index) / max(1, session_length)
+    recent = 0.5 ** (age / HALF_LIFE)
+    error = IN_ERROR if value.in_error else 1.0
+    return float(named * often * (0.3 + 0.7 * recent) * error * BY_KIND[value.kind])

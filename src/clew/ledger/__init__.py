@@ -1,0 +1,46 @@
+"""What must survive, kept by code: each part reads new messages and updates its own list. See README.md."""
+
+from clew.ledger.approvals import Answer, Approval
+from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts
+from clew.ledger.decisions import DecidedBy, Decision
+from clew.ledger.failures import Failure
+from clew.ledger.goal import Goal, GoalKind
+from clew.ledger.kinds import ValueKind
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.loops import Loops
+from clew.ledger.outcome import Ended
+from clew.ledger.passages import Voice
+from clew.ledger.pins import MadeBy, Pin, Pins, PinStatus
+from clew.ledger.todos import Todo
+from clew.ledger.touch import Action
+from clew.ledger.values import Value, Values
+
+__all__ = [
+    "Action",
+    "Answer",
+    "Approval",
+    "Artifact",
+    "ArtifactKind",
+    "Artifacts",
+    "Closed",
+    "DecidedBy",
+    "Decision",
+    "Ended",
+    "Failure",
+    "Goal",
+    "GoalKind",
+    "Ledger",
+    "Loop",
+    "LoopKind",
+    "Loops",
+    "MadeBy",
+    "Pin",
+    "PinStatus",
+    "Pins",
+    "Todo",
+    "Value",
+    "ValueKind",
+    "Values",
+    "Voice",
+]

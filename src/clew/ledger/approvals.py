@@ -1,0 +1,182 @@
+"""Approvals: what the model asked leave for, and what the person said to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
+from clew.ledger.phrases import is_foreign, sentence_around
+from clew.ledger.speech import Said, Speaker
+from clew.ledger.tool_names import Does
+from clew.message import ApprovalAnswer, ApprovalRequest, Cite
+
+MOST = 2_000
+"""Approvals that are kept; beyond that the oldest answered ones are let go."""
+
+
+class Answer(StrEnum):
+    """What came of it."""
+
+    ASKED = "asked"
+    """Nobody has answered yet."""
+    GRANTED = "granted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Leave that was asked for."""
+
+    id: str
+    what: str
+    """The tool and what it was to do, or the question in the model's words."""
+    asked: Cite
+    answer: Answer = Answer.ASKED
+    answered: Cite | None = None
+    words: str = ""
+    """What the person said, verbatim."""
+    request: str = ""
+    """The provider's id of the request, where it has one."""
+
+
+_ASKS = re.compile(
+    r"\b(?:shall|should|may|can)\s+(?:I|we)\b|\b(?:would|do)\s+you\s+(?:like|want)\s+(?:me|us)\b|\b(?:ready|ok(?:ay)?|good)\s+to\s+(?:proceed|go|start|"
+    r"continue|implement|commit|push|merge)\b|\bwant\s+me\s+to\b|\bproceed\b|\bsound\s+good\b|\blook\s+(?:good|right|ok)\b|\bapprove\b|\bgo\s+ahead\b",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|sure|go\s+(?:ahead|for\s+it)|proceed|do\s+(?:it|that)|please\s+do|approved?|lgtm|sounds?\s+good|looks?\s+good|"
+    r"let[’']?s\s+(?:go|do\s+it)|absolutely|definitely|make\s+it\s+so|ship\s+it|oui|ja|sí)\b|\W*(?:はい|是的|好的)"
+    r"|\W*(?:ok(?:ay)?|perfect|correct|continue|great)\b[^?]{0,60}$",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"\W*(?:no(?:pe|t\s+yet)?|nah|don[’']?t|do\s+not|stop|wait|hold\s+(?:on|off)|cancel|never\s*mind|rather\s+not|nein|non)\b(?!\s+(?:problem|worries|rush))",
+    re.IGNORECASE,
+)
+_EITHER_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_LONGEST_ANSWER = 400
+_LONGEST_SUBJECT = 200
+_APPROVED_PLAN = re.compile(
+    r"User has approved your plan|Plan approved|has approved (?:the|your|exiting) plan", re.IGNORECASE
+)
+_LAST = 700
+
+
+class Question(NamedTuple):
+    """A question for leave, in the model's words."""
+
+    text: str
+    source: Cite
+
+
+@dataclass(slots=True)
+class Approvals:
+    """Keeps approvals, in the order in which they were asked."""
+
+    held: list[Approval] = field(default_factory=list)
+    count: int = 0
+    question: Question | None = None
+    """What the model's last text asks leave for; it waits for the user's next words."""
+
+    @property
+    def all(self) -> tuple[Approval, ...]:
+        """Return every approval, oldest first; a question that waits for its answer is the last."""
+        if self.question is None:
+            return tuple(self.held)
+        return (*self.held, Approval(f"a{self.count + 1}", *self.question))
+
+    def add(self, reading: Reading) -> None:
+        """Take in a message."""
+        for number, part in enumerate(reading.item.message.parts):
+            if isinstance(part, ApprovalRequest):
+                self._new(part.name, Cite(reading.item.id, number), request=part.approval_id)
+            elif isinstance(part, ApprovalAnswer):
+                answer = Answer.GRANTED if part.approved else Answer.REFUSED
+                self._answer(part.approval_id, answer, Cite(reading.item.id, number), part.reason or "")
+        for exchange in reading.exchanges:
+            self._exchanged(exchange, reading)
+        for said in reading.said:
+            if said.speaker is Speaker.ASSISTANT:
+                self.question = _question(said)
+            elif said.speaker is Speaker.USER:
+                self._heard(said)
+        if reading.calls:
+            self.question = None  # it went on without waiting, so it was no question
+        if len(self.held) > MOST:
+            old, new = self.held[: MOST // 4], self.held[MOST // 4 :]
+            self.held = [approval for approval in old if approval.answer is Answer.ASKED] + new
+
+    def _exchanged(self, exchange: Exchange, reading: Reading) -> None:
+        """Note calls that the person refused, and plans that the person approved or refused."""
+        refused = exchange.outcome.ended is Ended.REFUSED
+        if not refused and not (
+            exchange.deed.does is Does.PROPOSE and _APPROVED_PLAN.search(exchange.result.text[:_LAST])
+        ):
+            return
+        words = next(
+            (said.text for said in reading.said if said.part == exchange.answered.part and said.aside), ""
+        )
+        subject = exchange.deed.title[:_LONGEST_SUBJECT]
+        what = f"{exchange.deed.tool}: {subject}" if subject else exchange.deed.tool
+        self._new(
+            what,
+            exchange.asked,
+            answer=Answer.REFUSED if refused else Answer.GRANTED,
+            answered=exchange.answered,
+            words=words,
+        )
+
+    def _heard(self, said: Said) -> None:
+        question, self.question = self.question, None
+        if question is None or len(said.text) > _LONGEST_ANSWER or said.aside:
+            return
+        yes, no = _YES.match(said.text), _NO.match(said.text)
+        if yes or no:
+            what, asked = question
+            start = len(said.text) - len(said.text.lstrip())
+            end = len(said.text.rstrip())
+            self._new(
+                what,
+                asked,
+                answer=Answer.REFUSED if no else Answer.GRANTED,
+                answered=said.cite(start, end),
+                words=said.text[start:end],
+            )
+
+    def _new(
+        self,
+        what: str,
+        asked: Cite,
+        *,
+        answer: Answer = Answer.ASKED,
+        answered: Cite | None = None,
+        words: str = "",
+        request: str = "",
+    ) -> None:
+        self.count += 1
+        self.held.append(Approval(f"a{self.count}", what, asked, answer, answered, words, request))
+
+    def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
+        """Answer the nearest request of this id that waits for one."""
+        for place in range(len(self.held) - 1, -1, -1):
+            asked = self.held[place]
+            if asked.request == request and asked.answer is Answer.ASKED:
+                self.held[place] = replace(asked, answer=answer, answered=cite, words=words)
+                return
+
+
+def _question(said: Said) -> Question | None:
+    """Return the question for leave that ends what the model says."""
+    text = said.text.rstrip()
+    at = text.rfind("?")
+    if at < len(text) - _LAST or at < 0 or is_foreign(text, at):
+        return None
+    start, end = sentence_around(text, at, at + 1)
+    if _EITHER_OR.search(text, start, end):
+        return None  # yes is no answer to that
+    return Question(text[start:end], said.cite(start, end)) if _ASKS.search(text, start, end) else None

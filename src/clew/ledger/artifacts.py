@@ -1,0 +1,215 @@
+"""Artifacts: files, commands and addresses that calls touched, and what was last done to each.
+
+Only calls that succeeded change what is known of a file or an address; a command counts whatever came of it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
+from clew.ledger.tool_names import Does
+from clew.ledger.tools import touches
+from clew.ledger.touch import CHANGES, Action, Touch
+from clew.message import Cite
+
+MOST_UNCHANGED = 8_000
+"""Commands, addresses and files only read; beyond that the oldest are let go. Changed files stay."""
+_KEPT_WHEN_FULL = 6_000
+_LONGEST_COMMAND = 400
+
+
+class ArtifactKind(StrEnum):
+    """What was touched."""
+
+    FILE = "file"
+    COMMAND = "command"
+    URL = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Something that calls touched."""
+
+    kind: ArtifactKind
+    name: str
+    """The path, the address, or the command line; of a very long one its first characters."""
+    action: Action
+    """What was last done to it."""
+    count: int
+    """How often something was done to it."""
+    first: Cite
+    last: Cite
+    changes: int = 0
+    """Of a file: how often it was created, modified, deleted or moved."""
+    last_change: Cite | None = None
+    created: bool = False
+    """It was created in this session."""
+    moved_to: str = ""
+    ended: Ended | None = None
+    """Of a command: how it ended last."""
+    exit_code: int | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether the session changed it."""
+        return self.changes > 0
+
+    @property
+    def exists(self) -> bool:
+        """Tell whether it is still there, as far as the session shows."""
+        return self.action not in (Action.DELETED, Action.MOVED)
+
+
+class Key(NamedTuple):
+    """What an artifact is known by."""
+
+    kind: ArtifactKind
+    name: str
+
+
+@dataclass(slots=True)
+class Artifacts:
+    """Keeps what calls touched."""
+
+    held: dict[Key, Artifact] = field(default_factory=dict)
+    _changed: int = field(init=False, default=0)
+    _by_name: dict[str, list[str]] = field(init=False, default_factory=dict)
+    """The paths of the files that have this last component."""
+
+    def __post_init__(self) -> None:
+        self._index()
+
+    @property
+    def files(self) -> tuple[Artifact, ...]:
+        """Return the files, in the order in which they were first touched."""
+        return self._of(ArtifactKind.FILE)
+
+    @property
+    def changed(self) -> tuple[Artifact, ...]:
+        """Return the files that the session created, modified, deleted or moved."""
+        return tuple(artifact for artifact in self.files if artifact.changed)
+
+    @property
+    def commands(self) -> tuple[Artifact, ...]:
+        """Return the command lines."""
+        return self._of(ArtifactKind.COMMAND)
+
+    @property
+    def urls(self) -> tuple[Artifact, ...]:
+        """Return the addresses that were fetched."""
+        return self._of(ArtifactKind.URL)
+
+    def _of(self, kind: ArtifactKind) -> tuple[Artifact, ...]:
+        return tuple(artifact for artifact in self.held.values() if artifact.kind is kind)
+
+    def add(self, reading: Reading) -> list[str]:
+        """Take in the calls that a message answers; return the names of the files they changed."""
+        changed: list[str] = []
+        for exchange in reading.exchanges:
+            if exchange.deed.does is Does.SHELL and exchange.deed.subject:
+                self._ran(exchange)
+            if exchange.outcome.ended is Ended.OK:
+                for touch in touches(exchange.deed, exchange.result.text):
+                    changed += self._touched(touch, exchange.asked)
+        if len(self.held) - self._changed > MOST_UNCHANGED:
+            self._forget()
+        return changed
+
+    def _ran(self, exchange: Exchange) -> None:
+        if exchange.outcome.ended is Ended.REFUSED:
+            return
+        name = exchange.deed.subject.strip()[:_LONGEST_COMMAND]
+        artifact = self._touch(ArtifactKind.COMMAND, name, Action.RAN, exchange.asked)
+        ended, code = exchange.outcome
+        self.held[Key(ArtifactKind.COMMAND, name)] = replace(artifact, ended=ended, exit_code=code)
+
+    def _touched(self, touch: Touch, cite: Cite) -> list[str]:
+        if touch.action is Action.FETCHED:
+            self._touch(ArtifactKind.URL, touch.name, touch.action, cite)
+            return []
+        name = self._file_name(touch.name)
+        action = touch.action
+        if action is Action.WRITTEN:
+            before = self.held.get(Key(ArtifactKind.FILE, name))
+            action = Action.MODIFIED if before is not None and before.exists else Action.CREATED
+        artifact = self._touch(ArtifactKind.FILE, name, action, cite)
+        if action is not Action.MOVED or not touch.to:
+            return [name] if action in CHANGES else []
+        target = self._file_name(touch.to)
+        self.held[Key(ArtifactKind.FILE, name)] = replace(artifact, moved_to=target)
+        self._touch(ArtifactKind.FILE, target, Action.CREATED, cite)
+        return [name, target]
+
+    def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
+        """Note one more thing done to an artifact; return what is now known about it."""
+        before = self.held.get(Key(kind, name)) or Artifact(kind, name, action, 0, cite, cite)
+        changes = action in CHANGES
+        if not before.count and kind is ArtifactKind.FILE:
+            self._by_name.setdefault(_last(name), []).append(name)
+        if changes and not before.changes:
+            self._changed += 1
+        after = replace(
+            before,
+            action=action,
+            count=before.count + 1,
+            last=cite,
+            changes=before.changes + changes,
+            last_change=cite if changes else before.last_change,
+            created=before.created or action is Action.CREATED,
+            moved_to="",
+        )
+        self.held[Key(kind, name)] = after
+        return after
+
+    def _file_name(self, path: str) -> str:
+        """Return the name a file is known by: ``src/a.py`` is ``/repo/src/a.py`` if no other file fits."""
+        name = posixpath.normpath(path.strip().removeprefix("file://")) if path else path
+        if Key(ArtifactKind.FILE, name) in self.held:
+            return name
+        alike = self._by_name.get(_last(name), ())
+        fits = [known for known in alike if _is_tail(known, name) or _is_tail(name, known)]
+        if len(fits) != 1:
+            return name
+        if len(fits[0]) < len(name):
+            self._rename(fits[0], name)
+            return name
+        return fits[0]
+
+    def _rename(self, old: str, new: str) -> None:
+        """Know a file by its full path from now on."""
+        artifact = self.held.pop(Key(ArtifactKind.FILE, old))
+        self.held[Key(ArtifactKind.FILE, new)] = replace(artifact, name=new)
+        names = self._by_name[_last(new)]
+        names[names.index(old)] = new
+
+    def _forget(self) -> None:
+        """Let go of what was touched longest ago and never changed."""
+        unchanged = [key for key, artifact in self.held.items() if not artifact.changed]
+        # In the order of first touch; what was touched only once goes before the rest.
+        for key in sorted(unchanged, key=lambda key: self.held[key].count > 1)[
+            : len(unchanged) - _KEPT_WHEN_FULL
+        ]:
+            del self.held[key]
+        self._index()
+
+    def _index(self) -> None:
+        self._by_name = {}
+        for artifact in self.files:
+            self._by_name.setdefault(_last(artifact.name), []).append(artifact.name)
+        self._changed = sum(artifact.changed for artifact in self.held.values())
+
+
+def _last(path: str) -> str:
+    """Return the last component of a path, whichever way its slashes lean."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _is_tail(tail: str, path: str) -> bool:
+    """Tell whether a relative path of several components is the end of a full one."""
+    relative, full = tail.replace("\\", "/"), path.replace("\\", "/")
+    return "/" in relative and relative[0] not in "/~." and full.endswith("/" + relative)

@@ -1,0 +1,94 @@
+"""What the ledger keeps, as JSON and back, by annotations; and copies of it.
+
+Understands what the ledger is made of: JSON scalars, enums, named tuples (as lists), data classes (as
+objects, fields at their defaults left out), tuples and lists of one type, dictionaries (as lists of
+pairs), and ``None`` as an alternative. Fields that a data class works out itself (``init=False``) are not
+written.
+"""
+
+# ruff: noqa: ANN401  # fields are what they are, and JSON on its way in is what it is
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from clew.message import Json
+
+_T = TypeVar("_T")
+
+
+def to_json(value: Any) -> Json:
+    """Return a value as JSON."""
+    if isinstance(value, Enum):
+        return typing.cast(Json, value.value)
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return [[to_json(key), to_json(item)] for key, item in value.items()]
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: to_json(item)
+            for field in dataclasses.fields(value)
+            if field.init and (item := getattr(value, field.name)) != field.default
+        }
+    return typing.cast(Json, value)
+
+
+def from_json(kind: type[_T], value: Json) -> _T:
+    """Return the value of this type that was written as this JSON."""
+    return typing.cast(_T, _reader(typing.cast(Any, kind))(value))
+
+
+def copied(keeper: _T) -> _T:
+    """Return an independent copy of a keeper; the frozen values in it are shared."""
+    fields = dataclasses.fields(keeper)  # type: ignore[arg-type]  # keepers are data classes
+    return type(keeper)(
+        **{field.name: _copied(getattr(keeper, field.name)) for field in fields if field.init}
+    )
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        return value.copy()
+    if dataclasses.is_dataclass(value) and type(value).__hash__ is None:  # not frozen: a keeper in a keeper
+        return copied(value)
+    return value
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of this type; worked out once for each type."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        (known,) = (option for option in inner if option is not type(None))
+        read = _reader(known)
+        return lambda value: None if value is None else read(value)
+    if origin in (tuple, list):
+        item = _reader(inner[0])
+        return lambda value: origin(item(one) for one in value)
+    if origin is dict:
+        key, item = _reader(inner[0]), _reader(inner[1])
+        return lambda value: {key(name): item(one) for name, one in value}
+    if dataclasses.is_dataclass(kind):
+        return _object_reader(typing.cast(type, kind))
+    if hasattr(kind, "_fields"):
+        return _row_reader(kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    return lambda value: value
+
+
+def _object_reader(kind: type) -> Callable[[Any], Any]:
+    readers = {name: _reader(hint) for name, hint in typing.get_type_hints(kind).items()}
+    return lambda value: kind(**{name: readers[name](item) for name, item in value.items()})
+
+
+def _row_reader(kind: type) -> Callable[[Any], Any]:
+    readers = [_reader(hint) for hint in typing.get_type_hints(kind).values()]
+    return lambda value: kind(*(read(item) for read, item in zip(readers, value, strict=True)))

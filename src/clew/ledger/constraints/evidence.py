@@ -1,0 +1,175 @@
+"""Collects what speaks for and against a sentence being a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from clew.ledger.constraints.cues import Hit, Language
+from clew.ledger.constraints.languages import guess, is_function_word, language
+from clew.ledger.constraints.model import model
+from clew.ledger.constraints.sentences import Sentence
+from clew.ledger.constraints.tokens import Token, plain_words, tokens
+
+_TINY_WORDS = 2
+_LONG_WORDS = 35
+_OPENING = 8
+"""Characters within which a sentence still opens: "and then return"."""
+_NUMBER_WITHIN = 12
+_NUMBER = re.compile(r"\b(?:\d[\d.,]*\w{0,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_MEASURE = re.compile(
+    r"\b\d[\d.,k-]*\s?"
+    r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
+    re.IGNORECASE,
+)
+_ADDRESS = frozenset(("you", "your", "yourself"))
+_ORDERS = frozenset(("task", "use", "ensure"))
+_ORDERED = {"only_mid": "only_task", "gate": "gate_task", "gate_you": "gate_task"}
+"""What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
+_RULE_PLACES = frozenset(("rule_heading", "rule_lead"))
+_BANS = frozenset(("ban", "ban_you", "ban_word", "avoid"))
+_REMEMBERED = 256
+"""Headings and lead-ins kept: the sentences under one come one after the other."""
+_FAINT = 1.0
+"""Cues worth less cannot make a rule without a heavier one."""
+_TAKING_BACK = frozenset(("lift", "lift_that", "may"))
+
+
+class Surroundings(NamedTuple):
+    """What a sentence stands in, beyond its own heading and list."""
+
+    language: str
+    """The language of the text, for sentences that do not tell."""
+    document: bool = False
+    """In a pasted document."""
+    briefing: bool = False
+    """In a long text that tells the agent who it is."""
+
+
+class Evidence(NamedTuple):
+    """The cues that fire in a sentence, and its words."""
+
+    hits: tuple[Hit, ...]
+    words: tuple[Token, ...]
+    under_ban: bool = False
+    """The sentence is an item of a list introduced by a ban ("Please don't:")."""
+    among_rules: bool = False
+    """The sentence stands under a heading or in a list that announces rules."""
+
+
+def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
+    """Return what fires in a sentence, or None where nothing in it or over it could make or end a rule."""
+    text = sentence.text
+    plain = plain_words(text)
+    name = guess(text, plain, around.language)
+    tongue = language(name)
+    spaced = isinstance(tongue, Language)
+    over = tuple(_over(sentence, around, name))
+    if spaced and not (over or around.briefing or _may_tell(name, frozenset(plain))):
+        return None
+    words = tuple(tokens(text))
+    hits = [*tongue.hits(text, words), *over]
+    hits += _shape(text, words, hits, spaced=spaced)
+    cues = {hit.cue for hit in hits}
+    return Evidence((*hits, *_told_by(cues, around)), words, "ban_lead" in cues, bool(over))
+
+
+def _told_by(cues: set[str], around: Surroundings) -> Iterator[Hit]:
+    """Yield what the surroundings say, alone and together with the cues of a sentence."""
+    if around.document:
+        yield Hit("document", 0, 0)
+    if around.briefing:
+        yield Hit("briefing", 0, 0)
+    if "conduct" in cues and (around.briefing or cues & _RULE_PLACES):
+        yield Hit("ordered", 0, 0)
+
+
+def _may_tell(name: str, words: frozenset[str]) -> bool:
+    """Tell whether a sentence has all the words of some phrase that could make or end a rule."""
+    anchors = _anchors(name)
+    return any(needed <= words for word in words & anchors.keys() for needed in anchors[word])
+
+
+@cache
+def _anchors(name: str) -> dict[str, list[frozenset[str]]]:
+    """Return the words each telling phrase needs, by the rarest of them."""
+    cues = model().cues
+    telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK
+    tongue = language(name)
+    anchors: dict[str, list[frozenset[str]]] = {}
+    if isinstance(tongue, Language):
+        for negator in tongue.grammar.negators:
+            anchors[negator] = [frozenset((negator,))]
+        for phrase in tongue.phrases.all():
+            needed = frozenset(word for word in (*phrase.words, *phrase.tail) if word[0] != "-")
+            if phrase.cue in telling:
+                anchors.setdefault(max(needed, key=_rarity), []).append(needed)
+    return anchors
+
+
+def _rarity(word: str) -> tuple[bool, int]:
+    return not is_function_word(word), len(word)
+
+
+def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:
+    """Yield what the heading and the lead-in over a sentence say."""
+    if sentence.heading and _heads_rules(sentence.heading, around.language):
+        yield Hit("rule_heading", 0, 0)
+    if sentence.lead:
+        if _bans(sentence.lead, name):
+            yield Hit("ban_lead", 0, 0)
+        elif _heads_rules(sentence.lead, name):
+            yield Hit("rule_lead", 0, 0)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _heads_rules(heading: str, default: str) -> bool:
+    return language(guess(heading, plain_words(heading), default)).heads_rules(heading, tokens(heading))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _bans(lead: str, name: str) -> bool:
+    """Tell whether what follows a lead-in completes a ban: "Please don't:" and "push"."""
+    completed = f"{lead[:-1]} it"
+    return any(hit.cue in _BANS for hit in language(name).hits(completed, tokens(completed)))
+
+
+def _shape(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
+    """Yield the cues that are not phrases: how the sentence looks, and what its phrases add up to."""
+    end = len(text)
+    if text.endswith(("?", "？")) and not any(hit.cue == "request" for hit in hits):
+        yield Hit("question", end - 1, end)
+    if text.endswith((":", "：")):
+        yield Hit("colon", end - 1, end)
+    if spaced and len(words) <= _TINY_WORDS:
+        yield Hit("tiny", 0, end)
+    if len(words) > _LONG_WORDS:
+        yield Hit("long", 0, end)
+    if measure := _MEASURE.search(text):
+        yield Hit("measure", *measure.span())
+    yield from _marked(text, words, hits)
+    yield from _sums(text, hits)
+
+
+def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the words that address somebody, and cues in capitals."""
+    for token in words:
+        if token.word in _ADDRESS:
+            yield Hit("you", token.start, token.end)
+    cues = model().cues
+    for hit in hits:
+        shouted = any(len(word) > 2 and word.isupper() for word in text[hit.start : hit.end].split())
+        if shouted and cues[hit.cue].kind is not None:
+            yield Hit("shouted", hit.start, hit.end)
+
+
+def _sums(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
+    opens_with_order = any(hit.cue in _ORDERS and hit.start <= _OPENING for hit in hits)
+    for hit in hits:
+        if hit.cue == "limit" and (number := _NUMBER.search(text, hit.end, hit.end + _NUMBER_WITHIN)):
+            yield Hit("limit_number", hit.start, number.end())
+        if opens_with_order and hit.cue in _ORDERED:
+            yield Hit(_ORDERED[hit.cue], hit.start, hit.end)

@@ -1,0 +1,105 @@
+"""Finds the constraints in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.ledger.constraints.clauses import rules_apart
+from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence
+from clew.ledger.constraints.languages import guess
+from clew.ledger.constraints.model import confidence, model
+from clew.ledger.constraints.pasted import NOTHING_PASTED, is_briefing, pasted
+from clew.ledger.constraints.scope import scope_of
+from clew.ledger.constraints.sentences import Sentence, sentences
+from clew.ledger.constraints.tokens import plain_words
+from clew.ledger.constraints.values import Found, Kind, Reason, Span, Strength
+from clew.message import Message, Origin, Text, Trust
+
+_BOUNDS = ("limit_number", "measure")
+_SAMPLE = 2_000
+"""Characters that tell the language of a message."""
+
+
+def find(message: Message) -> list[Found]:
+    """Return the constraints that the speaker of a message states, in order.
+
+    Only words that a user, a developer or the system really spoke count. What tools, files and summaries
+    say, and what the speaker pastes, quotes or shows as code, never does.
+    """
+    if message.origin is not Origin.SPOKEN:
+        return []
+    found: list[Found] = []
+    for index, part in enumerate(message.parts):
+        if isinstance(part, Text) and part.trust >= Trust.USER:
+            found.extend(_in_part(part, index))
+    return found
+
+
+def _in_part(part: Text, index: int) -> list[Found]:
+    found: list[Found] = []
+    for sentence, seen in spoken(part.text, part.trust):
+        if found and sentence.lead and found[-1].quote == sentence.lead:
+            found.pop()  # "Please don't:" is said by each item of its list
+        one = found_in(sentence, seen, index, part.trust)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def spoken(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
+    """Yield the speaker's own sentences that could make or end a rule, each with what fires in it."""
+    sample = text[:_SAMPLE]
+    default = guess(sample, plain_words(sample))
+    paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
+    briefing = is_briefing(text)
+    for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
+        inside = paste.start <= sentence.start < paste.end
+        if inside and paste.material:
+            continue
+        around = Surroundings(default, inside, briefing)
+        seen = evidence(sentence, around)
+        if seen is not None and (not inside or seen.among_rules):
+            yield from rules_apart(sentence, seen, around)
+
+
+def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
+    """Return the constraint that a sentence states, or None where the cues do not add up to one."""
+    fired = {hit.cue for hit in seen.hits}
+    if not model().is_rule(fired):
+        return None
+    reasons = _reasons(sentence.text, seen)
+    kind, strength = _kind(reasons, seen)
+    return Found(
+        quote=sentence.text,
+        span=Span(part, sentence.start, sentence.end),
+        kind=kind,
+        scope=scope_of(sentence.text, seen.words, seen.hits),
+        strength=strength,
+        trust=trust,
+        confidence=round(confidence(model().score(fired)), 3),
+        reasons=reasons,
+        lead=sentence.lead,
+    )
+
+
+def _reasons(text: str, seen: Evidence) -> tuple[Reason, ...]:
+    """Return each cue that fired once, the heaviest first."""
+    cues = model().cues
+    first: dict[str, Reason] = {}
+    for hit in seen.hits:
+        first.setdefault(hit.cue, Reason(hit.cue, text[hit.start : hit.end], cues[hit.cue].weight))
+    return tuple(sorted(first.values(), key=lambda reason: -abs(reason.weight)))
+
+
+def _kind(reasons: tuple[Reason, ...], seen: Evidence) -> tuple[Kind, Strength]:
+    """Return what the heaviest cue that has a kind says it is."""
+    if seen.under_ban:
+        return Kind.PROHIBITION, Strength.MUST
+    cues = model().cues
+    for reason in reasons:
+        cue = cues[reason.cue]
+        if cue.kind is Kind.REQUIREMENT and any(other.cue in _BOUNDS for other in reasons):
+            return Kind.LIMIT, cue.strength
+        if cue.kind is not None:
+            return cue.kind, cue.strength
+    return Kind.REQUIREMENT, Strength.MUST

@@ -1,0 +1,102 @@
+"""The cue tables, one file per language, and the guess which language a sentence is in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from clew.ledger.constraints.cues import Grammar, Language, Phrase, Place, UnspacedLanguage, tree
+from clew.ledger.constraints.tables import table
+
+ENGLISH = "english"
+
+_SCRIPTS = (
+    (re.compile(r"[\u3040-\u30ff]"), "japanese"),
+    (re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"), "korean"),
+    (re.compile(r"[\u4e00-\u9fff]"), "chinese"),
+    (re.compile(r"[\u0400-\u04ff]"), "russian"),
+)
+_FEW_WORDS = 6
+_GAP = " * "
+_UNLESS = ("unless_next", "unless_after")
+
+
+def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
+    """Return the language of a sentence: by its script, else by its frequent words, else the default."""
+    if not text.isascii():
+        for script, name in _SCRIPTS:
+            if script.search(text):
+                return name
+    if default == ENGLISH and _foreign_words().isdisjoint(words):
+        return default
+    index = _common_words()
+    counts = Counter(name for word in words for name in index.get(word, ()))
+    ours = counts.pop(default, 0)
+    best, most = max(counts.items(), key=lambda entry: entry[1], default=(default, 0))
+    # One word of another language in a long sentence is a name or a slip, not a change of language.
+    enough = max(1, ours) if len(words) <= _FEW_WORDS else max(2, ours + 1)
+    return best if most >= enough else default
+
+
+def is_function_word(word: str) -> bool:
+    """Tell whether a word, in any of the languages, says nothing of what a sentence is about."""
+    return word in _function_words()
+
+
+@cache
+def language(name: str) -> Language | UnspacedLanguage:
+    """Return a language's cues; its table is read once."""
+    content = table(f"languages/{name}")
+    grammar: dict[str, Any] = content["grammar"]
+    if grammar.get("unspaced", False):
+        index: dict[str, list[Phrase]] = {}
+        for phrase in _phrases(content["cues"], whole=True):
+            index.setdefault(phrase.words[0], []).append(phrase)
+        longest_first = sorted(index, key=len, reverse=True)
+        return UnspacedLanguage(
+            re.compile("|".join(map(re.escape, longest_first))),
+            {text: tuple(phrases) for text, phrases in index.items()},
+            tuple(grammar["headings"].split()),
+        )
+    phrases = list(_phrases(content["cues"], whole=False))
+    return Language(
+        tree(phrases), Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()})
+    )
+
+
+def _phrases(cues: dict[str, list[dict[str, Any]]], *, whole: bool) -> Iterator[Phrase]:
+    """Yield the phrases of a table; ``whole`` ones are not cut into words."""
+    for cue, entries in cues.items():
+        for entry in entries:
+            unless_next, unless_after = (frozenset(entry.get(key, "").split()) for key in _UNLESS)
+            goes_on = entry.get("goes_on", False)
+            for place in Place:
+                for text in entry.get(place.value, ()):
+                    head, _, tail = (text, "", "") if whole else text.partition(_GAP)
+                    words = (text,) if whole else tuple(head.split())
+                    yield Phrase(cue, words, tuple(tail.split()), place, unless_next, unless_after, goes_on)
+
+
+@cache
+def _common_words() -> dict[str, tuple[str, ...]]:
+    """Return each frequent word with the languages it is frequent in."""
+    index: dict[str, list[str]] = {}
+    for languages in table("languages/common_words").values():
+        for name, words in languages.items():
+            for word in words.split():
+                index.setdefault(word, []).append(name)
+    return {word: tuple(names) for word, names in index.items()}
+
+
+@cache
+def _foreign_words() -> frozenset[str]:
+    return frozenset(word for word, names in _common_words().items() if ENGLISH not in names)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    languages = table("languages/common_words")["function"].values()
+    return frozenset(word for words in languages for word in words.split())

@@ -1,0 +1,148 @@
+"""Which lines of a message are the speaker's own words, and how they hang together.
+
+People paste: code, logs, diffs, quotes, tables, other people's documents. None of it is speech, so none
+of it may become a rule. Everything here goes through the text once, line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from clew.ledger.constraints.tables import words
+
+
+class LineKind(Enum):
+    """What a line is."""
+
+    PROSE = "prose"
+    ITEM = "item"
+    HEADING = "heading"
+    BLANK = "blank"
+    FOREIGN = "foreign"
+    """Code, logs, diffs, quotes, tables, tagged blocks: not the speaker's words."""
+
+
+class Line(NamedTuple):
+    """One line: ``text[start:end]`` is its content without marker, indent and line break."""
+
+    kind: LineKind
+    start: int
+    end: int
+    indent: int = 0
+
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_FENCE = re.compile(r" {0,12}(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_BOLD_HEADING = re.compile(r"\s*(?:[-*+]\s+)?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
+_ITEM = re.compile(
+    r"(\s*)(?:[-*+•‣–—·]|\(?\d{1,3}[.)、．]|\(?[a-zA-Z][.)])(?:\s+\[[ xX]\])?(?:\s+|(?<=[、．]))(?=\S)"
+)
+_OPEN_TAG = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_LOG = re.compile(
+    r"""\s*(?:
+      \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b | \[\d\d/\d\d/\d\d
+    | \[?(?:ERROR|FATAL|INFO|DEBUG|TRACE|WARN)\b[\]:| ]
+    | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\s?\( | (?:[\w.]+)(?:Error|Exception|Warning):\s
+    | (?:\$|%|❯|➜|>>>|\.\.\.|PS\ [A-Z]:\\[^>]*>)\s\S | [\w.-]+@[\w.-]+[ :][^#$%]{0,80}[$#%]\s
+    | [⏺⎿│└├┌╭╰✓✗✔✘─━═╔╚║▌●⏵]
+    | (?:npm|yarn|error|warning|fatal|panic|hint|remote|PASS|FAIL|ok)(?:\ (?:ERR!|WARN)|:\s|\[|\s{2,})
+    )""",
+    re.VERBOSE,
+)
+_DIFF_HEAD = re.compile(r"(?:diff --git |Index: |@@ -|--- [ab]/|\+\+\+ [ab]/)")
+_DIFF_BODY = re.compile(r"[-+ @\\]|index |new file|deleted file|similarity |rename ")
+_CODE_END = re.compile(r"(?:[{;}]|\)\s*[{;,]|=>|\],?|\*/)\s*$")
+_CODE_START = re.compile(
+    r"\s*(?:(?:def|class|async def|import|from|const|let|var|function|func|public|private|static|return"
+    r"|package)\s+[\w{*.(]+.*(?:[={(;]|:$|\bimport\b)|#include|@\w+\(|//|/\*|<\?|</"
+    r"|(?:if|for|while)\s*\(.*\)\s*\{"
+    r"|[\w.\]\[\"']+\s*[+*/-]?=\s*\S+\s*$)"
+)
+_SYMBOL = re.compile(r"[^\w\s.,'\"!?:;()/`*-]")
+_CODE_MARK = re.compile(r"[(){}=<>\[\]]")
+
+Ends = Callable[[str], bool]
+"""Tells whether a line is the last of the foreign block it stands in."""
+
+
+def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
+    """Yield every line with its kind; where tags are speech (system prompts), tagged blocks are words too."""
+    unclosed: set[str] = set()
+    ends: Ends | None = None
+    in_diff = False
+    for match in _LINE.finditer(text):
+        start, end = match.span()
+        raw = match.group()
+        foreign = Line(LineKind.FOREIGN, start, end)
+        tag = None if tags_are_speech else _foreign_tag(raw)
+        if ends is not None:
+            ends = None if ends(raw) else ends
+            yield foreign
+        elif not raw.strip():
+            in_diff = False
+            yield Line(LineKind.BLANK, start, end)
+        elif tag is not None and tag in raw:
+            yield foreign  # opened and closed on one line
+        elif ends := _fence(raw) or _tagged(text, tag, end, unclosed):
+            yield foreign
+        else:
+            in_diff = bool((in_diff and _DIFF_BODY.match(raw)) or _DIFF_HEAD.match(raw))
+            yield foreign if in_diff else _line(raw, start)
+
+
+def _fence(raw: str) -> Ends | None:
+    """Return how the code ends that a line opens with a fence."""
+    opened = _FENCE.match(raw)
+    if opened is None:
+        return None
+    fence = opened[1]
+    return lambda line: line.strip().startswith(fence) and not line.strip().strip(fence[0])
+
+
+def _foreign_tag(raw: str) -> str | None:
+    """Return how the tag in front of a line is closed, unless people put it around their own words."""
+    tag = _OPEN_TAG.match(raw)
+    if tag is None or tag[1].lower() in words("layout", "own_tags") or raw.rstrip().endswith("/>"):
+        return None
+    return f"</{tag[1]}"
+
+
+def _tagged(text: str, tag: str | None, end: int, unclosed: set[str]) -> Ends | None:
+    """Return how a tagged block ends; a tag that is never closed opens none, and is remembered for that."""
+    if tag is None or tag in unclosed:
+        return None
+    if text.find(tag, end) < 0:
+        unclosed.add(tag)
+        return None
+    return lambda line: tag in line
+
+
+def _line(raw: str, start: int) -> Line:
+    if "#" in raw and (heading := _HEADING.match(raw)):
+        return Line(LineKind.HEADING, start + heading.start(2), start + heading.end(2))
+    if ("**" in raw or "__" in raw) and (heading := _BOLD_HEADING.match(raw)):
+        return Line(LineKind.HEADING, start + heading.start(2), start + heading.end(2))
+    end = start + len(raw.rstrip())
+    if raw.lstrip().startswith((">", "|")) or _LOG.match(raw):
+        return Line(LineKind.FOREIGN, start, end)
+    item = _ITEM.match(raw)
+    begin = item.end() if item else len(raw) - len(raw.lstrip())
+    if _is_code(raw[begin:]):
+        return Line(LineKind.FOREIGN, start, end)
+    kind = LineKind.ITEM if item else LineKind.PROSE
+    return Line(kind, start + begin, end, indent=len(item[1]) if item else begin)
+
+
+def _is_code(content: str) -> bool:
+    """Tell code and data from words by how a line begins, how it ends, and how much of it is signs."""
+    if not content.isascii():
+        return False
+    if _CODE_START.match(content):
+        return True
+    if len(_SYMBOL.findall(content)) * 5 > len(content):
+        return True
+    return bool(_CODE_END.search(content) and _CODE_MARK.search(content) and content.count(" ") < 8)

@@ -1,0 +1,59 @@
+"""What each cue is worth, read from its table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from clew.ledger.constraints.tables import table
+from clew.ledger.constraints.values import Kind, Strength
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One row of the table."""
+
+    weight: float
+    meaning: str
+    kind: Kind | None = None
+    strength: Strength = Strength.MUST
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A score is the bias plus the weights of the cues that fire, each counted once."""
+
+    bias: float
+    threshold: float
+    cues: dict[str, Cue]
+
+    def score(self, fired: Iterable[str]) -> float:
+        """Return the score of a sentence in which these cues fire."""
+        return self.bias + sum(self.cues[cue].weight for cue in set(fired))
+
+    def is_rule(self, fired: Iterable[str]) -> bool:
+        """Tell whether a sentence in which these cues fire is a constraint."""
+        return self.score(fired) > self.threshold
+
+
+def confidence(score: float) -> float:
+    """Return a score as a number between 0 and 1."""
+    return 1 / (1 + math.exp(-score))
+
+
+@cache
+def model() -> Model:
+    """Return the shipped table; it is read once."""
+    rows = table("model")
+    cues = {
+        name: Cue(
+            row["weight"],
+            row["meaning"],
+            Kind(row["kind"]) if "kind" in row else None,
+            Strength(row.get("strength", Strength.MUST)),
+        )
+        for name, row in rows["cues"].items()
+    }
+    return Model(rows["bias"], rows["threshold"], cues)

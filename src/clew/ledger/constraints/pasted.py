@@ -1,0 +1,75 @@
+"""Finds where a message stops being talk and becomes a document that was pasted in."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
+_PLAN = re.compile(
+    r"^.*\b(?:plan|spec|specification|design|proposal|prd|rfc|ticket|story|issue|brief|document|doc)s?\b"
+    r".{0,80}:\s*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MATERIAL = re.compile(
+    r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted)\b.{0,40}"
+    r"\b(?:reviews?|comments?|feedback|findings?|article|e-?mail|text|passage|paragraphs?|logs?|output"
+    r"|errors?|message|transcript|report|snippet|content|letter|readme|sentences?|story|document)\b.{0,40}:\s*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TO_THE_AGENT = re.compile(
+    r"\b(?:you are an?|you're an?|you are the|your (?:name|task|job|role|goal|mission) is|act as"
+    r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
+    re.IGNORECASE,
+)
+_LONG = 600
+_ADDRESS_WITHIN = 400
+_LAST_WORDS = 400
+
+
+class Pasted(NamedTuple):
+    """The document in a text, from ``start`` to ``end``; ``material`` where it is just to be worked on."""
+
+    start: int
+    end: int
+    material: bool = False
+
+
+NOTHING_PASTED = Pasted(0, 0)
+
+
+def pasted(text: str) -> Pasted:
+    """Tell which part of a text is a pasted document.
+
+    A plan to be carried out may hold rules for the work in a section of its own; a text to be reviewed,
+    translated or explained holds none at all, but people like to add their own words below it.
+    """
+    if len(text) < _LONG:
+        return NOTHING_PASTED
+    headings = [match.start() for match in _HEADING.finditer(text)]
+    if plan := _opener(_PLAN, text):
+        if any(start >= plan for start in headings):
+            return Pasted(plan, len(text))
+    elif (material := _opener(_MATERIAL, text)) and not headings:
+        return Pasted(material, _last_words(text), material=True)
+    if len(headings) >= 3 and not _TO_THE_AGENT.search(text[: headings[0] + _ADDRESS_WITHIN]):
+        return Pasted(headings[0], len(text))
+    return NOTHING_PASTED
+
+
+def _opener(pattern: re.Pattern[str], text: str) -> int:
+    """Return where the line that announces a document ends, if much follows it; else 0."""
+    opener = pattern.search(text)
+    return opener.end() if opener and len(text) - opener.end() >= _LONG else 0
+
+
+def _last_words(text: str) -> int:
+    """Return where a short last paragraph begins; the end of the text where the last one is long."""
+    body = text.rstrip()
+    start = body.rfind("\n\n")
+    return start if start > 0 and len(body) - start <= _LAST_WORDS else len(text)
+
+
+def is_briefing(text: str) -> bool:
+    """Tell whether a long text tells the agent who it is and what it is to do."""
+    return len(text) >= _LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))

@@ -1,0 +1,134 @@
+"""Tells whether two sentences speak of the same matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from clew.ledger.constraints.languages import is_function_word
+from clew.ledger.constraints.tables import table, words
+from clew.ledger.constraints.tokens import Token
+from clew.ledger.constraints.values import Scope
+
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = (("ies", "y"), ("ing", ""), ("ed", ""), ("s", ""))
+_NEGATED_WITHIN = 3
+ENOUGH = 0.5
+"""The share of the shorter sentence's matter that must be shared."""
+_ENOUGH_APART = 0.67
+"""The same, where each sentence also names something the other does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a sentence is about: paths, and stems of the words that carry meaning."""
+
+    paths: frozenset[str]
+    words: frozenset[str]
+
+    def likeness(self, other: Subject) -> float:
+        """Return how much of the shorter subject is in the other, 0 where they speak of different places."""
+        if self.paths and other.paths:
+            return 1.0 if _overlap(self.paths, other.paths) else 0.0
+        shared = self.words & other.words
+        if not shared:
+            return 0.0
+        return len(shared) / min(len(self.words), len(other.words))
+
+    def closeness(self, other: Subject) -> float:
+        """Return how much of both subjects is shared: of two that are alike, the closer one is meant."""
+        return len(self.words & other.words) / max(1, len(self.words | other.words))
+
+    def matches(self, other: Subject) -> bool:
+        """Tell whether two sentences speak of the same matter."""
+        apart = bool(self.words - other.words and other.words - self.words) and not (
+            self.paths and other.paths
+        )
+        return self.likeness(other) >= (_ENOUGH_APART if apart else ENOUGH)
+
+
+def subject_of(text: str, tokens: Sequence[Token], scope: Scope) -> Subject:
+    """Return what a sentence is about."""
+    paths = frozenset(path.strip("/*.").lower() for path in scope.paths)
+    return Subject(paths, frozenset(_stems(text, tokens, scope)))
+
+
+def _stems(text: str, tokens: Sequence[Token], scope: Scope) -> Iterator[str]:
+    elsewhere = {
+        word for told in (*scope.paths, scope.duration.words) for word in _WORD.findall(told.lower())
+    }
+    for token in tokens:
+        word = token.word
+        if len(word) > 1 and word[0].isalnum() and word not in elsewhere and not _says_nothing(word):
+            yield _stem(word)
+    for name in scope.names:
+        yield name.lower()
+    for run in _UNSPACED.findall(text):
+        yield from (run[i : i + 2] for i in range(len(run) - 1))
+
+
+def _says_nothing(word: str) -> bool:
+    return is_function_word(word) or word in words("subject", "noise")
+
+
+def _stem(word: str) -> str:
+    """Return a word without endings that do not matter here, and one word for those that mean the same."""
+    if word in _synonyms():
+        return _synonyms()[word]
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith("ss"):
+            word = word[: len(word) - len(ending)] + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return _synonyms().get(word, word)
+
+
+@cache
+def _synonyms() -> dict[str, str]:
+    lines = table("words")["subject"]["same"].strip().split("\n")
+    return {word: line.split()[0] for line in lines for word in line.split()}
+
+
+def _overlap(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    return any(a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/") for a in ours for b in theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The values of one group of alternatives that a sentence is for and against, and its other matter."""
+
+    group: int
+    chosen: frozenset[str]
+    refused: frozenset[str]
+    beside: frozenset[str]
+
+
+def choices(tokens: Sequence[Token], subject: Subject) -> Iterator[Choice]:
+    """Yield what a sentence chooses from each group of alternatives it names."""
+    for number, (about, values) in enumerate(_groups()):
+        chosen: set[str] = set()
+        refused: set[str] = set()
+        for i, token in enumerate(tokens):
+            if token.word in values:
+                before = {earlier.word for earlier in tokens[max(0, i - _NEGATED_WITHIN) : i]}
+                against = before & words("subject", "negating")
+                (refused if against else chosen).add(values[token.word])
+        if chosen or refused:
+            beside = subject.words - {_stem(word) for word in (*about, *values)}
+            yield Choice(number, frozenset(chosen), frozenset(refused), beside)
+
+
+@cache
+def _groups() -> tuple[tuple[frozenset[str], dict[str, str]], ...]:
+    """Return each group of alternatives: the words about it, and its spellings with what each stands for."""
+    return tuple(
+        (
+            frozenset(group["about"].split()),
+            {word: line.split("|")[0] for line in group["values"].split() for word in line.split("|")},
+        )
+        for group in table("alternatives")["groups"]
+    )

@@ -1,0 +1,61 @@
+"""Cuts a sentence into words; what is quoted, code or a path counts as one opaque word."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+CODE = "`"
+QUOTE = '"'
+PATH = "/"
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<plain>[^\W_]+)(?=[\s,;!?)]|[.:](?:\s|\Z)|\Z)    # most words; the rest is rarer and dearer
+    | (?P<code>`[^`\n]*` | (?<![\w-])--?[a-z][\w-]* | [^\W_]*_\w+)
+    | (?P<quote>"[^"\n]{1,300}" | “[^”\n]*” | «[^»\n]*» | 「[^」\n]*」
+        | (?<!\w)'[^'\n]{2,120}'(?!\w) | (?<!\w)"[^"\n]*\Z)
+    | (?P<command>\A/[a-z][\w:-]*(?=\s))
+    | (?P<path>https?://\S+
+        | (?<![\w/])@?[\w.~*-]*(?:/[\w.*@$-]+)+/? | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z))
+    | (?P<word>[^\W_]+-only\b | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])
+        | [^\W_]+(?:'(?:t|s|re|d|ll|ve|m|T|S|RE|D|LL|VE|M)(?!\w))?)
+    | (?P<mark>[,;:()—–…!?.，、：；。！？（）] | (?<=\s)-{1,2}(?=\s)))""",
+    re.VERBOSE,
+)
+_BREAKS = frozenset(("mark", "command"))
+_OPAQUE = {"code": CODE, "quote": QUOTE, "path": PATH}
+_PLAIN = re.compile(r"don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
+
+
+class Token(NamedTuple):
+    """A word in lower case with its place; ``opens`` where a clause begins with it."""
+
+    word: str
+    start: int
+    end: int
+    opens: bool
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the words of a sentence, in order. A slash command in front is none of them."""
+    text = text.replace("’", "'")
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters grow when lowered; the places count more than their case
+        lowered = text
+    found: list[Token] = []
+    opens = True
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind in _BREAKS:
+            opens = True
+            continue
+        start, end = match.span(kind)
+        found.append(Token(_OPAQUE.get(kind) or lowered[start:end], start, end, opens))
+        opens = False
+    return found
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text quickly: in lower case, and neither quotes nor code are known."""
+    return _PLAIN.findall(text.lower().replace("’", "'"))

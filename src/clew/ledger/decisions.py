@@ -1,0 +1,153 @@
+"""Decisions and their reasons, in the words of whoever made them.
+
+Precision before recall: a sentence counts where it says that something is chosen, not where it merely acts.
+What tools, plans and machines write is never a decision.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from clew.ledger.exchange import Reading
+from clew.ledger.phrases import sentences_with
+from clew.ledger.speech import Said, Speaker
+from clew.message import Cite, Trust
+
+
+class DecidedBy(StrEnum):
+    """Who decided."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A choice that somebody made."""
+
+    id: str
+    by: DecidedBy
+    quote: str
+    source: Cite
+    trust: Trust
+    reason: str = ""
+    """The part of the quote that says why; empty where nothing was said."""
+
+
+_CHOOSE = (
+    r"(?:use|go\s+with|stick\s+(?:with|to)|switch\s+(?:over\s+)?to|opt\s+for|settle\s+on|keep(?!\s+going)|adopt"
+    r"|move\s+to|(?:do|take)\s+option|drop|skip|avoid|leave|defer|start\s+with|base\s+(?:it|this)\s+on"
+    r"|(?:make|call|name|put)\s+it)"
+)
+_BY_USER = re.compile(
+    rf"""
+    \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
+    (?:{_CHOOSE}\b|not\s+(?!worry)|merge|rename|remove|make|do\s+(?:it\s+in|option|an?\b|\d))
+  | (?:^|\blet[’']?s\s+|\b(?:we|i)(?:[’']?ll|\s+should|\s+can)?\s+|,\s*
+      |\b(?:yes|yeah|ok|okay|please|just|so|and)\s+)
+    go(?:ing)?\s+with\s+\S
+  | \b(?:i|we)(?:[’']d|\s+would)?\s+
+    (?:prefer|like|choose|chose|pick|picked|decided|opted|want\s+to\s+(?:use|go\s+with|keep))\s+
+    (?!to\s+know|you\s+to)
+    (?:option|the\s+(?:first|second|third|last|idea)|\w+ing\b|\#?\d|to\s+(?:use|go|keep|have)|approach)
+  | \bwe[’']?(?:ll|\s+will)\s+{_CHOOSE}\b
+  | ^\s*(?:\d+[.)]\s*)?(?:option|approach|variant|choice)\s*\#?\s*(?:\d+|[a-d])\b
+  | \b(?:do|take|use|pick|choose|prefer)\s+
+    (?:option|approach|variant|number|the\s+(?:first|second|third|last)\s+(?:one|option|approach))\b
+  | \buse\s+\S.{{1,60}}?\s+(?:instead\s+of|rather\s+than|over)\s
+  | \binstead\s+of\s+.{{2,80}},?\s+(?:use|let[’']?s|do|we|call|make|put)\b
+  | \brather\s+than\s+.{{2,80}},\s+(?:use|let[’']?s|do|we)\b
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_BY_ASSISTANT = re.compile(
+    rf"""
+    \b(?:I|we)(?:[’']ve|\s+have)?\s+(?:decided|chose|chosen|opted|settled|picked|went\s+with)\b
+    (?!\s+(?:if|whether))
+  | \b(?:I[’']ll|I\s+will|we[’']ll|let[’']?s|I[’']m\s+going\s+to|I[’']m)\s+(?:\w+ly\s+)?
+    (?:{_CHOOSE}|using|keeping|choosing|avoiding|skipping)\b
+    [^.\n]{{3,240}}?
+    \b(?:instead\s+of|rather\s+than|because|since|so\s+that|so\s+(?:we|it|the)\b|to\s+avoid|over\s+the)\b
+  | ^\W*(?:decision|design\s+decision|chosen\s+approach)\W*:\s*\S
+  | \bgoing\s+with\s+(?:option|approach|the)\b
+  | \bthe\s+(?:best|right|simplest|cleanest|safest|better|correct|proper)\s+
+    (?:approach|option|fix|choice|solution|design|place)\s+(?:here\s+)?
+    is\s+(?:probably\s+)?to\s+(?=[^\n]{{15}})
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|as it|as this|in order to|to avoid|otherwise|that way|due to|given that"
+    r"|so (?:we|it|the|that))\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_YET = re.compile(
+    r"\?\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
+    r"|\bor\s+(?:should|do|would)\s+(?:i|we)\b|\bif you(?:[’']d)? (?:prefer|want|like)",
+    re.IGNORECASE,
+)
+
+
+def _parted(text: str) -> tuple[str, ...]:
+    return tuple(text.split("|"))
+
+
+_SIGNS = {
+    Speaker.USER: _parted(
+        "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
+        "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
+    ),
+    Speaker.ASSISTANT: _parted(
+        "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
+        "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
+    ),
+}
+"""Strings of which every decision of a speaker holds one: a quick way to pass over the rest."""
+_SHORTEST = 10
+
+
+def decisions_in(said: Said) -> list[tuple[int, int]]:
+    """Return where the sentences of a speaker that make a decision begin and end."""
+    text = said.text
+    pattern = _BY_USER if said.speaker is Speaker.USER else _BY_ASSISTANT
+    return [
+        (start, end)
+        for start, end in sentences_with(pattern, _SIGNS[said.speaker], text)
+        if end - start >= _SHORTEST and not _NOT_YET.search(text[start:end])
+    ]
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Keeps the decisions, in order."""
+
+    made: dict[str, Decision] = field(default_factory=dict)
+    """By their words: the same said twice is one decision."""
+
+    @property
+    def all(self) -> tuple[Decision, ...]:
+        """Return every decision, oldest first."""
+        return tuple(self.made.values())
+
+    def add(self, reading: Reading) -> None:
+        """Take in what a message decides."""
+        for said in reading.said:
+            if said.speaker is not Speaker.PLAN:
+                for start, end in decisions_in(said):
+                    self._note(said, start, end)
+
+    def _note(self, said: Said, start: int, end: int) -> None:
+        quote = said.text[start:end]
+        if quote.casefold() in self.made:
+            return
+        reason = _REASON.search(quote)
+        self.made[quote.casefold()] = Decision(
+            id=f"c{len(self.made) + 1}",
+            by=DecidedBy(said.speaker.value),
+            quote=quote,
+            source=said.cite(start, end),
+            trust=said.trust,
+            reason=reason[0] if reason else "",
+        )

@@ -1,0 +1,206 @@
+"""Failures: what went wrong, in its own words, what was tried, and what came before it worked.
+
+Calls that do the same (a program with the same first words, a tool with the same file) are attempts at one
+thing. It counts as mended when one of them succeeds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
+from clew.ledger.shell import simple_commands
+from clew.ledger.tool_names import Does
+from clew.ledger.tools import Deed
+from clew.message import Cite
+
+MOST_LINES = 3
+MOST_ATTEMPTS = 8
+MOST_CHANGES = 8
+MOST_OPEN = 200
+MOST_MENDED = 1_000
+"""Failures that are kept; beyond that the oldest are let go, mended ones and unmended ones apart."""
+_LONGEST_LINE = 300
+_LOOKED_AT = 60_000
+"""Characters at each end of a failed output in which the telling lines are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that did not work."""
+
+    id: str
+    tool: str
+    subject: str
+    """What was tried: the command line or the path; of a long one its first line."""
+    lines: tuple[str, ...]
+    """What the last failed attempt said, verbatim: the lines that tell most."""
+    sources: tuple[Cite, ...]
+    """Where these lines stand."""
+    attempts: tuple[Cite, ...]
+    """The calls that failed, the first and the latest."""
+    count: int = 1
+    """How many failed."""
+    last_number: int = 0
+    """The number of the message that told of the last one."""
+    exit_code: int | None = None
+    changed: tuple[str, ...] = ()
+    """Files that were changed since it first failed."""
+    mended_by: Cite | None = None
+    """The call of the same kind that succeeded."""
+
+    @property
+    def is_mended(self) -> bool:
+        """Tell whether it works now."""
+        return self.mended_by is not None
+
+
+@dataclass(slots=True)
+class Failures:
+    """Keeps failures by what was tried."""
+
+    open: dict[str, Failure] = field(default_factory=dict)
+    mended: list[Failure] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def all(self) -> tuple[Failure, ...]:
+        """Return every failure, the mended ones first."""
+        return (*self.mended, *self.open.values())
+
+    def add(self, reading: Reading, changed: list[str]) -> None:
+        """Take in a message; ``changed`` are the files that its results show as changed."""
+        for exchange in reading.exchanges:
+            ended = exchange.outcome.ended
+            if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
+                continue
+            signature = _signature(exchange.deed)
+            if ended is Ended.FAILED and signature:
+                self._failed(signature, exchange, reading.number)
+            elif signature in self.open:
+                self.mended.append(replace(self.open.pop(signature), mended_by=exchange.asked))
+        if changed and self.open:
+            self._note_changes(changed)
+        if len(self.mended) > MOST_MENDED:
+            del self.mended[: MOST_MENDED // 4]
+
+    def _failed(self, signature: str, exchange: Exchange, number: int) -> None:
+        text = exchange.result.text
+        if _NOT_ITS_OWN.match(text):
+            return
+        spans = telling_lines(text)
+        lines = tuple(text[start:end] for start, end in spans)
+        sources = tuple(exchange.answered._replace(start=start, end=end) for start, end in spans)
+        before = self.open.pop(signature, None)  # put last again: it is the latest
+        if before is None:
+            self.count += 1
+            subject = exchange.deed.title[:_LONGEST_LINE]
+            attempts: tuple[Cite, ...] = (exchange.asked,)
+            before = Failure(f"e{self.count}", exchange.deed.tool, subject, lines, sources, attempts, 0)
+        else:
+            attempts = (*before.attempts[: MOST_ATTEMPTS - 1], exchange.asked)
+        self.open[signature] = replace(
+            before,
+            lines=lines,
+            sources=sources,
+            attempts=attempts,
+            count=before.count + 1,
+            last_number=number,
+            exit_code=exchange.outcome.exit_code,
+        )
+        if len(self.open) > MOST_OPEN:
+            del self.open[next(iter(self.open))]
+
+    def _note_changes(self, changed: list[str]) -> None:
+        for signature, failure in self.open.items():
+            new = [name for name in changed if name not in failure.changed]
+            if new and len(failure.changed) < MOST_CHANGES:
+                self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
+
+
+_NOT_ITS_OWN = re.compile(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
+_WORDS_THAT_TELL = 2
+_OPTION_VALUE = re.compile(r"-|\d+$|.*=")
+
+
+def _signature(done: Deed) -> str:
+    """Return what makes two calls attempts at the same thing."""
+    if done.does is Does.SEARCH:
+        return f"{done.tool}\n{json.dumps(done.given)[:_LONGEST_LINE]}"  # another search is another thing
+    if done.does is not Does.SHELL:
+        return f"{done.tool}\n{done.title[:_LONGEST_LINE]}" if done.subject else done.tool
+    words: list[str] = []
+    for simple in simple_commands(done.subject):
+        plain = [word for word in simple.words if not _OPTION_VALUE.match(word)]
+        if plain and plain[0] not in ("cd", "export", "source", "set", "echo", "sleep"):
+            words = plain[: _WORDS_THAT_TELL + 1]
+            break
+    return "$ " + " ".join(words) if words else ""
+
+
+_TELLING = re.compile(
+    r"""^[ \t]*+(?:
+      (?P<cause>
+        (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
+      | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|npm\ ERR!|npm\ error|Caused\ by|error\[E\d+\])
+        (?::|\s\s|\sTS\d+|!).*
+      | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
+      | \S+:\d+(?::\d+)?:?\s.*
+      | .{0,120}\b
+        (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
+          |timed\ out|refused|unrecognized|undefined|cannot\ find|could\ not|unable\ to|is\ not\ defined
+          |unexpected|invalid)
+        \b.*
+      )
+    | (?P<sign>
+        (?:FAILED|FAIL|---\ FAIL|✕|✗|×|✖|not\ ok)\b.*
+      | .*\b(?:[Ee]rror|ERROR|[Ff]ailed|FAILED)\b.*
+      )
+    )$""",
+    re.VERBOSE | re.MULTILINE,
+)
+_FRAME = re.compile(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_BEFORE_OUTPUT = re.compile(
+    r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
+    r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
+)
+
+
+def telling_lines(text: str) -> list[tuple[int, int]]:
+    """Return where the lines of a failed output stand that say what went wrong: a few, in order."""
+    pieces = [(0, min(len(text), _LOOKED_AT))]
+    if len(text) > _LOOKED_AT:
+        pieces.append((max(_LOOKED_AT, len(text) - _LOOKED_AT), len(text)))
+    causes: list[tuple[int, int]] = []
+    signs: list[tuple[int, int]] = []
+    for start, end in pieces:
+        for match in _TELLING.finditer(text, start, end):
+            if not _FRAME.match(match[0]):
+                (causes if match.lastgroup == "cause" else signs).append(_bounds(text, *match.span()))
+    # The last cause is mostly the one that counts (a traceback ends with it); the first shows where it began.
+    best = causes or signs
+    chosen = best if len(best) <= MOST_LINES else [best[0], *best[-(MOST_LINES - 1) :]]
+    return list(dict.fromkeys(chosen)) or _first_line(text)
+
+
+def _first_line(text: str) -> list[tuple[int, int]]:
+    """Return where the first line with a word in it stands, after what the tool wrote before the output."""
+    opening = _BEFORE_OUTPUT.match(text)
+    word = _WORD.search(text, opening.end() if opening else 0) or _WORD.search(text)
+    if word is None:
+        return []
+    end = text.find("\n", word.start())
+    return [_bounds(text, text.rfind("\n", 0, word.start()) + 1, end if end >= 0 else len(text))]
+
+
+def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    end = min(end, start + _LONGEST_LINE)
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

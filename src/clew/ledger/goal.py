@@ -1,0 +1,184 @@
+"""The goal and its changes, in the words of whoever set it.
+
+The first request opens it. Later ones change it where the user says so ("now let's…", "instead…", "new
+task"), or asks for something new after the work was reported done. A plan that a model wrote and the
+person approved is a goal as well; whatever else machines and tools write is none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from clew.ledger.exchange import Reading
+from clew.ledger.speech import Said, Speaker
+from clew.message import Cite, Trust
+
+LONGEST_QUOTE = 2_000
+"""Characters of a request that are quoted; a longer one ends at a paragraph before that."""
+
+
+class GoalKind(StrEnum):
+    """How a goal came about."""
+
+    FIRST = "first"
+    PLAN = "plan"
+    """A plan that a model wrote and a person approved."""
+    CHANGED = "changed"
+    """The user turned to something else."""
+    NEXT = "next"
+    """A new task after the last one was reported done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the session is about, from here on."""
+
+    id: str
+    kind: GoalKind
+    quote: str
+    source: Cite
+    trust: Trust
+
+
+_EMPTY_WORDS = re.compile(
+    r"""\W*(?:(?:
+    hi|hello|hey|yo|good\ morning|there|claude|everyone|all
+    |yes|yeah|yep|yup|no|nope|ok|okay|k|sure|please|thanks?|thank\ you|thx|ty|lgtm
+    |cool|great|good|nice|perfect|awesome|done
+    |continue|go|go\ on|go\ ahead|proceed|do\ it|do\ that|run\ it|try\ again|retry|again|ping|test
+    |commit|commit\ (?:this|it|and\ push|please)|push
+    )\W*)+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Greetings, thanks, and words that only move the work along."""
+_OPENERS = (
+    r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
+)
+_TURN = re.compile(
+    _OPENERS
+    + r"""(?:
+      (?:now|next)\b[\s,]+
+      (?:let[’']?s|please|we|can\ (?:you|we)|could\ you|i(?:[’']d|\ want|\ need|\ would)|implement|add|fix|do
+        |write|create|build|make|update|refactor|move|start|work|look|run|review|test|check|the\ next)\b
+    | (?:new|next|different|another|separate)[ ]
+      (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
+    | let[’']?s\ (?:now\ )?
+      (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
+    | (?:forget|scrap|drop|abandon|ignore)[ ]
+      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
+    | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
+      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
+    | instead\b(?!\ of)
+    | moving\ on\b
+    | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    _OPENERS
+    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
+    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
+      | we\ (?:need|should|want|must)\b | let[’']?s\b
+      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
+          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
+          |find|debug|redesign|change)\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
+    r"|created|updated|summary|successfully|ready)\b",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
+    r"|why|what|how)\b",
+    re.IGNORECASE,
+)
+"""Who asks to be shown something stays with the goal."""
+_OPENING = 60
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NEW_TASK_WORDS = 5
+_FAMILIAR = 0.34
+"""Share of a request's words that the current goal has too, above which it is about the same thing."""
+_DONE_SIDES = 400
+
+
+@dataclass(slots=True)
+class Goals:
+    """Keeps the goals, oldest first; the last one is current."""
+
+    goals: list[Goal] = field(default_factory=list)
+    reported_done: bool = False
+    """The model said that it is done, and made no call since."""
+
+    @property
+    def all(self) -> tuple[Goal, ...]:
+        """Return every goal so far."""
+        return tuple(self.goals)
+
+    @property
+    def current(self) -> Goal | None:
+        """Return what the session is about now."""
+        return self.goals[-1] if self.goals else None
+
+    def add(self, reading: Reading) -> None:
+        """Take in a message."""
+        if reading.calls:
+            self.reported_done = False
+        for said in reading.said:
+            if said.speaker is Speaker.ASSISTANT:
+                ends = f"{said.text[:_DONE_SIDES]}\n{said.text[-_DONE_SIDES:]}"
+                self.reported_done = not reading.calls and bool(_DONE.search(ends))
+            elif (kind := self._kind(said)) is not None:
+                self._set_goal(kind, said)
+
+    def _kind(self, said: Said) -> GoalKind | None:
+        text = said.text
+        if said.speaker is Speaker.PLAN:
+            # In the user's place, a model's words are a plan that was approved, or the task of a sub-agent.
+            return GoalKind.PLAN
+        if _EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE]) or not _WORD.search(text):
+            return None
+        if not self.goals:
+            return GoalKind.FIRST
+        if _ASIDE.search(text, 0, _OPENING):
+            return None
+        if _TURN.match(text):
+            return GoalKind.CHANGED
+        if self.reported_done and _REQUEST.match(text) and self._is_new(text):
+            return GoalKind.NEXT
+        return None
+
+    def _is_new(self, text: str) -> bool:
+        words = _content_words(text)
+        return (
+            len(words) >= _NEW_TASK_WORDS
+            and len(words & _content_words(self.goals[-1].quote)) / len(words) < _FAMILIAR
+        )
+
+    def _set_goal(self, kind: GoalKind, said: Said) -> None:
+        start, end = _quoted(said.text)
+        quote = said.text[start:end]
+        if self.goals and quote == self.goals[-1].quote:
+            return
+        self.goals.append(Goal(f"g{len(self.goals) + 1}", kind, quote, said.cite(start, end), said.trust))
+        self.reported_done = False
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text[:LONGEST_QUOTE]))
+
+
+def _quoted(text: str) -> tuple[int, int]:
+    """Return which piece of a request is quoted: all of it, or its first paragraphs."""
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    if end - start <= LONGEST_QUOTE:
+        return start, end
+    for gap in ("\n\n", "\n", ". "):
+        cut = text.rfind(gap, start, start + LONGEST_QUOTE)
+        if cut > start + LONGEST_QUOTE // 4:
+            return start, cut
+    return start, start + LONGEST_QUOTE

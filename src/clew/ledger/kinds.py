@@ -1,0 +1,193 @@
+"""Which words are exact values, and of what kind.
+
+A text is cut at white space and punctuation; each distinct word is judged once and remembered, since a
+session says the same words again and again. Values that hold punctuation themselves (addresses, amounts,
+quoted text, Windows paths) have patterns of their own, which run only where their telling sign stands in
+the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class ValueKind(StrEnum):
+    """What an exact value is."""
+
+    PATH = "path"
+    FILE = "file"
+    """A file name without its folder."""
+    URL = "url"
+    HASH = "hash"
+    UUID = "uuid"
+    VERSION = "version"
+    NUMBER = "number"
+    """An amount, with its unit where one was given; also a date."""
+    ENV = "env"
+    IDENTIFIER = "identifier"
+    """A name of code: snake_case, camelCase, dotted.name, kebab-case-name, --flag, an e-mail address."""
+    ISSUE = "issue"
+    CODE = "code"
+    """A code of errors, bookings and the like: ``E0308``, ``ENOENT``, ``HAT170``."""
+    QUOTED = "quoted"
+    """What a person or the model put in quotes or backticks."""
+
+
+class Known(NamedTuple):
+    """A word that is a value."""
+
+    kind: ValueKind
+    value: str
+
+
+WORD = re.compile(r"[^\s\"'`<>()\[\]{},;|=:*!?&\\^“”‘’«»…—→│·•]{3,}|#\d")
+
+_EXTENSIONS = (
+    "go|py|pyi|ipynb|tsx?|jsx?|mjs|cjs|json|jsonl|jsonc|json5|ndjson|md|mdx|rst|ya?ml|toml|rs|php|sh|bash|zsh|fish|sql|s?css|"
+    "less|html?|txt|lock|mod|sum|cfg|ini|conf|proto|java|kt|kts|swift|rb|cc?|hh?|cpp|hpp|cs|fs|vue|svelte|tf|env|csv|"
+    "tsv|xml|log|ps1|psm1|bat|lua|nu|omp|zig|ex|exs|erl|hs|ml|scala|dart|r|jl|pl|svg|png|jpe?g|gif|webp|ico|pdf|zip|gz|"
+    "zst|tar|whl|db|sqlite|plist|gradle|cmake|diff|patch|snap|tmpl|j2|template|example|sample|pem|key|crt|wasm|parquet"
+)
+_ERRNO = (
+    "E(?:NOENT|ACCES|PERM|EXIST|NOTDIR|ISDIR|NOTEMPTY|INVAL|TIMEDOUT|CONN[A-Z]+|ADDRINUSE|PIPE|NOSPC|MFILE|NOTFOUND|"
+    "BUSY|ROFS|NOEXEC|LIFECYCLE|INTR|AGAIN|RESOLVE|USAGE|HOSTUNREACH|PROTO|BADF|XDEV|LOOP)"
+)
+_VALUE = re.compile(
+    rf"""
+    (?P<path>(?:~|\.{{1,2}})?/?(?:[\w.@+%$#~-]+/)+[\w.@+%$#~-]*|(?:~|\.{{1,2}})?/[\w.@+-]{{3,}})
+  | (?P<uuid>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}})
+  | (?P<number>
+        \d{{4}}-\d\d-\d\d(?:T[\d.]+Z?)?
+      | [$€£]?(?!(?:19|20)\d\d$)\d{{4,}}(?:\.\d+)?
+      | [$€£]?\d+\.\d+(?:%|[a-zA-Z]{{1,3}})?
+      | [$€£]\d+[kKmMbB]?
+      | \d+(?:%|ms|[µun]s|s|min|h|[kKMGT]i?[bB]|[kKMB]|px|rem|em|x))
+  | (?P<version>[v^~]?\d+\.\d+\.\d+(?:[-+.][\w.+-]*)?)
+  | (?P<file>
+        [\w@][\w.@+-]*\.(?:{_EXTENSIONS})
+      | \.[a-z][\w-]*(?:ignore|rc|config|env|attributes)(?:\.\w+)? | \.env(?:\.\w+)?)
+  | (?P<hash>(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{{7,64}})
+  | (?P<issue>
+        \#[A-Z]?\d{{1,9}} | (?!UTF|SHA|ISO|GPT|AES|RFC|MD|X)[A-Z][A-Z0-9]{{1,9}}-\d{{1,6}}
+            | [\w.-]+/[\w.-]+\#\d+)
+  | (?P<env>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)
+  | (?P<code>[A-Z]{{1,5}}_?\d{{3,6}}|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{{6}}|{_ERRNO})
+  | (?P<identifier>
+        (?=[0-9_]*[A-Za-z])_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*
+      | _*[a-z]+[0-9]*[A-Z][A-Za-z0-9]*
+      | (?:[A-Z][a-z0-9]+){{2,}}[A-Z]* | [A-Z]{{2,}}[a-z]+(?:[A-Z][a-z0-9]*)+
+      | [\w$]+(?:\.[\w$]+){{2,}} | [\w$]+\.(?:[a-z]+[A-Z]\w*|\w+_\w+)
+      | (?:[a-z]+[A-Z]\w*|\w+_\w+|[A-Z][a-z]+[A-Z]\w*)\.[\w$]+
+      | (?=[a-z0-9-]{{12}})[a-z0-9]+(?:-[a-z0-9]+){{2,}}
+      | (?=[a-z0-9-]{{8}})(?=[a-z-]*\d)[a-z0-9]+(?:-[a-z0-9]+)+
+      | --[a-z][\w-]{{2,}}
+      | [\w.+-]+@[\w-]+(?:\.[\w-]+)+)
+    """,
+    re.VERBOSE,
+)
+_KINDS = {kind.value: kind for kind in ValueKind}
+_SLASHED_WORDS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
+_NO_LETTER = re.compile(r"[\d./+~-]+")
+_NAMES = frozenset(
+    {
+        *(
+            "/dev/null",
+            "GitHub",
+            "GitLab",
+            "JavaScript",
+            "TypeScript",
+            "OpenAI",
+            "PostgreSQL",
+            "MySQL",
+            "SQLite",
+            "LinkedIn",
+        ),
+        *("YouTube", "DevOps", "PowerShell", "WordPress", "StackOverflow", "JetBrains", "FastAPI", "NumPy"),
+    }
+)
+"""What looks like a value and is only a name that everybody uses."""
+_SHORTEST_IDENTIFIER = 6
+_SHORTEST_PATH = 5
+_LONGEST = 300
+_REMEMBERED = 200_000
+
+
+def kind_of(word: str) -> Known | None:
+    """Return what a word is, without the punctuation at its ends; None for plain words."""
+    if (word.isalpha() and (word.islower() or word[1:].islower())) or len(word) > _LONGEST:
+        return None
+    core = word.rstrip(".-~")
+    if core and core[0] in "+-$%" and not core.startswith("--") and not core[1:2].isdigit():
+        core = core.lstrip("+-$%")
+    match = _VALUE.fullmatch(core)
+    if match is None or match.lastgroup is None or core in _NAMES:
+        return None
+    kind = _KINDS[match.lastgroup]
+    return Known(kind, core) if _counts(kind, core) else None
+
+
+def _counts(kind: ValueKind, value: str) -> bool:
+    """Tell values from words and numbers that only look like one."""
+    match kind:
+        case ValueKind.PATH:
+            return not (
+                len(value) < _SHORTEST_PATH
+                or value.startswith("//")
+                or _NO_LETTER.fullmatch(value)
+                or _SLASHED_WORDS.fullmatch(value)  # "read/write", "and/or"
+            )
+        case ValueKind.IDENTIFIER:
+            return len(value) >= _SHORTEST_IDENTIFIER
+        case _:
+            return True
+
+
+class KnownWords(dict[str, "Known | None"]):
+    """Remembers what each word is; forgets all of them when they are too many."""
+
+    def __missing__(self, word: str) -> Known | None:
+        """Judge a word that was not met before."""
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        known = self[word] = kind_of(word)
+        return known
+
+
+KNOWN_WORDS = KnownWords()
+"""Shared by all ledgers: what a word is depends on nothing else."""
+
+
+_URL = re.compile(r"https?://[^\s\"'<>)\]}`,\\|]+")
+_WINDOWS = re.compile(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
+_AMOUNT = re.compile(
+    r"\d+(?:,\d{3})*(?:\.\d+)?(?P<unit>\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
+    r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b)?"
+)
+_CURRENCIES = ("$", "€", "£")
+_QUOTE = re.compile(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
+
+
+def with_punctuation(text: str, *, spoken: bool) -> Iterator[tuple[Known, int]]:
+    """Yield the values that cutting at punctuation would break, each with its place.
+
+    Of what tools print, only addresses and Windows paths.
+    """
+    if "://" in text:
+        for match in _URL.finditer(text):
+            yield Known(ValueKind.URL, match[0].rstrip(".,;:!?/")), match.start()
+    if ":\\" in text:
+        for match in _WINDOWS.finditer(text):
+            yield Known(ValueKind.PATH, match[0].rstrip("\\.,")), match.start()
+    if not spoken:
+        return
+    for match in _AMOUNT.finditer(text):
+        if match["unit"] or "," in match[0]:
+            start = match.start() - text.startswith(_CURRENCIES, max(0, match.start() - 1), match.start())
+            yield Known(ValueKind.NUMBER, text[start : match.end()]), start
+    for match in _QUOTE.finditer(text):
+        value = match[1]
+        if not value.isalnum() and value.strip() == value and KNOWN_WORDS[value] is None:
+            yield Known(ValueKind.QUOTED, value), match.start(1)

@@ -1,0 +1,152 @@
+"""The ledger: what must survive a session, kept by code as messages come in.
+
+Each message is read once, when it is added, at a cost that depends on its own length only. No model is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from clew.errors import StoreDamaged
+from clew.ledger.approvals import Approval, Approvals
+from clew.ledger.artifacts import Artifacts
+from clew.ledger.codec import copied, from_json, to_json
+from clew.ledger.decisions import Decision, Decisions
+from clew.ledger.exchange import OpenCalls
+from clew.ledger.failures import Failure, Failures
+from clew.ledger.goal import Goal, Goals
+from clew.ledger.loops import Loops
+from clew.ledger.outcome import Ended
+from clew.ledger.pins import Pins
+from clew.ledger.values import Values
+from clew.message import Item, JsonObject
+
+VERSION = 1
+"""Of the JSON form."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The keepers whose state the codec writes."""
+
+    messages: int = 0
+    pins: Pins = field(default_factory=Pins)
+    goals: Goals = field(default_factory=Goals)
+    decisions: Decisions = field(default_factory=Decisions)
+    loops: Loops = field(default_factory=Loops)
+    artifacts: Artifacts = field(default_factory=Artifacts)
+    failures: Failures = field(default_factory=Failures)
+    approvals: Approvals = field(default_factory=Approvals)
+
+
+class Ledger:
+    """What a session has laid down, decided, left open, touched, broken, been allowed, and named."""
+
+    def __init__(self) -> None:
+        self._kept = _Kept()
+        self._calls = OpenCalls()
+        self._values = Values()
+
+    def __len__(self) -> int:
+        """Return how many messages were added."""
+        return self._kept.messages
+
+    def add(self, item: Item) -> None:
+        """Take in the next message."""
+        kept = self._kept
+        reading = self._calls.read(item, kept.messages)
+        kept.messages += 1
+        kept.pins.add(reading)
+        kept.goals.add(reading)
+        kept.loops.add(reading)
+        kept.approvals.add(reading)
+        if reading.said:
+            kept.decisions.add(reading)
+        failed: set[int] = set()
+        if reading.exchanges:
+            kept.failures.add(reading, kept.artifacts.add(reading))
+            failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
+        self._values.add(item, reading.number, failed)
+
+    def extend(self, items: Iterable[Item]) -> None:
+        """Take in several messages."""
+        for item in items:
+            self.add(item)
+
+    @property
+    def pins(self) -> Pins:
+        """Return the standing rules, and what a person may do to them by hand."""
+        return self._kept.pins
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """Return the goal and its changes, oldest first."""
+        return self._kept.goals.all
+
+    @property
+    def goal(self) -> Goal | None:
+        """Return what the session is about now."""
+        return self._kept.goals.current
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was decided, oldest first."""
+        return self._kept.decisions.all
+
+    @property
+    def loops(self) -> Loops:
+        """Return what is unfinished, and what no longer is."""
+        return self._kept.loops
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Return files, commands and addresses."""
+        return self._kept.artifacts
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Return what went wrong, mended or not."""
+        return self._kept.failures.all
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        """Return what leave was asked for, and what came of it."""
+        return self._kept.approvals.all
+
+    @property
+    def values(self) -> Values:
+        """Return the exact values."""
+        return self._values
+
+    def copy(self) -> Ledger:
+        """Return an independent copy; what is frozen is shared."""
+        twin = Ledger()
+        twin._kept = copied(self._kept)
+        twin._calls = self._calls.copy()
+        twin._values = self._values.copy()
+        return twin
+
+    def to_json(self) -> JsonObject:
+        """Return everything as JSON, so that a session can go on without reading its history again."""
+        kept = to_json(self._kept)
+        return {
+            "version": VERSION,
+            "kept": kept,
+            "calls": self._calls.to_json(),
+            "values": self._values.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Ledger:
+        """Return the ledger that wrote this."""
+        ledger = cls()
+        try:
+            if value["version"] != VERSION:
+                raise StoreDamaged(f"a ledger of version {value['version']}, not {VERSION}")
+            ledger._kept = from_json(_Kept, value["kept"])
+            ledger._calls = OpenCalls.from_json(value["calls"])
+            ledger._values = Values.from_json(value["values"])
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
+            raise StoreDamaged(f"a ledger cannot be read back ({type(cause).__name__}: {cause})") from cause
+        return ledger

@@ -1,0 +1,113 @@
+"""Whether a call succeeded, failed, or was refused by the person: as its result tells."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from clew.ledger.tool_names import Does
+from clew.ledger.tools import Deed
+from clew.message import ToolResult
+
+
+class Ended(StrEnum):
+    """How a call ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    REFUSED = "refused"
+    """A person did not allow it; nothing was done."""
+
+
+class Outcome(NamedTuple):
+    """How a call ended, and the exit code where one was told."""
+
+    ended: Ended
+    exit_code: int | None = None
+
+
+_SIDES = 700
+"""Characters at both ends of a result where tools write how it went; what stands between is output."""
+_REFUSED = re.compile(
+    r"\s*(?:The user doesn't want to proceed with this tool use|\[Request interrupted by user for tool use\]"
+    r"|Action rejected:|(?:The user|User) (?:rejected|denied|declined)|rejected by user"
+    r"|exec_command failed[^\n]*rejected by user|\[Operation Cancelled\]"
+    r"|Permission to use .{1,80} has been denied"
+    r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))"
+)
+_EXIT_AT_START = re.compile(
+    r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
+    r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
+)
+_EXIT_AT_END = re.compile(
+    r"^(?:<(?:exited|[^\n<>]{0,80}completed) with exit code |Exit Code: "
+    r"|\[(?:The command completed|Command finished) with exit code |\[?[Ee]xit (?:code|status):? "
+    r"|Command exited with (?:code|non-zero status code:?) )(-?\d+)",
+    re.MULTILINE,
+)
+_EXIT_IN_JSON = re.compile(r'"exit_code":\s?(-?\d+)')
+_TOOL_ERROR = re.compile(
+    r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
+    r"|No replacement was performed|Your proposed edit|File not found|File does not exist"
+    r"|apply_patch verification failed|Tool execution aborted|Ran into \[Errno|MCP error"
+    r"|File has (?:not been|been unexpectedly)|String to replace not found|The \w+ tool was called with"
+    r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found)"
+)
+_SHELL_ERROR = re.compile(
+    r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
+    r"|error: |error\[E\d+\]|panic: |\W*ELIFECYCLE\b|make: \*\*\* |FAILED \(|[\w.]*(?:Error|Exception)(?::|$)"
+    r"|=* ?[1-9]\d* failed\b|FAIL\b)"
+)
+"""How the first or one of the last lines begins when a command failed."""
+_LAST_LINES = 3
+_TELLS_FAILURE = frozenset(("Bash",))
+"""Shells whose tool marks every failed command as an error, so that what is not marked went well."""
+_READS_OF_NOTHING = re.compile(
+    r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
+)
+_SHORT_ANSWER = 600
+"""An error instead of a file is short; a longer answer of a reading tool is the file, whatever it says."""
+
+
+def outcome(done: Deed, result: ToolResult) -> Outcome:
+    """Return how a call ended."""
+    text = result.text
+    if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
+        return Outcome(Ended.REFUSED)
+    if done.does is Does.SHELL:
+        return _of_command(done, result, text)
+    if result.is_error:
+        return Outcome(Ended.FAILED)
+    if done.does is Does.PATCH and (code := _EXIT_IN_JSON.search(text)):
+        return Outcome(Ended.FAILED if int(code[1]) else Ended.OK, int(code[1]))
+    if done.does in (Does.READ, Does.FETCH, Does.SEARCH, Does.OTHER) and len(text) > _SHORT_ANSWER:
+        return Outcome(Ended.OK)
+    return Outcome(Ended.FAILED if _TOOL_ERROR.match(text) else Ended.OK)
+
+
+def _of_command(done: Deed, result: ToolResult, text: str) -> Outcome:
+    code = _exit_code(text)
+    if code is None:
+        failed = result.is_error or (done.tool not in _TELLS_FAILURE and _looks_failed(text))
+        return Outcome(Ended.FAILED if failed else Ended.OK)
+    found_nothing = code == 1 and _READS_OF_NOTHING.search(done.subject[-_SIDES:])
+    return Outcome(Ended.FAILED if code and not found_nothing else Ended.OK, code)
+
+
+def _looks_failed(text: str) -> bool:
+    """Tell by its first and last lines whether a command failed whose exit code nobody wrote down."""
+    lines = text[-_SIDES:].rstrip().rsplit("\n", _LAST_LINES)[-_LAST_LINES:]
+    return bool(_TOOL_ERROR.match(text) or _SHELL_ERROR.match(text)) or any(map(_SHELL_ERROR.match, lines))
+
+
+def _exit_code(text: str) -> int | None:
+    """Return the exit code that a shell tool wrote beside its output."""
+    head, tail = text[:_SIDES], text[-_SIDES:]
+    code = _EXIT_AT_START.match(head)
+    if code is None:
+        if head.startswith("{"):
+            code = _EXIT_IN_JSON.search(tail) or _EXIT_IN_JSON.search(head)
+        else:
+            code = _EXIT_AT_END.search(tail)
+    return int(code[1]) if code else None

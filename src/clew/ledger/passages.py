@@ -1,0 +1,146 @@
+"""What of a message is looked through for values, and where each piece of it stands.
+
+A part of up to ``WHOLE`` characters is read whole. Of a longer one its first ``HEAD`` and last ``TAIL``
+characters are read, and between them up to ``ERROR_LINES`` lines that speak of an error: so a 50 MB output
+costs little more than a 200 kB one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from clew.message import Json, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
+
+WHOLE = 200_000
+HEAD = 120_000
+TAIL = 60_000
+ERROR_LINES = 200
+SHORT_ARGUMENT = 300
+"""Characters up to which an argument is something the model typed; longer ones are bodies: files, patches."""
+_LONGEST_LINE = 1_000
+_ESCAPED = re.compile(r"[\x00-\x1f\"\\]")
+"""What JSON does not write as it is."""
+
+ERROR_SIGNS = ("rror", "ERROR", "FAIL", "Traceback", "panic", "fatal", "xception")
+"""What lines that speak of an error have in them: plain strings, because searching for those is quick."""
+
+
+class Voice(IntEnum):
+    """Who names a value, and how: an index into a value's counts."""
+
+    USER = 0
+    ASSISTANT = 1
+    """What the model says and thinks."""
+    CALL = 2
+    """A short argument of a call."""
+    BODY = 3
+    """A long argument: what it writes into files."""
+    RESULT = 4
+    MACHINE = 5
+    """Text of a harness or a summariser, in whoever's role."""
+    SYSTEM = 6
+    """Instructions of the system or the developer."""
+
+
+class Passage(NamedTuple):
+    """A piece of text to look through, and where it stands in what its part says."""
+
+    voice: Voice
+    part: int
+    text: str
+    start: int = 0
+    raw: str | None = None
+    """The same, escaped as it stands in the call's JSON; None where it stands as it is."""
+
+
+def passages(message: Message) -> Iterator[Passage]:
+    """Yield the pieces of a message that are looked through, in order."""
+    for index, part in enumerate(message.parts):
+        if isinstance(part, ToolCall):
+            yield from _arguments(part, index)
+        else:
+            text = part.text if isinstance(part, Text | ToolResult | Thinking) else ""
+            if text:
+                yield from _pieces(Passage(_voice(message, part), index, text))
+
+
+def _voice(message: Message, part: Part) -> Voice:
+    if isinstance(part, ToolResult):
+        return Voice.RESULT
+    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return Voice.SYSTEM
+    if message.origin is not Origin.SPOKEN:
+        return Voice.MACHINE
+    if message.role is Role.ASSISTANT:
+        return Voice.ASSISTANT
+    return Voice.USER if part.trust >= Trust.USER else Voice.MACHINE
+
+
+def _pieces(whole: Passage) -> Iterator[Passage]:
+    text = whole.text
+    if len(text) <= WHOLE:
+        yield whole
+        return
+    head = text.rfind("\n", 0, HEAD) + 1 or HEAD
+    tail = text.find("\n", len(text) - TAIL - 1) + 1 or len(text) - TAIL
+    yield whole._replace(text=text[:head])
+    for start, end in itertools.islice(_error_lines(text, head, tail), ERROR_LINES):
+        yield whole._replace(text=text[start:end], start=start)
+    yield whole._replace(text=text[tail:], start=tail)
+
+
+def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines between two places that speak of an error, in order."""
+    nearest = {sign: text.find(sign, start, stop) for sign in ERROR_SIGNS}
+    while True:
+        nearest = {sign: at for sign, at in nearest.items() if at >= 0}
+        if not nearest:
+            return
+        at = min(nearest.values())
+        begin = max(text.rfind("\n", start, at) + 1, at - _LONGEST_LINE // 2, start)
+        end = text.find("\n", at, stop)
+        end = min(end if end >= 0 else stop, begin + _LONGEST_LINE)
+        yield begin, end
+        nearest = {
+            sign: place if place >= end else text.find(sign, end, stop) for sign, place in nearest.items()
+        }
+
+
+def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
+    """Yield each text among a call's arguments; positions count in its JSON, as citations do."""
+    said = call.input_text
+    given = call.input
+    if given is None:
+        voice = Voice.CALL if len(said) <= SHORT_ARGUMENT else Voice.BODY
+        yield from _pieces(Passage(voice, index, said))
+        return
+    at = 0
+    for leaf in _texts(given):
+        raw = json.dumps(leaf, ensure_ascii=False)[1:-1] if _ESCAPED.search(leaf) else leaf
+        found = said.find(raw, at)
+        if found < 0:  # written with other escapes than ours: nowhere to point at but the whole
+            continue
+        at = found + len(raw)
+        voice = Voice.CALL if len(leaf) <= SHORT_ARGUMENT else Voice.BODY
+        if raw is leaf:
+            yield from _pieces(Passage(voice, index, leaf, found))
+        else:
+            yield Passage(voice, index, leaf[:WHOLE], found, raw)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the texts in a JSON value, in order, without the keys."""
+    if isinstance(value, str):
+        if value:
+            yield value
+    elif isinstance(value, dict):
+        for child in value.values():
+            yield from _texts(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _texts(child)

@@ -1,0 +1,248 @@
+"""What a command line does to files, as far as it can be told without running it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from clew.ledger.patch import patched
+from clew.ledger.touch import Action, Touch
+
+LONGEST = 20_000
+"""Characters of a command line that are read; here-documents are skipped and do not count."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>[ \t\r]+|\\\n|(?:(?<=\s)|(?<=\A))\#[^\n]*)
+  | (?P<heredoc><<-?[ \t]*(?P<mark>['"]?)(?P<tag>\w+)(?P=mark))
+  | (?P<herestring><<<)
+  | (?P<redirect>(?:[12]|&)?>>?\|?(?:&[12-])?|<)
+  | (?P<end>&&|\|\||[;|&\n()])
+  | (?P<word>(?:[^\s'"\\;|&<>()]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+)
+  | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_PREFIXES = frozenset(
+    ("sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!", "{")
+)
+_NO_PATH = re.compile(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
+_URL = re.compile(r"https?://[^\s\"'<>)\]}`,\\|]+")
+
+
+@dataclass(slots=True)
+class Simple:
+    """One command of a line: its words, and the files it writes by redirection."""
+
+    words: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
+
+def simple_commands(line: str) -> Iterator[Simple]:
+    """Yield the commands of a line in order; the bodies of here-documents are not commands."""
+    command = Simple()
+    tags: list[str] = []
+    redirected = ""
+    at = 0
+    while at < min(len(line), LONGEST):
+        match = _TOKEN.match(line, at)
+        if match is None:
+            break
+        at = match.end()
+        match match.lastgroup:
+            case "word":
+                _take(command, _unquoted(match[0]), redirected)
+                redirected = ""
+            case "redirect":
+                redirected = "" if match[0][-1] in "12-" else match[0]
+            case "tag" | "heredoc":
+                tags.append(match["tag"])
+            case "end":
+                if match[0] == "\n" and tags:
+                    at = _after_documents(line, at, tags)
+                if command.words or command.outputs:
+                    yield command
+                command = Simple()
+            case _:
+                pass
+    if command.words or command.outputs:
+        yield command
+
+
+def _take(command: Simple, word: str, redirected: str) -> None:
+    if ">" in redirected:
+        command.outputs.append(word)
+    elif not redirected:
+        command.words.append(word)
+
+
+def _after_documents(line: str, at: int, tags: list[str]) -> int:
+    """Return where the here-documents that begin here end."""
+    while tags:
+        closing = re.compile(rf"^\t*{re.escape(tags.pop(0))}[ \t]*$", re.MULTILINE).search(line, at)
+        if closing is None:
+            tags.clear()
+            return len(line)
+        at = closing.end()
+    return at
+
+
+def _unquoted(word: str) -> str:
+    if "'" not in word and '"' not in word and "\\" not in word:
+        return word
+    return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word)
+
+
+def effects(line: str, folder: str = "") -> list[Touch]:
+    """Return what a command line does to files and which addresses it fetches, in order."""
+    if "*** Begin Patch" in line:
+        return [_inside(touch, folder) for touch in patched(line)]
+    found: list[Touch] = []
+    for command in simple_commands(line):
+        words = _without_prefixes(command.words)
+        program = words[0].rsplit("/", 1)[-1].lower() if words else ""
+        if program in ("cd", "pushd") and len(words) > 1 and not _NO_PATH.search(words[1]):
+            folder = posixpath.join(folder, words[1])
+            continue
+        read = _PROGRAMS.get(program)
+        touches = list(read(words)) if read else []
+        # In prose that was taken for a command, ">" means something else; a file has a dot or a folder.
+        touches += [Touch(Action.WRITTEN, name) for name in command.outputs if "." in name or "/" in name]
+        found += [_inside(touch, folder) for touch in touches if _is_named(touch)]
+    return found
+
+
+def _without_prefixes(words: list[str]) -> list[str]:
+    at = 0
+    while at < len(words) and (words[at] in _PREFIXES or _ASSIGNMENT.match(words[at])):
+        at += 1
+    return words[at:]
+
+
+def _is_named(touch: Touch) -> bool:
+    return touch.action is Action.FETCHED or not (
+        _NO_PATH.search(touch.name) or (touch.to and _NO_PATH.search(touch.to))
+    )
+
+
+def _inside(touch: Touch, folder: str) -> Touch:
+    """Return a touch with its paths seen from where the session started."""
+    if not folder or touch.action is Action.FETCHED:
+        return touch
+    to = posixpath.join(folder, touch.to) if touch.to else ""
+    return Touch(touch.action, posixpath.join(folder, touch.name), to)
+
+
+# One reader for each program: from its words to what it does ----------------------------------------------
+
+
+def _operands(words: Sequence[str], valued: str = "") -> list[str]:
+    """Return the words that are no options; ``valued`` are the letters of options that take the next word."""
+    found: list[str] = []
+    skip = False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif word.startswith("-") and len(word) > 1:
+            skip = len(word) == 2 and word[1] in valued
+        else:
+            found.append(word)
+    return found
+
+
+def _each(action: Action, valued: str = "") -> Callable[[Sequence[str]], Iterator[Touch]]:
+    def read(words: Sequence[str]) -> Iterator[Touch]:
+        return (Touch(action, name) for name in _operands(words, valued))
+
+    return read
+
+
+def _moved(words: Sequence[str]) -> Iterator[Touch]:
+    *sources, target = _operands(words, "tS") or [""]
+    for source in sources:
+        yield Touch(Action.MOVED, source, _landing(source, target, len(sources)))
+
+
+def _copied(words: Sequence[str]) -> Iterator[Touch]:
+    *sources, target = _operands(words, "tS") or [""]
+    for source in sources:
+        yield Touch(Action.WRITTEN, _landing(source, target, len(sources)))
+
+
+def _landing(source: str, target: str, sources: int) -> str:
+    into_folder = sources > 1 or target.endswith("/") or target == "."
+    return posixpath.join(target, posixpath.basename(source)) if into_folder else target
+
+
+def _edited_in_place(words: Sequence[str]) -> Iterator[Touch]:
+    """Read ``sed`` and ``perl``: with ``-i`` they change files, otherwise ``sed`` reads them."""
+    options = [word for word in words[1:] if word.startswith("-") and not word.startswith("--")]
+    in_place = any("i" in word for word in options) or any(word.startswith("--in-place") for word in words)
+    scripted = any(word[-1] in "ef" for word in options)
+    names = [name for name in _operands(words, "efl") if name]  # macOS writes -i ''
+    names = names if scripted else names[1:]
+    if in_place or words[0].endswith("sed"):
+        yield from (Touch(Action.MODIFIED if in_place else Action.READ, name) for name in names)
+
+
+def _git(words: Sequence[str]) -> Iterator[Touch]:
+    match list(words[1:2]):
+        case ["mv"]:
+            yield from _moved(words[1:])
+        case ["rm"] if "--cached" not in words:
+            yield from _each(Action.DELETED)(words[1:])
+        case ["restore"]:
+            yield from _each(Action.MODIFIED, "s")(words[1:])
+        case ["checkout"] if "--" in words:
+            yield from (Touch(Action.MODIFIED, name) for name in words[words.index("--") + 1 :])
+        case _:
+            pass
+
+
+def _fetched(words: Sequence[str]) -> Iterator[Touch]:
+    for word in words[1:]:
+        if match := _URL.match(word):
+            yield Touch(Action.FETCHED, match[0])
+
+
+def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
+    def read(words: Sequence[str]) -> Iterator[Touch]:
+        names = [word for word in words[1:] if not word.startswith("-")]
+        return (Touch(action, name) for name in names[:1])
+
+    return read
+
+
+_PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingProxyType(
+    {
+        "rm": _each(Action.DELETED),
+        "unlink": _each(Action.DELETED),
+        "mv": _moved,
+        "cp": _copied,
+        "touch": _each(Action.WRITTEN, "dtr"),
+        "tee": _each(Action.WRITTEN),
+        "sed": _edited_in_place,
+        "gsed": _edited_in_place,
+        "perl": _edited_in_place,
+        "cat": _each(Action.READ),
+        "head": _each(Action.READ, "nc"),
+        "tail": _each(Action.READ, "nc"),
+        "nl": _each(Action.READ),
+        "less": _each(Action.READ),
+        "bat": _each(Action.READ),
+        "git": _git,
+        "curl": _fetched,
+        "wget": _fetched,
+        "get-content": _powershell(Action.READ),
+        "set-content": _powershell(Action.WRITTEN),
+        "add-content": _powershell(Action.MODIFIED),
+        "out-file": _powershell(Action.WRITTEN),
+        "remove-item": _powershell(Action.DELETED),
+        "new-item": _powershell(Action.CREATED),
+    }
+)

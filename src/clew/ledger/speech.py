@@ -1,0 +1,88 @@
+"""Who says what in a message: the only door through which words count as the user's or the model's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
+
+
+class Speaker(Enum):
+    """Whose words they are."""
+
+    USER = "user"
+    """Spoken by the person: nothing a harness, a tool or a summariser wrote counts."""
+    ASSISTANT = "assistant"
+    PLAN = "plan"
+    """Asked of the model in the user's place by a model: an approved plan, the task of a sub-agent."""
+
+
+class Said(NamedTuple):
+    """Words of a speaker, and where they stand."""
+
+    speaker: Speaker
+    text: str
+    trust: Trust
+    message: str
+    part: int
+    start: int = 0
+    """Where the words begin in what the part says."""
+    aside: bool = False
+    """They stand in the result of a call, which the person answered instead of the tool."""
+
+    def cite(self, start: int, end: int) -> Cite:
+        """Return the place of ``text[start:end]``."""
+        return Cite(self.message, self.part, self.start + start, self.start + end)
+
+
+def said(item: Item) -> list[Said]:
+    """Return the words of the user and of the model in a message, in order."""
+    message = item.message
+    speaker = _speaker(message)
+    found = [
+        Said(speaker, part.text, part.trust, item.id, index)
+        for index, part in enumerate(message.parts)
+        if isinstance(part, Text)
+        and speaker is not None
+        and _holds(speaker, part)
+        and not part.text.isspace()
+    ]
+    if message.role in (Role.TOOL, Role.USER) and message.origin is Origin.SPOKEN:
+        for index, part in enumerate(message.parts):
+            if isinstance(part, ToolResult) and len(part.parts) > 1:
+                found.extend(_words_in_result(part, item.id, index))
+    return found
+
+
+def _speaker(message: Message) -> Speaker | None:
+    match message.role, message.origin:
+        case Role.ASSISTANT, Origin.SPOKEN:
+            return Speaker.ASSISTANT
+        case Role.USER, Origin.SPOKEN:
+            return Speaker.USER
+        case Role.USER, Origin.INJECTED:
+            return Speaker.PLAN
+        case _:
+            return None
+
+
+def _holds(speaker: Speaker, part: Text) -> bool:
+    match speaker:
+        case Speaker.USER:
+            return part.trust >= Trust.USER
+        case Speaker.PLAN:
+            return part.trust is Trust.ASSISTANT
+        case Speaker.ASSISTANT:
+            return True
+
+
+def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Said]:
+    """Yield what a person said in answer to a call, where a reader has labelled it as the person's words."""
+    start = 0
+    for part in result.parts:
+        if isinstance(part, Text):
+            if part.trust >= Trust.USER and part.text.strip():
+                yield Said(Speaker.USER, part.text, part.trust, message, index, start, aside=True)
+            start += len(part.text) + 1

@@ -1,0 +1,199 @@
+"""Loops of the conversation: what the user waits for, what the model asks, what it announces.
+
+Which of the model's texts reports back can only be told afterwards: it is the last one before the user speaks
+again, with no call behind it. Until then it counts for now, and a call behind it takes that back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from clew.ledger.constraints.sentences import sentences
+from clew.ledger.exchange import Asked, Exchange, Reading
+from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
+from clew.ledger.phrases import is_foreign, sentence_around, sentences_with
+from clew.ledger.speech import Said, Speaker
+from clew.ledger.tool_names import Does
+from clew.message import Cite, Json
+
+_LONGEST_REQUEST = 600
+_MOST_QUESTIONS = 12
+_LAST_WORDS = 900
+_NO_TASK = re.compile(
+    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
+    r"|haha|sorry|job|work|very|much|so)\W*)+",
+    re.IGNORECASE,
+)
+_PROMISE = re.compile(
+    r"""
+    \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{3,80}?)\b,?\s+
+    (?:I[’']?ll|I\s+will|I[’']m\s+going\s+to|we[’']?ll)\s+\w+
+  | \bI[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
+  | \bnext\s+(?:I[’']m|step\s+is|up\s+is|up:|I\s+(?:need|want)\s+to)\b
+  | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
+      |follow-?ups?)\W*:\s*\S
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_PROMISE_SIGNS = (
+    *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
+    *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup"),
+)
+"""Strings of which every announcement holds one."""
+
+
+@dataclass(slots=True)
+class Talk:
+    """Keeps the loops of the conversation."""
+
+    open: list[Loop] = field(default_factory=list)
+    """What waits, as of the last time the user spoke, and what came up since."""
+    ended: list[Loop] = field(default_factory=list)
+    count: int = 0
+    report: Cite | None = None
+    """The model's last text, as long as no call is behind it."""
+    asked: Loop | None = None
+    """The question that ends that text."""
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """Return what is open now: the report that may be the last one counts."""
+        waiting = (loop for loop in self.open if self.report is None or not _reported(loop, self.report))
+        return (*waiting, *([self.asked] if self.asked else ()))
+
+    @property
+    def closed(self) -> tuple[Loop, ...]:
+        """Return what came to an end, by the report that may be the last one too."""
+        return (*self.ended, *(self._closed_by_report() if self.report else ()))
+
+    def add(self, reading: Reading) -> None:
+        """Take in a message."""
+        for exchange in reading.exchanges:
+            if exchange.deed.does is Does.ASK:
+                self._replied(exchange)
+        for said in reading.said:
+            match said.speaker:
+                case Speaker.USER:
+                    self._user_spoke(said)
+                case Speaker.ASSISTANT:
+                    self._model_spoke(said)
+                case Speaker.PLAN:
+                    self._settle(said)
+                    self._request(said)
+        if reading.calls:
+            self._called(reading.calls)
+
+    def _called(self, calls: list[Asked]) -> None:
+        """Take back what the last text counted for: the model went on. Some calls ask the person."""
+        self.report = self.asked = None
+        for asked in calls:
+            if asked.deed.does is Does.ASK:
+                for text in _questions_in(asked.deed.given):
+                    self._open(LoopKind.ASKED, text, asked.cite)
+
+    def _user_spoke(self, said: Said) -> None:
+        self._settle(said)
+        questions = list(_questions(said))
+        for start, end in questions:
+            self._open(LoopKind.QUESTION, said.text[start:end], said.cite(start, end))
+        if not questions:
+            self._request(said)
+
+    def _request(self, said: Said) -> None:
+        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]):
+            return
+        start = len(said.text) - len(said.text.lstrip())
+        end = min(len(said.text.rstrip()), start + _LONGEST_REQUEST)
+        self._open(LoopKind.REQUEST, said.text[start:end], said.cite(start, end))
+
+    def _settle(self, said: Said) -> None:
+        """Close what the model's last report closed; the user's words answer its question."""
+        report = self.report
+        if report is not None:
+            self.ended.extend(self._closed_by_report())
+            self.open = [loop for loop in self.open if not _reported(loop, report)]
+        if self.asked is not None:
+            self.open.append(self.asked)
+        self._close_asked(lambda _: True, Closed.ANSWERED, said.cite(0, len(said.text)))
+        self.report = self.asked = None
+
+    def _closed_by_report(self) -> Iterator[Loop]:
+        for loop in self.open:
+            if self.report is not None and _reported(loop, self.report):
+                how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
+                yield replace(loop, closed=how, closed_by=self.report)
+
+    def _model_spoke(self, said: Said) -> None:
+        self.report = said.cite(0, len(said.text))
+        self.asked = None
+        question = _last_question(said)
+        if question is not None:
+            self.count += 1
+            place = said.cite(*question)
+            self.asked = Loop(f"q{self.count}", LoopKind.ASKED, said.text[slice(*question)], place)
+        promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
+        if promises:
+            self._announce(said, promises)
+
+    def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
+        """Open what the model says it will do next; what it announced before is replaced."""
+        here = said.cite(promises[0][0], promises[-1][1])
+        for loop in self.open:
+            if loop.kind is LoopKind.PROMISE:
+                self.ended.append(replace(loop, closed=Closed.REPLACED, closed_by=here))
+        self.open = [loop for loop in self.open if loop.kind is not LoopKind.PROMISE]
+        for start, end in promises:
+            self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
+
+    def _replied(self, exchange: Exchange) -> None:
+        """Close the questions that a tool put to the person, now that the person has reacted."""
+        how = Closed.ANSWERED if exchange.outcome.ended is Ended.OK else Closed.REFUSED
+        self._close_asked(lambda loop: loop.source == exchange.asked, how, exchange.answered)
+
+    def _close_asked(self, which: Callable[[Loop], bool], how: Closed, by: Cite) -> None:
+        closed = [loop for loop in self.open if loop.kind is LoopKind.ASKED and which(loop)]
+        self.open = [loop for loop in self.open if loop not in closed]
+        self.ended.extend(replace(loop, closed=how, closed_by=by) for loop in closed)
+
+    def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
+        self.count += 1
+        self.open.append(Loop(f"q{self.count}", kind, text, source))
+
+
+def _reported(loop: Loop, report: Cite) -> bool:
+    """Tell whether a report closes a loop: all that was open before it, so not what it announces itself."""
+    return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
+
+
+def _questions(said: Said) -> Iterator[tuple[int, int]]:
+    """Yield the questions in the user's own words; not those in what was pasted."""
+    if "?" not in said.text and "？" not in said.text:
+        return
+    found = 0
+    for sentence in sentences(said.text):
+        if sentence.text.rstrip("\"'”’)*_` ").endswith(("?", "？")) and len(sentence.text) > 3:
+            yield sentence.start, sentence.end
+            found += 1
+            if found == _MOST_QUESTIONS:
+                return
+
+
+def _last_question(said: Said) -> tuple[int, int] | None:
+    """Return the question that a text of the model ends with."""
+    text = said.text.rstrip()
+    at = text.rfind("?")
+    if at < max(0, len(text) - _LAST_WORDS) or is_foreign(text, at):
+        return None
+    start, end = sentence_around(text, at, at + 1)
+    return (start, end) if text[end - 1] in "?\"'”’)*_`" and len(text) - end < _LAST_WORDS // 2 else None
+
+
+def _questions_in(given: dict[str, Json]) -> Iterator[str]:
+    rows = given.get("questions")
+    for row in rows if isinstance(rows, list) else [given]:
+        text = row.get("question") if isinstance(row, dict) else None
+        if isinstance(text, str) and text:
+            yield text

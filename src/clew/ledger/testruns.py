@@ -1,0 +1,214 @@
+"""Which tests failed and which passed, read from the output of a test run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clew.ledger.shell import simple_commands
+
+LONGEST = 400_000
+"""Characters of an output that are read: of a longer one the last, where runners sum up."""
+LONGEST_COMMAND = 4_000
+"""Characters of a command line in which a test runner is looked for."""
+MOST_FAILED = 200
+"""Failed tests of one run that are named."""
+
+_RUNS_TESTS = re.compile(
+    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|cypress|playwright|rspec|phpunit|ctest|nextest|runtests|trial)\b"
+    r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
+    r"python3?|django-admin|manage\.py|bin/\w+|turbo|nx)\b[^|;&\n]*(?:\btests?\b|\bcheck\b|\bci\b|\bverify\b|--test\b|test_|_test)"
+)
+
+
+class Runner(NamedTuple):
+    """How one test runner writes; ``fails`` and ``passes`` have the name of the test in their first group."""
+
+    name: str
+    sign: str
+    """A string that stands in all its output; else it is not looked at."""
+    fails: re.Pattern[str]
+    passes: re.Pattern[str]
+    summary: re.Pattern[str]
+    """Shows that it ran to the end."""
+
+
+def _lines(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+_TIME = r"(?:[ \t]+[\[(]?[\d.]+ ?m?s[\])]?)?[ \t]*$"
+RUNNERS = (
+    Runner(
+        "pytest",
+        " in ",
+        _lines(
+            r"^[ \t]*(?:FAILED|ERROR) (\S+\.py(?:::[^\n]+?)?)(?: - [^\n]*)?[ \t]*$"
+            r"|^[ \t]*(\S+\.py::[^\n]+?) (?:FAILED|ERROR)\b"
+        ),
+        _lines(r"^[ \t]*(\S+\.py::[^\n]+?) PASSED\b"),
+        _lines(
+            r"^[ \t]*=* ?(?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?"
+            r"|deselected)(?:, )?)+"
+            r" in [\d.]+"
+        ),
+    ),
+    Runner(
+        "unittest",
+        "Ran ",
+        _lines(r"^[ \t]*(?:FAIL|ERROR): (\S+ \([\w.]+\))"),
+        _lines(r"^[ \t]*(\w+ \([\w.]+\))(?:\n[^\n]{0,200})? \.\.\. ok$"),
+        _lines(r"^[ \t]*Ran \d+ tests? in"),
+    ),
+    Runner(
+        "go",
+        "\t",
+        _lines(r"^[ \t]*--- FAIL: (\S+)|^FAIL[ \t]+(\S+) \[(?:build|setup) failed\]"),
+        _lines(r"^[ \t]*--- PASS: (\S+)|^ok[ \t]+(\S+)[ \t]"),
+        _lines(r"^(?:ok|FAIL)[ \t]+\S+|^PASS$"),
+    ),
+    Runner(
+        "cargo",
+        "test result: ",
+        _lines(r"^test (\S+) \.\.\.[ \t]+FAILED"),
+        _lines(r"^test (\S+) \.\.\.[ \t]+ok"),
+        _lines(r"^test result: "),
+    ),
+    Runner(
+        "vitest",
+        "Test Files",
+        _lines(r"^[ \t]*FAIL[ \t]+(\S+\.\w+(?: > [^\n]+?)?)(?: \[ [^\n]*)?[ \t]*$"),
+        _lines(r"^[ \t]*✓[ \t]+(\S+\.\w+(?: > [^\n]+?)?)(?: \(\d+ tests?\))?" + _TIME),
+        _lines(r"^[ \t]*Test Files[ \t]+.*\b(?:passed|failed)\b"),
+    ),
+    Runner(
+        "jest",
+        "Test Suites:",
+        _lines(r"^[ \t]*● ([^\n]+ › [^\n]+?)[ \t]*$|^[ \t]*FAIL[ \t]+(\S+\.\w+)" + _TIME),
+        _lines(r"^[ \t]*PASS[ \t]+(\S+\.\w+)" + _TIME),
+        _lines(r"^[ \t]*Tests:[ \t]+.*\b(?:passed|failed)\b"),
+    ),
+    Runner(
+        "bun",
+        " fail",
+        _lines(r"^[ \t]*(?:\(fail\)|✗) ([^\n]+?)" + _TIME),
+        _lines(r"^[ \t]*(?:\(pass\)|✓) ([^\n]+?)" + _TIME),
+        _lines(r"^[ \t]*\d+ fail[ \t]*$"),
+    ),
+    Runner(
+        "mocha",
+        " passing",
+        # Among the failures at the end, the number stands before the suite and the test on the next line.
+        _lines(r"^[ \t]+\d+\) (?:[^\n]+\n[ \t]{5,})?([^\s✓✔][^\n]*?):?[ \t]*$"),
+        _lines(r"^[ \t]+(?:✓|✔) ([^\n]+?)" + _TIME),
+        _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
+    ),
+    Runner(
+        "node",
+        " fail ",
+        _lines(
+            r"^[ \t]*(?:not ok \d+ - |✖ )(?!failing tests)([^\n]+?)(?: \([\d.]+ms\))?(?: #[^\n]*)?[ \t]*$"
+        ),
+        _lines(r"^[ \t]*(?:ok \d+ - |✔ )([^\n]+?)(?: \([\d.]+ms\))?(?: #[^\n]*)?[ \t]*$"),
+        _lines(r"^[ \t]*(?:#|ℹ) fail \d+"),
+    ),
+)
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class FailedTest(NamedTuple):
+    """A test that failed, and where the output says so."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of tests showed."""
+
+    runner: str
+    failed: tuple[FailedTest, ...]
+    passed: frozenset[str]
+    """Only what the output names one by one."""
+    command: str
+    """The part of the command line that ran the tests, without what follows a pipe."""
+    selects: frozenset[str]
+    """The tests, files or folders that the command line named; nothing for all of them."""
+
+    def covers(self, name: str, selected: frozenset[str]) -> bool:
+        """Tell whether a test ran here too that had run under a command line with these selections."""
+        if not self.selects or self.selects >= selected > frozenset():
+            return True
+        return any(chosen.strip("./") and chosen.strip("./") in name for chosen in self.selects)
+
+
+def run_of(command: str, output: str) -> Run | None:
+    """Return what a command line's output tells about tests; None where it ran none, or not to the end."""
+    if not _RUNS_TESTS.search(command[:LONGEST_COMMAND]):
+        return None
+    text, shift = _readable(output)
+    for runner in RUNNERS:
+        if runner.sign in text and runner.summary.search(text):
+            failed = tuple(_failed(runner, text, shift))
+            passed = frozenset(name for names in _found(runner.passes, text) for name in names if name)
+            line, selects = _selection(command)
+            return Run(runner.name, failed, passed - {test.name for test in failed}, line, selects)
+    return None
+
+
+def _readable(output: str) -> tuple[str, int]:
+    """Return the output without colours, all else in its place; of a long one the end, and its start."""
+    shift = max(0, len(output) - LONGEST)
+    text = output[shift:] if shift else output
+    return (_ANSI.sub(lambda code: " " * len(code[0]), text) if "\x1b[" in text else text), shift
+
+
+def _failed(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:
+    named: set[str] = set()
+    for match in runner.fails.finditer(text):
+        group = next(number for number, name in enumerate(match.groups(), start=1) if name)
+        name = match[group].strip()
+        if name not in named:
+            named.add(name)
+            yield FailedTest(name, shift + match.start(group), shift + match.start(group) + len(match[group]))
+        if len(named) >= MOST_FAILED:
+            return
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
+    for match in pattern.finditer(text):
+        yield tuple(name.strip() for name in match.groups() if name)
+
+
+_EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
+_RUNNER_WORDS = re.compile(
+    r"(?:py)?\.?tests?|unittest|python[\d.]*|go|cargo|npm|pnpm|yarn|bun|npx|run|jest|vitest|mocha|uv|poetry|make|mise|node|nextest|rtk"
+)
+_TASK_RUNNERS = frozenset(
+    {"npm", "pnpm", "yarn", "bun", "mise", "make", "just", "task", "turbo", "nx", "rtk"}
+)
+_TASK_NAME = re.compile(r"[a-z][a-z0-9:_-]*")
+
+
+def _selection(command: str) -> tuple[str, frozenset[str]]:
+    """Return the command of a line that runs the tests, and what it names to be run."""
+    for simple in simple_commands(command):
+        line = " ".join(simple.words)
+        if _RUNS_TESTS.search(line):
+            by_task = simple.words[0] in _TASK_RUNNERS
+            chosen = {word for word in simple.words if _selects(word, by_task)}
+            return line, frozenset(chosen - _EVERYTHING)
+    return command, frozenset()
+
+
+def _selects(word: str, by_task: bool) -> bool:
+    """Tell whether a word of a command names tests: not the runner, an option, or a task like ``test:ci``."""
+    if word.startswith("-") or "=" in word or word.isdigit():
+        return False
+    if by_task and _TASK_NAME.fullmatch(word):
+        return False
+    return _RUNNER_WORDS.fullmatch(word.rsplit("/", 1)[-1]) is None

@@ -1,0 +1,175 @@
+"""Tasks, folded over the calls of task tools and over checklists in what is said.
+
+A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
+what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by
+one; a checklist in a text adds to its own list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
+from clew.ledger.phrases import is_foreign
+from clew.ledger.speech import Said
+from clew.ledger.tool_names import Does
+from clew.message import Cite, Json, JsonObject
+
+
+class Origin(StrEnum):
+    """Where a task is written down: each has its own list."""
+
+    LIST = "list"
+    TASKS = "tasks"
+    CHECKLIST = "checklist"
+
+
+class Key(NamedTuple):
+    """What a task is known by: its text, or the number its tool gave it."""
+
+    origin: Origin
+    name: str
+
+
+_CHECK = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_TASK_NUMBER = re.compile(r"[Tt]ask #(\w+) created")
+_ENDED = {
+    "completed": Closed.DONE,
+    "complete": Closed.DONE,
+    "done": Closed.DONE,
+    "cancelled": Closed.CANCELLED,
+    "canceled": Closed.CANCELLED,
+    "deleted": Closed.CANCELLED,
+}
+
+
+class Todo(NamedTuple):
+    """A task as its list has it now."""
+
+    text: str
+    status: str
+
+
+@dataclass(slots=True)
+class Todos:
+    """Keeps tasks as loops."""
+
+    loops: dict[Key, Loop] = field(default_factory=dict)
+    """Tasks that are on a list now, finished ones included."""
+    ended: list[Loop] = field(default_factory=list)
+    """Tasks that their list no longer names."""
+    count: int = 0
+
+    @property
+    def current(self) -> tuple[Todo, ...]:
+        """Return the tasks as their lists have them now, in their order."""
+        return tuple(Todo(loop.text, loop.status) for loop in self.loops.values())
+
+    def add(self, reading: Reading) -> None:
+        """Take in a message."""
+        for exchange in reading.exchanges:
+            if exchange.outcome.ended is Ended.OK:
+                self._called(exchange)
+        for said in reading.said:
+            if "] " in said.text:
+                self._checked(said)
+
+    def _called(self, exchange: Exchange) -> None:
+        given = exchange.deed.given
+        match exchange.deed.does:
+            case Does.TODO:
+                rows = given.get("todos")
+                rows = rows if isinstance(rows, list) else given.get("plan") or given.get("task_list")
+                if isinstance(rows, list):
+                    self._replace_list(rows, exchange)
+            case Does.NEW_TASK:
+                number = _TASK_NUMBER.search(exchange.result.text)
+                subject = given.get("subject")
+                if number and isinstance(subject, str) and subject:
+                    self._put(Key(Origin.TASKS, number[1]), subject, "pending", _place(exchange, subject))
+            case Does.TASK_CHANGE:
+                self._changed(exchange, given)
+            case _:
+                pass
+
+    def _replace_list(self, rows: list[Json], exchange: Exchange) -> None:
+        before = {key: loop for key, loop in self.loops.items() if key.origin is Origin.LIST}
+        for key in before:
+            del self.loops[key]
+        for row in rows:
+            text, status = _row(row)
+            if not text:
+                continue
+            key = Key(Origin.LIST, text)
+            if key in before:
+                self.loops[key] = before.pop(key)
+            self._put(key, text, status, _place(exchange, text))
+        for loop in before.values():
+            self._end(loop, Closed.LEFT_OUT, exchange.asked)
+
+    def _changed(self, exchange: Exchange, given: JsonObject) -> None:
+        key = Key(Origin.TASKS, str(given.get("taskId") or given.get("task_id") or ""))
+        loop = self.loops.get(key)
+        if loop is None:
+            return
+        status, subject = given.get("status"), given.get("subject")
+        text = subject if isinstance(subject, str) and subject else loop.text
+        source = loop.source if text == loop.text else _place(exchange, text)
+        self.loops[key] = replace(loop, text=text, source=source)
+        if isinstance(status, str) and status:
+            self._put(key, text, status, _place(exchange, text))
+
+    def _checked(self, said: Said) -> None:
+        for match in _CHECK.finditer(said.text):
+            if is_foreign(said.text, match.start()):
+                continue
+            text = match[2].rstrip()
+            key = Key(Origin.CHECKLIST, text.casefold())
+            done = match[1] != " "
+            if not done or key in self.loops:
+                end = match.start(2) + len(text)
+                self._put(key, text, "completed" if done else "pending", said.cite(match.start(2), end))
+
+    def _put(self, key: Key, text: str, status: str, cite: Cite) -> None:
+        """Give a task a state; a task that was not there is opened."""
+        loop = self.loops.get(key)
+        if loop is None:
+            self.count += 1
+            loop = Loop(f"t{self.count}", LoopKind.TODO, text, cite, status)
+        closed = _ENDED.get(status)
+        if closed is None:
+            self.loops[key] = replace(loop, status=status, closed=None, closed_by=None)
+        elif loop.closed is not closed:
+            self.loops[key] = replace(loop, status=status, closed=closed, closed_by=cite)
+
+    def _end(self, loop: Loop, closed: Closed, cite: Cite) -> None:
+        self.ended.append(loop if loop.closed else replace(loop, closed=closed, closed_by=cite))
+
+
+def _row(row: Json) -> tuple[str, str]:
+    """Return text and status of one line of a list; tools name them differently."""
+    if not isinstance(row, dict):
+        return "", ""
+    text = next(
+        (
+            value
+            for key in ("content", "step", "title", "description", "text")
+            if isinstance(value := row.get(key), str)
+        ),
+        "",
+    )
+    status = row.get("status")
+    return text, status if isinstance(status, str) else "pending"
+
+
+def _place(exchange: Exchange, text: str) -> Cite:
+    """Return where the words of a task stand in the call that wrote it."""
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
+    start = exchange.call.input_text.find(written)
+    return exchange.asked._replace(start=start, end=start + len(written)) if start >= 0 else exchange.asked

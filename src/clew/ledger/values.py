@@ -1,0 +1,222 @@
+"""Exact values: what was named, by whom, how often, where first and last, and which line says what it is.
+
+Each text is scanned once, when its message is added. Of a text only places are kept, never copies; at most
+``MOST_VALUES`` values are held. When they are too many, those go first that only tool output named, once,
+longest ago; what the user or the model named goes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
+from clew.ledger.lines import Lines, Place
+from clew.ledger.passages import Voice, passages
+from clew.message import Cite, Item, Json, JsonObject
+
+MOST_VALUES = 60_000
+_KEPT_WHEN_FULL = 45_000
+_ENOUGH_WORDS = 8
+_WORTH_OF_A_WORD = 1_000
+_WORTH_OF_PROSE = 1_500
+"""What a person or the model says about a value tells more than a line of output with a word or two more."""
+_NO_COUNTS = [0] * len(Voice)
+_IS_VALUE = KNOWN_WORDS.__getitem__
+
+
+class Value:
+    """An exact value and what is known about it. Read it; only its keeper writes."""
+
+    __slots__ = (
+        "_first",
+        "_last",
+        "_owner",
+        "_score",
+        "_telling",
+        "counts",
+        "first_index",
+        "in_error",
+        "kind",
+        "last_index",
+        "text",
+    )
+
+    def __init__(self, text: str, kind: ValueKind, index: int, place: Place, owner: object) -> None:
+        self.text = text
+        self.kind = kind
+        self.counts = _NO_COUNTS.copy()
+        """By ``Voice``: in how many texts that voice named it."""
+        self.first_index = self.last_index = index
+        """Of the messages that named it, counted from 0 in the session."""
+        self.in_error = False
+        """A line that speaks of an error names it."""
+        self._first = self._last = self._telling = place
+        self._score = -1_000_000
+        self._owner = owner
+
+    @property
+    def mentions(self) -> int:
+        """Return how many texts name it."""
+        return sum(self.counts)
+
+    @property
+    def in_user_text(self) -> bool:
+        """Tell whether the user named it."""
+        return self.counts[Voice.USER] > 0
+
+    @property
+    def in_call_arguments(self) -> bool:
+        """Tell whether the model typed it into a call; what it wrote into files does not count."""
+        return self.counts[Voice.CALL] > 0
+
+    @property
+    def first(self) -> Cite:
+        """Return the line that named it first."""
+        return Cite(*self._first)
+
+    @property
+    def last(self) -> Cite:
+        """Return the line that named it last."""
+        return Cite(*self._last)
+
+    @property
+    def telling(self) -> Cite:
+        """Return the line that says most about it: many plain words, short, rather prose than output."""
+        return Cite(*self._telling)
+
+    def _copy(self, owner: object) -> Value:
+        twin = Value(self.text, self.kind, self.first_index, self._first, owner)
+        twin.counts = self.counts.copy()
+        twin.last_index, twin.in_error = self.last_index, self.in_error
+        twin._last, twin._telling, twin._score = self._last, self._telling, self._score
+        return twin
+
+    def __repr__(self) -> str:
+        return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"
+
+
+class Values:
+    """Keeps the values of a session; iterates over them in the order in which they first appeared."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Value] = {}
+        self._owner = object()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._held.values())
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._held
+
+    def get(self, text: str) -> Value | None:
+        """Return what is known about a value."""
+        return self._held.get(text)
+
+    def add(self, item: Item, index: int, failed: Container[int] = ()) -> None:
+        """Take in the values that a message names; ``failed`` are its parts that tell of a failure."""
+        for passage in passages(item.message):
+            self._scan(Lines(item.id, passage, passage.part in failed), index)
+        if len(self._held) > MOST_VALUES:
+            self._forget()
+
+    def _scan(self, lines: Lines, index: int) -> None:
+        text = lines.passage.text
+        at = 0
+        for word in filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))):
+            # Words come in the order of their first appearance, so the search never goes back.
+            at = text.find(word, at)
+            if at >= lines.end:
+                lines.move(at)
+            known = KNOWN_WORDS[word]
+            if known is None or (known.kind is ValueKind.NUMBER and lines.is_line_number(at)):
+                continue
+            self._note(known, at, lines, index)
+        spotted: set[str] = set()
+        for known, at in with_punctuation(text, spoken=lines.passage.voice <= Voice.ASSISTANT):
+            if known.value not in spotted:
+                spotted.add(known.value)
+                lines.move(at)
+                self._note(known, at, lines, index)
+
+    def _note(self, known: Known, at: int, lines: Lines, index: int) -> None:
+        kind, text = known
+        voice = lines.passage.voice
+        place = lines.place or lines.place_of(text, at)
+        value = self._held.get(text)
+        if value is None:
+            value = self._held[text] = Value(text, kind, index, place, self._owner)
+        elif value._owner is not self._owner:
+            value = self._held[text] = value._copy(self._owner)
+        value.last_index, value._last = index, place
+        value.counts[voice] += 1
+        score = (
+            (_WORTH_OF_PROSE if voice <= Voice.ASSISTANT else 0) + place[2] - place[3]
+        )  # the longer, the less
+        if score + _ENOUGH_WORDS * _WORTH_OF_A_WORD > value._score:
+            words = lines.words if lines.words >= 0 else lines.count_words()
+            score += min(words, _ENOUGH_WORDS) * _WORTH_OF_A_WORD
+            if score > value._score:
+                value._score, value._telling = score, place
+        if lines.failed and not value.in_error and lines.speaks_of_failure():
+            value.in_error = True
+
+    def _forget(self) -> None:
+        """Let go of the values that are least likely to be needed."""
+
+        def worth(value: Value) -> tuple[bool, bool, int]:
+            named = sum(value.counts[Voice.USER : Voice.BODY]) > 0
+            return named, value.mentions > 1, value.last_index
+
+        kept = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
+        stays = {value.text for value in kept}
+        self._held = {text: value for text, value in self._held.items() if text in stays}
+
+    def copy(self) -> Values:
+        """Return an independent copy; values are shared until one of the two changes them."""
+        twin = Values()
+        twin._held = self._held.copy()
+        self._owner = object()  # what both hold now belongs to neither
+        return twin
+
+    def to_json(self) -> JsonObject:
+        """Return everything as JSON; message ids stand once each."""
+        ids: dict[str, int] = {}
+
+        def place(at: Place) -> list[Json]:
+            return [ids.setdefault(at[0], len(ids)), at[1], at[2], at[3]]
+
+        rows: list[Json] = [
+            [
+                value.text,
+                value.kind.value,
+                list[Json](value.counts),
+                [value.first_index, value.last_index, int(value.in_error), value._score],
+                place(value._first),
+                place(value._last),
+                place(value._telling),
+            ]
+            for value in self
+        ]
+        return {"ids": list[Json](ids), "values": rows}
+
+    @classmethod
+    def from_json(cls, written: Any) -> Values:  # noqa: ANN401  # JSON on its way in
+        """Return the keeper that wrote this."""
+        keeper = cls()
+        ids: list[str] = written["ids"]
+
+        def place(row: list[int]) -> Place:
+            return (ids[row[0]], row[1], row[2], row[3])
+
+        for text, kind, counts, (first_index, last_index, in_error, score), first, last, telling in written[
+            "values"
+        ]:
+            value = Value(text, ValueKind(kind), first_index, place(first), keeper._owner)
+            value.counts, value.last_index, value.in_error = list(counts), last_index, bool(in_error)
+            value._last, value._telling, value._score = place(last), place(telling), score
+            keeper._held[text] = value
+        return keeper

@@ -1,0 +1,91 @@
+"""What the model asked leave for."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Answer, Approval
+from clew.ledger import approvals as approvals_module
+from clew.message import ApprovalAnswer, ApprovalRequest, Cite, Message, Role, Text, ToolResult, Trust
+from tests.ledger.sessions import assistant, call, did, ledger_of, user
+
+
+def answers(*messages):
+    return [(approval.what, approval.answer, approval.words) for approval in ledger_of(*messages).approvals]
+
+
+def test_a_request_meets_its_answer():
+    asked = Message(Role.ASSISTANT, (ApprovalRequest("r1", "deploy", {}), ApprovalRequest("r2", "drop", {})))
+    answered = Message(Role.USER, (ApprovalAnswer("r2", False, "not today"),))
+    assert ledger_of(asked, answered).approvals == (
+        Approval("a1", "deploy", Cite("m0", 0), request="r1"),
+        Approval("a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "answer"),
+    [
+        ("Shall I push it?", "yes", Answer.GRANTED),
+        ("Want me to fix that?", "yeah, and run the tests too", Answer.GRANTED),
+        ("Ready to commit these changes?", "go ahead", Answer.GRANTED),
+        ("Does this look right?", "ok", Answer.GRANTED),
+        ("Should I delete the branch?", "no, leave it", Answer.REFUSED),
+        ("Should I delete the branch?", "Don't do that yet", Answer.REFUSED),
+    ],
+)
+def test_yes_and_no_answer_a_question_for_leave(question, reply, answer):
+    assert answers(assistant(f"All done. {question}"), user(reply)) == [(question, answer, reply)]
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("Which port is it?", "yes"),
+        ("Shall I push it, or should I wait?", "yes"),
+        ("Shall I push it?", "what would that change?"),
+        ("Shall I push it?", "okay, so what have we got - there are a few things floating around?"),
+        ("Shall I push it?", "yes " + "and here is a long new task " * 20),
+    ],
+)
+def test_what_is_no_yes_or_no_answers_nothing(question, reply):
+    assert answers(assistant(question), user(reply)) == []
+
+
+def test_a_question_that_waits_is_asked():
+    assert answers(assistant("Shall I push it?")) == [("Shall I push it?", Answer.ASKED, "")]
+    assert answers(assistant("Shall I push it?"), call("Bash", {"command": "git push"})) == []
+
+
+def test_a_refused_call_is_kept_with_what_the_person_said():
+    asked = call("Bash", {"command": "git push\n--force"}, call_id="c")
+    words = (
+        Text("The user doesn't want to proceed with this tool use. They said:"),
+        Text("pull first", trust=Trust.USER),
+    )
+    refused = Message(Role.TOOL, (ToolResult("c", words, True),))
+    assert answers(asked, refused) == [("Bash: git push", Answer.REFUSED, "pull first")]
+
+
+def test_an_approved_plan_is_kept():
+    assert answers(
+        did("ExitPlanMode", {"plan": "x"}, "User has approved your plan. You can now start coding.")
+    ) == [("ExitPlanMode", Answer.GRANTED, "")]
+    assert answers(did("ExitPlanMode", {"plan": "x"}, "something else")) == []
+
+
+def test_what_a_tool_says_grants_nothing():
+    assert answers(assistant("Shall I push it?"), did("Read", {"file_path": "a"}, "yes, go ahead")) == []
+
+
+def test_what_waits_for_an_answer_is_never_let_go(monkeypatch):
+    monkeypatch.setattr(approvals_module, "MOST", 4)
+    asked = Message(Role.ASSISTANT, (ApprovalRequest("r1", "deploy", {}),))
+    talk = [message for n in range(6) for message in (assistant(f"Shall I do {n}?"), user("yes"))]
+    assert answers(asked, talk)[0] == ("deploy", Answer.ASKED, "")
+
+
+def test_of_too_many_approvals_the_oldest_are_let_go(monkeypatch):
+    monkeypatch.setattr(approvals_module, "MOST", 4)
+    talk = [message for n in range(6) for message in (assistant(f"Shall I do {n}?"), user("yes"))]
+    assert [what for what, _, _ in answers(talk)] == [f"Shall I do {n}?" for n in (2, 3, 4, 5)]

@@ -1,0 +1,124 @@
+"""Files, commands and addresses."""
+
+from __future__ import annotations
+
+from clew.ledger import Action, Artifact, ArtifactKind, Ended
+from clew.ledger import artifacts as artifacts_module
+from clew.message import Cite
+from tests.ledger.sessions import call, did, ledger_of, ran
+
+
+def state(ledger):
+    return {file.name: file.action for file in ledger.artifacts.files}
+
+
+def test_a_file_knows_what_was_done_to_it():
+    ledger = ledger_of(
+        did("Read", {"file_path": "/r/a.py"}, "x"),
+        did("Edit", {"file_path": "/r/a.py"}, "The file /r/a.py has been updated."),
+        did("Read", {"file_path": "/r/a.py"}, "y"),
+    )
+    assert ledger.artifacts.changed == (
+        Artifact(
+            ArtifactKind.FILE,
+            "/r/a.py",
+            Action.READ,
+            3,
+            Cite("m0"),
+            Cite("m4"),
+            changes=1,
+            last_change=Cite("m2"),
+        ),
+    )
+
+
+def test_only_successful_calls_change_files():
+    ledger = ledger_of(
+        did("Edit", {"file_path": "a.py"}, "<tool_use_error>String to replace not found", error=True),
+        did(
+            "Write", {"file_path": "b.py"}, "The user doesn't want to proceed with this tool use.", error=True
+        ),
+        ran("rm c.py", "rm: c.py: No such file or directory", code=1),
+        call("Write", {"file_path": "d.py"}),
+    )
+    assert ledger.artifacts.files == ()
+
+
+def test_a_written_file_is_created_unless_it_was_there():
+    ledger = ledger_of(
+        did("read", {"filePath": "old.py"}, "x"),
+        did("write", {"filePath": "old.py"}, "Wrote file successfully."),
+        did("write", {"filePath": "new.py"}, "Wrote file successfully."),
+    )
+    assert state(ledger) == {"old.py": Action.MODIFIED, "new.py": Action.CREATED}
+    assert [file.created for file in ledger.artifacts.files] == [False, True]
+
+
+def test_a_deleted_file_that_is_written_again_is_created():
+    ledger = ledger_of(ran("touch a.py"), ran("rm a.py"), ran("echo x > a.py"))
+    (file,) = ledger.artifacts.files
+    assert (file.action, file.changes, file.exists) == (Action.CREATED, 3, True)
+
+
+def test_a_move_leaves_a_trace_at_both_ends():
+    ledger = ledger_of(ran("git mv a.py b.py"))
+    gone, new = ledger.artifacts.changed
+    assert (gone.name, gone.action, gone.moved_to, gone.exists) == ("a.py", Action.MOVED, "b.py", False)
+    assert (new.name, new.action, new.exists) == ("b.py", Action.CREATED, True)
+
+
+def test_one_file_has_one_entry_whichever_way_it_is_named():
+    ledger = ledger_of(
+        ran("cat src/a.py"),
+        did("Edit", {"file_path": "/repo/src/a.py"}, "The file /repo/src/a.py has been updated."),
+        ran("sed -i s/x/y/ ./src/a.py"),
+    )
+    (file,) = ledger.artifacts.files
+    assert (file.name, file.count, file.changes) == ("/repo/src/a.py", 3, 2)
+
+
+def test_a_bare_name_is_not_taken_for_a_file_elsewhere():
+    ledger = ledger_of(did("Read", {"file_path": "/repo/docs/README.md"}, "x"), ran("cat README.md"))
+    assert state(ledger) == {"/repo/docs/README.md": Action.READ, "README.md": Action.READ}
+
+
+def test_a_path_that_fits_two_files_stays_itself():
+    ledger = ledger_of(
+        did("Read", {"file_path": "/one/src/a.py"}, "x"),
+        did("Read", {"file_path": "/two/src/a.py"}, "x"),
+        ran("rm src/a.py"),
+    )
+    assert state(ledger) == {
+        "/one/src/a.py": Action.READ,
+        "/two/src/a.py": Action.READ,
+        "src/a.py": Action.DELETED,
+    }
+
+
+def test_a_command_counts_whatever_came_of_it():
+    ledger = ledger_of(ran("make test", "no", code=2), ran("make test", "yes"), ran("ls"))
+    make, ls = ledger.artifacts.commands
+    assert (make.name, make.count, make.ended, make.exit_code) == ("make test", 2, Ended.OK, None)
+    assert (ls.first, ls.last) == (Cite("m4"), Cite("m4"))
+
+
+def test_a_refused_command_did_not_run():
+    refused = did(
+        "Bash", {"command": "git push"}, "The user doesn't want to proceed with this tool use.", error=True
+    )
+    assert ledger_of(refused).artifacts.commands == ()
+
+
+def test_fetched_addresses_are_kept():
+    ledger = ledger_of(did("WebFetch", {"url": "https://x.org/a"}, "page"), ran("curl https://x.org/b"))
+    assert [url.name for url in ledger.artifacts.urls] == ["https://x.org/a", "https://x.org/b"]
+
+
+def test_when_there_are_too_many_changed_files_stay(monkeypatch):
+    monkeypatch.setattr(artifacts_module, "MOST_UNCHANGED", 4)
+    monkeypatch.setattr(artifacts_module, "_KEPT_WHEN_FULL", 2)
+    ledger = ledger_of(
+        did("write", {"filePath": "mine.py"}, "Wrote file successfully."),
+        [message for n in range(5) for message in did("read", {"filePath": f"r{n}.py"}, "x")],
+    )
+    assert [file.name for file in ledger.artifacts.files] == ["mine.py", "r3.py", "r4.py"]

@@ -1,0 +1,338 @@
+"""What people lay down is found, with its words, its place and the reasons; what they merely say is not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ledger.constraints import Duration, Found, Kind, Lasts, Scope, Span, Strength, find
+from clew.ledger.constraints.model import model
+from clew.message import Message, Origin, Role, Text, ToolResult, Trust, said
+
+
+def user(text: str) -> Message:
+    return said(Role.USER, text)
+
+
+def quotes(message: Message) -> list[str]:
+    return [found.quote for found in find(message)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("never modify files under legacy/", Kind.PROHIBITION),
+        ("don't push", Kind.PROHIBITION),
+        ("no new dependencies unless I say so", Kind.PROHIBITION),
+        ("don't commit this one yet", Kind.PROHIBITION),
+        ("only use the staging DB", Kind.SCOPE),
+        ("keep the public API stable", Kind.REQUIREMENT),
+        ("answer in French from now on", Kind.REQUIREMENT),
+        ("always run the tests before you commit", Kind.REQUIREMENT),
+        ("must work on 3.11", Kind.REQUIREMENT),
+        ("max 80 columns", Kind.LIMIT),
+        ("keep answers under 200 words", Kind.LIMIT),
+        ("prefer dataclasses to dicts", Kind.PREFERENCE),
+        ("feel free to add dev dependencies", Kind.PERMISSION),
+    ],
+)
+def test_a_rule_said_in_passing_is_found_with_its_kind(text: str, kind: Kind):
+    assert [(found.quote, found.kind) for found in find(user(text))] == [(text, kind)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix the bug",
+        "add a test",
+        "remove the button",
+        "why don't you just use a dictionary?",
+        "the function never returns",
+        "we don't have tests for that",
+        "the tests don't pass",
+        "`parse` never closes the file",
+        "I don't know why it fails",
+        "Don't you read the docs?",
+        "no, that's wrong",
+        "looks good, continue",
+        "My colleague told me that it only fails on Mondays.",
+        'The page says "never call this twice".',
+        "ValueError: keys must not be empty",
+        "what would be the best way to avoid duplicates?",
+        "we use it there but don't change the tree",
+    ],
+)
+def test_tasks_questions_and_descriptions_are_no_rules(text: str):
+    assert find(user(text)) == []
+
+
+def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
+    message = user("Fix the parser. Until Friday don't push to main, ok!")
+    table = model().cues
+    assert find(message) == [
+        Found(
+            quote="Until Friday don't push to main, ok!",
+            span=Span(0, 16, 52),
+            kind=Kind.PROHIBITION,
+            scope=Scope(
+                tools=("push",),
+                topics=("friday", "main"),
+                duration=Duration(Lasts.UNTIL, "Until Friday"),
+            ),
+            strength=Strength.MUST,
+            trust=Trust.USER,
+            confidence=1.0,
+            reasons=(
+                ("ban", "don't", table["ban"].weight),
+                ("lasting", "Until Friday", table["lasting"].weight),
+                ("for_now", "Until", table["for_now"].weight),
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("Never modify files under legacy/.", Scope(paths=("legacy/",), topics=("modify", "files"))),
+        (
+            "only touch `src/api/*.ts` and setup.cfg",
+            Scope(paths=("src/api/*.ts", "setup.cfg"), topics=("touch",)),
+        ),
+        ("don't rename `parseConfig`", Scope(names=("parseConfig",), topics=("rename",))),
+        (
+            "always use `git push --force-with-lease`",
+            Scope(tools=("git push --force-with-lease",), topics=("use",)),
+        ),
+        (
+            "for this session don't touch and/or move anything",
+            Scope(
+                topics=("session", "touch", "move", "anything"),
+                duration=Duration(Lasts.SESSION, "for this session"),
+            ),
+        ),
+        (
+            "Answer in French from now on.",
+            Scope(topics=("answer", "french"), duration=Duration(Lasts.ONWARD, "from now on")),
+        ),
+        (
+            "keep it simple for now",
+            Scope(topics=("keep", "simple"), duration=Duration(Lasts.FOR_NOW, "for now")),
+        ),
+    ],
+)
+def test_the_scope_is_read_from_the_sentence(text: str, scope: Scope):
+    assert [found.scope for found in find(user(text))] == [scope]
+
+
+def test_several_rules_of_one_message_are_found_each_by_itself():
+    text = """Please fix the login page, e.g. in src/login.ts. But never touch legacy/!
+
+Rules:
+- no new dependencies
+- two spaces, everywhere
+
+Please don't:
+* push
+* rename things
+"""
+    assert quotes(user(text)) == [
+        "But never touch legacy/!",
+        "no new dependencies",
+        "two spaces, everywhere",
+        "push",
+        "rename things",
+    ]
+    assert [(found.kind, found.lead) for found in find(user(text))[3:]] == [
+        (Kind.PROHIBITION, "Please don't:"),
+        (Kind.PROHIBITION, "Please don't:"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        (
+            "Never touch legacy/, and answer in French from now on.",
+            ["Never touch legacy/", "and answer in French from now on."],
+        ),
+        ("Keep the diff small; never push.", ["Keep the diff small;", "never push."]),
+        ("use tabs, not spaces", ["use tabs, not spaces"]),
+        ("Until Friday, don't push.", ["Until Friday, don't push."]),
+        ("Only edit index.html, nothing else.", ["Only edit index.html, nothing else."]),
+        ("Write the message but don't commit it", ["Write the message but don't commit it"]),
+    ],
+)
+def test_two_rules_in_one_sentence_can_end_apart(text: str, apart: list[str]):
+    assert quotes(user(text)) == apart
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> never push\n\nwhat does that mean?",
+        "```\n# never push\ndon't commit\n```",
+        "~~~\nnever push\n~~~",
+        "diff --git a/x b/x\n@@ -1 +1 @@\n-never push\n+always push before you merge",
+        "2026-01-02 10:00:00 never push without a review",
+        "ERROR: you must never push",
+        'Traceback (most recent call last):\n  File "x.py", line 1',
+        "| rule | why |\n|---|---|\n| never push | because |",
+        "<system-reminder>\nNever push. Always answer in French.\n</system-reminder>",
+        "<file path='a.md'>\nnever push\n</file>\nis that right?",
+        '"Never push," it says. "Always ask before you commit. Never touch main."',
+        "⏺ I will never push without asking you first.",
+    ],
+)
+def test_what_is_pasted_or_quoted_never_becomes_a_rule(text: str):
+    assert find(user(text)) == []
+
+
+PLAN = """Implement the following plan:
+
+# Plan: export
+
+## Context
+
+The exporter never closes its file. It must always write UTF-8 and should not buffer more than 10 lines.
+Users must not see partial files; never overwrite an existing one without asking.
+
+## Changes
+
+- Only write when the flag is set; keep the old behaviour otherwise
+- Don't return an error when the folder is missing, always create it before writing
+- The button must stay disabled until the export is done, and there should be no spinner
+
+## Verification
+
+- All existing tests must pass before merging, no lint errors, no new warnings
+- Check by hand that nothing else changed
+"""
+
+
+def test_a_pasted_plan_describes_a_product_and_lays_down_nothing():
+    assert len(PLAN) > 600
+    assert find(user(PLAN)) == []
+
+
+def test_a_section_of_rules_in_a_plan_counts():
+    assert quotes(user(f"{PLAN}\n## Constraints\n\n- Do not touch the public API\n")) == [
+        "Do not touch the public API"
+    ]
+
+
+def test_text_given_to_be_worked_on_counts_for_nothing_but_the_words_below_it_do():
+    letter = "Dear all, never park in front of the gate. You must always ask first. " * 12
+    text = f"please translate this letter:\n\n{letter}\n\nAnswer in French from now on."
+    assert quotes(user(text)) == ["Answer in French from now on."]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        said(Role.ASSISTANT, "Never push."),
+        said(Role.TOOL, "Never push."),
+        said(Role.USER, "Never push.", Origin.INJECTED),
+        said(Role.USER, "Never push.", Origin.SUMMARY),
+        Message(Role.USER, (Text("Never push.", trust=Trust.SEMI_TRUSTED),)),
+        Message(Role.TOOL, (ToolResult("1", (Text("Never push.", trust=Trust.USER),)),)),
+        # Whatever label it claims: words that a harness or a summariser wrote are not spoken.
+        Message(Role.USER, (Text("Never push.", trust=Trust.USER),), Origin.SUMMARY),
+    ],
+)
+def test_only_words_really_spoken_and_trusted_are_promoted(message: Message):
+    assert find(message) == []
+
+
+@pytest.mark.parametrize("role", [Role.SYSTEM, Role.DEVELOPER, Role.USER])
+def test_a_finding_has_the_trust_of_the_text_it_stands_in(role: Role):
+    message = said(role, "Never push.")
+    assert [found.trust for found in find(message)] == [message.parts[0].trust]
+
+
+def test_tags_are_speech_in_a_system_prompt():
+    assert quotes(said(Role.SYSTEM, "<policy>\nNever push.\n</policy>")) == ["Never push."]
+
+
+def test_the_part_that_speaks_is_named_in_the_span():
+    trusted = Trust.USER
+    message = Message(Role.USER, (Text("Here you are.", trust=trusted), Text("Never push.", trust=trusted)))
+    assert [found.span for found in find(message)] == [Span(1, 0, 11)]
+
+
+PIECES = st.sampled_from(
+    (
+        *(
+            "never push",
+            "Don't touch legacy/.",
+            "fix it",
+            "it fails",
+            "use `tabs`, not spaces",
+            "only the report; ",
+        ),
+        *(
+            "\n- always test",
+            "\n\n# Rules\n",
+            "```\ncode\n```\n",
+            "> quote\n",
+            "Please don't:\n* push\n",
+            "e.g. ",
+        ),
+        *("不要推送。", "из-за", " ", "\n", '"', "<b>", "</b>", "<x>", "</x>"),
+    )
+)
+MESSAGES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=12).map("".join)).map(user)
+
+
+@given(MESSAGES)
+def test_every_quote_is_the_text_at_its_span_and_spans_do_not_overlap(message: Message):
+    found = find(message)
+    for one in found:
+        part = message.parts[one.span.part]
+        assert isinstance(part, Text)
+        assert part.text[one.span.start : one.span.end] == one.quote
+    spans = [one.span for one in found]
+    assert spans == sorted(spans)
+    assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "don't push, ",
+        "never ",
+        "不要推送",
+        "<x> ",
+        '"',
+        "`",
+        "- - ",
+        "aaaa",
+        "a/b",
+        "plan: ",
+        "# \n",
+        "```",
+        "only the ",
+    ],
+)
+def test_a_text_made_to_hurt_is_read_too(piece: str):
+    text = piece * (60_000 // len(piece))
+    assert all(one.quote in text for one in find(user(text)))
+
+
+@given(MESSAGES)
+def test_the_reasons_add_up_to_the_confidence(message: Message):
+    table = model()
+    for one in find(message):
+        score = table.bias + sum(reason.weight for reason in one.reasons)
+        assert one.confidence == pytest.approx(1 / (1 + math.exp(-score)), abs=1e-3)
+        assert all(reason.words in one.quote for reason in one.reasons)
+
+
+@given(MESSAGES, MESSAGES)
+def test_what_is_found_in_one_part_does_not_depend_on_the_others(first: Message, second: Message):
+    both = find(Message(Role.USER, (*first.parts, *second.parts)))
+    assert [one.quote for one in both] == [one.quote for message in (first, second) for one in find(message)]

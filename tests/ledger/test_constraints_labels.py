@@ -1,0 +1,48 @@
+"""On sentences labelled by reading, the finder does not fall behind what bench/constraints.py measured."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import real_data
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+import constraints
+
+
+@pytest.fixture(scope="module")
+def counts() -> dict[str, Counter[tuple[str, bool]]]:
+    finder = constraints.Finder()
+    by_split: dict[str, Counter[tuple[str, bool]]] = {split: Counter() for split in constraints.SPLITS}
+    lost: Counter[str] = Counter()
+    for one in constraints.labelled(real_data("transcripts"), lost):
+        by_split[one.split][one.label, finder.hits(one)] += 1
+    by_split["lost"] = Counter({("lost", False): lost.total()})
+    return by_split
+
+
+@pytest.mark.slow
+def test_nearly_all_labelled_sentences_are_found_again_by_their_hash(
+    counts: dict[str, Counter[tuple[str, bool]]],
+):
+    kept = sum(counts[split].total() for split in constraints.SPLITS)
+    assert counts["lost"].total() < 0.07 * kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("split", "recall", "precision"), [("test", 0.70, 0.85), ("first-test", 0.85, 0.80), ("dev", 0.88, 0.88)]
+)
+def test_recall_and_precision_hold(
+    counts: dict[str, Counter[tuple[str, bool]]], split: str, recall: float, precision: float
+):
+    found = counts[split]
+    standing = found["standing", True]
+    right = standing + found["decision", True]
+    assert standing / (standing + found["standing", False]) >= recall
+    assert right / (right + found["none", True]) >= precision

@@ -1,0 +1,95 @@
+"""The tables hang together, and the common forms of twelve languages are found."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from clew.ledger.constraints import find
+from clew.ledger.constraints.languages import guess, language
+from clew.ledger.constraints.model import model
+from clew.ledger.constraints.tables import table
+from clew.ledger.constraints.tokens import plain_words, tokens
+from clew.message import Role, said
+
+INVENTED = [
+    json.loads(line) for line in Path(__file__).with_name("invented.jsonl").read_text("utf-8").splitlines()
+]
+NAMES = {
+    **{"de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "ja": "japanese"},
+    **{"ko": "korean", "nl": "dutch", "pl": "polish", "pt": "portuguese", "ru": "russian", "zh": "chinese"},
+}
+SHAPES = {
+    *(
+        "question",
+        "colon",
+        "tiny",
+        "long",
+        "you",
+        "shouted",
+        "measure",
+        "limit_number",
+        "only_task",
+        "gate_task",
+    ),
+    *("ordered", "document", "briefing", "rule_heading", "rule_lead", "ban_lead"),
+}
+"""Cues that are not phrases."""
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_every_cue_of_a_language_has_a_weight(name: str):
+    unknown = set(table(f"languages/{name}")["cues"]) - set(model().cues) - {"nothing"}
+    assert unknown == set()
+
+
+def test_every_weight_belongs_to_a_cue_of_some_language_or_to_a_shape():
+    cues = {cue for name in NAMES.values() for cue in table(f"languages/{name}")["cues"]}
+    assert set(model().cues) == (cues - {"nothing"}) | SHAPES
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_phrases_are_written_as_they_are_compared(name: str):
+    for cue, entries in table(f"languages/{name}")["cues"].items():
+        for entry in entries:
+            for place in ("first", "start", "free", "anywhere", "end"):
+                for phrase in entry.get(place, ()):
+                    assert phrase == phrase.lower().strip(), (cue, phrase)
+
+
+@pytest.mark.parametrize("row", INVENTED, ids=lambda row: row["text"][:30])
+def test_the_language_of_a_sentence_is_guessed(row: dict[str, str]):
+    assert guess(row["text"], plain_words(row["text"])) == NAMES[row["language"]]
+
+
+def test_a_foreign_word_does_not_change_the_language():
+    text = "please keep the non negotiable parts of the die as they are"
+    assert guess(text, plain_words(text)) == "english"
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_most_rules_of_a_language_are_found_and_nothing_else(code: str):
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    for row in INVENTED:
+        if row["language"] == code:
+            found[row["label"]].append(bool(find(said(Role.USER, row["text"]))))
+    assert sum(found["standing"]) >= 0.8 * len(found["standing"])
+    assert sum(found["none"]) <= 0.05 * len(found["none"])
+
+
+def test_the_invented_sentences_are_many_and_hold_hard_negatives():
+    labels = [row["label"] for row in INVENTED]
+    assert (len(INVENTED) >= 250, labels.count("standing") > 100, labels.count("none") > 100) == (
+        True,
+        True,
+        True,
+    )
+
+
+def test_a_negated_imperative_is_a_ban_where_the_negation_comes_late():
+    german = language("german")
+    text = "Fass die Migrationen nicht an."
+    assert "ban" in {hit.cue for hit in german.hits(text, tokens(text))}

@@ -1,0 +1,146 @@
+"""A rule ends when its speaker takes it back or lays down its opposite, and the link is kept."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ledger.constraints import Constraint, How, Retirement, Span, find, retire
+from clew.message import Message, Origin, Role, Text, Trust, said
+
+
+def rules(*texts: str, role: Role = Role.USER) -> list[Constraint]:
+    found = [(text, one) for text in texts for one in find(said(role, text))]
+    assert [one.quote for _, one in found] == list(texts)
+    return [Constraint(text, one) for text, one in found]
+
+
+LEGACY = "Never modify files under legacy/."
+PUSH = "Don't push."
+FRENCH = "Answer in French from now on."
+SPACES = "Use spaces, not tabs."
+COLUMNS = "Max 80 columns."
+TESTS = "Always run the tests before you commit."
+DEPENDENCIES = "No new dependencies unless I say so."
+COMMENTS = "Write all comments in English."
+ALL = (LEGACY, PUSH, FRENCH, SPACES, COLUMNS, TESTS, DEPENDENCIES, COMMENTS)
+
+
+def ends(text: str, *active: str) -> list[tuple[str, How, bool]]:
+    found = retire(rules(*(active or ALL)), said(Role.USER, text))
+    return [(one.constraint, one.how, one.certain) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("you may edit legacy/ now", LEGACY),
+        ("ok, you can push", PUSH),
+        ("forget what I said about French", FRENCH),
+        ("you don't need to run the tests anymore", TESTS),
+        ("you can add dependencies now", DEPENDENCIES),
+        ("never mind the column limit", COLUMNS),
+        ("You can change legacy/old.py, that's fine.", LEGACY),
+    ],
+)
+def test_a_rule_is_lifted_by_words_that_name_its_matter(text: str, rule: str):
+    assert ends(text) == [(rule, How.LIFTED, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("actually use tabs, not spaces", SPACES),
+        ("From now on answer in German.", FRENCH),
+        ("max 100 columns", COLUMNS),
+        ("Always push after you commit.", PUSH),
+    ],
+)
+def test_a_newer_rule_on_the_same_matter_supersedes(text: str, rule: str):
+    assert ends(text) == [(rule, How.SUPERSEDED, True)]
+
+
+@pytest.mark.parametrize(
+    "text", ["ignore that", "ignore that rule", "scratch that", "Forget that rule, please."]
+)
+def test_words_that_name_no_rule_end_the_most_recent_one_and_say_so(text: str):
+    assert ends(text) == [(COMMENTS, How.LIFTED, False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please run the tests",
+        "ignore that error",
+        "fix the parser",
+        "never push",
+        "Don't push.",
+        "you can push to the staging branch",
+        "You can now change anything in src/",
+        "can I push?",
+        '"you can push", it says',
+        "> you can push\n\nwhat does it mean?",
+        "Answer in French from now on.",
+    ],
+)
+def test_nothing_ends_by_a_task_an_exception_another_matter_or_the_same_rule(text: str):
+    assert ends(text) == []
+
+
+def test_the_retirement_quotes_the_words_that_ended_the_rule():
+    message = said(Role.USER, "Thanks! Use tabs instead of spaces.")
+    assert retire(rules(SPACES), message) == [
+        Retirement(
+            constraint=SPACES,
+            how=How.SUPERSEDED,
+            quote="Use tabs instead of spaces.",
+            span=Span(0, 8, 35),
+            why="tabs replaces spaces",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("Ne modifie jamais les fichiers sous legacy/.", "tu peux modifier legacy/ maintenant"),
+        ("Bitte nicht pushen.", "du darfst jetzt pushen"),
+        ("No toques las migraciones.", "ya puedes tocar las migraciones"),
+        ("À partir de maintenant, réponds en français.", "Désormais, réponds en anglais."),
+        ("不要修改 legacy/ 下的文件。", "现在可以修改 legacy/ 了"),
+    ],
+)
+def test_rules_end_in_other_languages_too(rule: str, text: str):
+    assert [one.constraint for one in retire(rules(rule), said(Role.USER, text))] == [rule]
+
+
+def test_a_user_cannot_end_what_the_system_laid_down():
+    assert retire(rules(PUSH, role=Role.SYSTEM), said(Role.USER, "you can push")) == []
+    assert len(retire(rules(PUSH), said(Role.SYSTEM, "you can push"))) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        said(Role.ASSISTANT, "you can push"),
+        said(Role.USER, "you can push", Origin.INJECTED),
+        said(Role.USER, "you can push", Origin.SUMMARY),
+        Message(Role.USER, (Text("you can push", trust=Trust.UNTRUSTED),)),
+    ],
+)
+def test_only_words_really_spoken_end_a_rule(message: Message):
+    assert retire(rules(PUSH), message) == []
+
+
+@given(
+    st.lists(st.sampled_from(ALL), unique=True),
+    st.lists(
+        st.sampled_from(["you can push", "ignore that", "max 90 columns", "use tabs", "hi."]), max_size=4
+    ),
+)
+def test_each_rule_ends_once_and_only_rules_that_were_active_end(active: list[str], said_now: list[str]):
+    found = retire(rules(*active), said(Role.USER, "\n".join(said_now)))
+    names = [one.constraint for one in found]
+    assert len(names) == len(set(names))
+    assert set(names) <= set(active)

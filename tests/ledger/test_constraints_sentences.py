@@ -1,0 +1,100 @@
+"""Sentences keep their exact place, and know what stands over them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ledger.constraints.sentences import Sentence, sentences
+from clew.ledger.constraints.tokens import CODE, PATH, QUOTE, tokens
+
+
+def texts(text: str) -> list[str]:
+    return [sentence.text for sentence in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("don't push. use tabs", ["don't push.", "use tabs"]),
+        (
+            "Use e.g. v1.2.3 of src/a.py, i.e. the old one.",
+            ["Use e.g. v1.2.3 of src/a.py, i.e. the old one."],
+        ),
+        ("Run it z.B. mit uv. Danke.", ["Run it z.B. mit uv.", "Danke."]),
+        ("stop; think; go", ["stop;", "think;", "go"]),
+        ("不要推送。请用中文回答！好", ["不要推送。", "请用中文回答！", "好"]),
+        ("no dots here\nbut two thoughts", ["no dots here", "but two thoughts"]),
+        ("- one\n- two\n  1. three\n  b) four", ["one", "two", "three", "four"]),
+        ('He said "stop. Never go. Run." and left', ['He said "stop.', "and left"]),
+        ("...", []),
+    ],
+)
+def test_a_text_is_cut_where_sentences_end(text: str, expected: list[str]):
+    assert texts(text) == expected
+
+
+def test_lines_wrapped_by_hand_are_one_sentence():
+    text = "Please never modify any of the files that are kept under\nlegacy/ or anywhere below it."
+    assert texts(text) == [text]
+
+
+def test_a_sentence_knows_its_heading_and_the_line_that_introduces_its_list():
+    text = "# Rules\n\nIn short:\n\n- no mocks\n- no sleeps\n\nThanks."
+    assert list(sentences(text)) == [
+        Sentence(9, 18, "In short:", "Rules"),
+        Sentence(22, 30, "no mocks", "Rules", "In short:", item=True),
+        Sentence(33, 42, "no sleeps", "Rules", "In short:", item=True),
+        Sentence(44, 51, "Thanks.", "Rules"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "```\nx = 1\n```",
+        "~~~ text\n```\nx\n~~~",
+        "> quoted",
+        "| a | b |",
+        "diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new",
+        "2026-01-02T10:00:00 starting",
+        "for (i = 0; i < n; i++) {",
+        "<note>\nanything\n</note>",
+        "$ git push",
+        "    return self.x == y",
+    ],
+)
+def test_what_is_not_speech_is_left_out(foreign: str):
+    assert texts(f"Before.\n{foreign}\n\nAfter.") == ["Before.", "After."]
+
+
+def test_a_tag_that_is_never_closed_hides_nothing():
+    assert texts("<Provider> is broken\ndon't touch it") == ["<Provider> is broken", "don't touch it"]
+
+
+def test_a_message_written_down_as_a_json_string_is_no_quotation():
+    text = r'"never push. ask \"me\" first"'
+    assert list(sentences(text)) == [Sentence(1, 12, "never push."), Sentence(13, 29, r"ask \"me\" first")]
+
+
+@given(st.text(alphabet="ab .!?:;\n-*#>`\"'0<>/|é。", max_size=120))
+def test_every_sentence_is_the_text_at_its_place_in_order(text: str):
+    found = list(sentences(text))
+    assert all(one.text == text[one.start : one.end] for one in found)
+    assert [one.start for one in found] == sorted({one.start for one in found})
+    assert all(one.text.strip() == one.text != "" for one in found)
+
+
+def test_words_are_lowered_and_what_is_opaque_is_one_word():
+    text = 'Don’t RUN `rm -rf` in src/api, "never" --force'
+    assert [(token.word, token.opens) for token in tokens(text)] == [
+        ("don't", True),
+        ("run", False),
+        (CODE, False),
+        ("in", False),
+        (PATH, False),
+        (QUOTE, True),
+        (CODE, False),
+    ]

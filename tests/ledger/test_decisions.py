@@ -1,0 +1,95 @@
+"""Who decided what, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import DecidedBy, Decision
+from clew.message import Cite, Origin, Trust
+from tests.ledger.sessions import assistant, did, ledger_of, plan, user
+
+
+def quotes(*messages):
+    return [decision.quote for decision in ledger_of(*messages).decisions]
+
+
+def test_a_decision_keeps_words_place_and_reason():
+    ledger = ledger_of(user("Two ways, I know. Let's use SQLite because it needs no server. Thanks."))
+    assert ledger.decisions == (
+        Decision(
+            id="c1",
+            by=DecidedBy.USER,
+            quote="Let's use SQLite because it needs no server.",
+            source=Cite("m0", 0, 18, 62),
+            trust=Trust.USER,
+            reason="because it needs no server.",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "let's go with option 1.",
+        "Go with the wrapper functions.",
+        "yes, go with B please",
+        "Option 2, then move on.",
+        "I like option 3",
+        "We'll stick with Postgres.",
+        "I'd prefer to use tabs here",
+        "use pnpm instead of npm",
+        "Rather than five columns, let's do five tables.",
+        "let's not touch the schema",
+        "lets keep it simple for now",
+    ],
+)
+def test_users_decide_in_many_words(sentence):
+    assert quotes(user(sentence)) == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'll use a lock file instead of polling.",
+        "I decided to keep the old API.",
+        "We chose JSON over YAML.",
+        "I'm keeping this in the parser rather than in the view.",
+        "**Decision:** store times in UTC.",
+        "The simplest fix is to skip empty ids in the loader.",
+        "Going with the second approach.",
+    ],
+)
+def test_the_model_decides_where_it_says_so(sentence):
+    assert quotes(assistant(f"I looked at it.\n{sentence}\nAnd so on.")) == [sentence]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user("Should we use SQLite instead of files?"),
+        user("If it fails, use curl instead of wget."),
+        user("ok let's keep going"),
+        user("let's do it"),
+        user("The best UX lets users name a session."),
+        user("> let's use SQLite"),
+        user("```\nlet's use SQLite\n```"),
+        assistant("I'll read the file."),
+        assistant("Let me run the tests because they failed."),
+        assistant("I can use SQLite, or if you prefer, go with files instead of that."),
+    ],
+)
+def test_questions_conditions_quotes_and_actions_decide_nothing(message):
+    assert quotes(message) == []
+
+
+def test_machines_plans_and_tools_decide_nothing():
+    words = "Let's use SQLite because it is small."
+    assert (
+        quotes(plan(words), user(words, origin=Origin.INJECTED), did("Read", {"file_path": "a"}, words)) == []
+    )
+
+
+def test_the_same_words_twice_are_one_decision():
+    assert quotes(user("Let's use SQLite."), assistant("Sure."), user("let's use SQLITE.")) == [
+        "Let's use SQLite."
+    ]

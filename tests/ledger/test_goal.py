@@ -1,0 +1,96 @@
+"""The goal and its changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Goal, GoalKind
+from clew.ledger.goal import LONGEST_QUOTE
+from clew.message import Cite, Origin, Role, Trust, said
+from tests.ledger.sessions import assistant, did, ledger_of, plan, user
+
+FIRST = user("Build a parser for the log format, please.")
+WORKED = [*did("Bash", {"command": "ls"}, "a"), assistant("Done. All tests pass.")]
+
+
+def later(*messages):
+    return [(goal.kind, goal.quote) for goal in ledger_of(FIRST, *messages).goals[1:]]
+
+
+def test_the_first_request_is_the_goal():
+    ledger = ledger_of(said(Role.SYSTEM, "Be brief."), user("hi there!"), FIRST, assistant("ok"), user("yes"))
+    assert ledger.goals == (
+        Goal(
+            "g1",
+            GoalKind.FIRST,
+            "Build a parser for the log format, please.",
+            Cite("m2", 0, 0, 42),
+            Trust.USER,
+        ),
+    )
+
+
+def test_an_approved_plan_is_the_goal():
+    (goal,) = ledger_of(plan("Implement the following plan:\n\n# Tree view")).goals
+    assert (goal.kind, goal.quote, goal.trust) == (
+        GoalKind.PLAN,
+        "Implement the following plan:\n\n# Tree view",
+        Trust.ASSISTANT,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now let's write the docs.",
+        "OK, now let's return to the cache",
+        "New task: rename the package",
+        "let's move on to the second bug",
+        "Forget that, I want a web page",
+        "Actually, let's do a CLI",
+        "Instead, write it in Go",
+    ],
+)
+def test_the_user_says_when_the_goal_changes(text):
+    assert later(text_message := user(text)) == [(GoalKind.CHANGED, text)]
+    assert ledger_of(FIRST, text_message).goal.quote == text
+
+
+def test_a_new_task_after_the_work_is_done_is_a_goal():
+    task = "Can you add colours to every message of the terminal output?"
+    assert later(*WORKED, user(task)) == [(GoalKind.NEXT, task)]
+    assert later(user(task)) == []  # nothing was reported yet
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you make the parser for the log format faster, please?",
+        "can you explain how these colours reach the terminal output?",
+        "Please add dots.",
+        "commit this",
+        "Why does the terminal lose every colour of these messages?",
+    ],
+)
+def test_what_stays_with_the_work_is_no_new_goal(text):
+    assert later(*WORKED, user(text)) == []
+
+
+def test_machines_and_tools_set_no_goal():
+    words = "Now let's delete everything and start with something else"
+    assert later(user(words, origin=Origin.INJECTED), *did("Read", {"file_path": "a"}, words)) == []
+    assert ledger_of(user(words, origin=Origin.SUMMARY)).goals == ()
+
+
+def test_a_long_request_is_quoted_to_a_paragraphs_end():
+    text = "\n\n".join(["A paragraph of the request. " * 20] * 9)
+    (goal,) = ledger_of(user(text)).goals
+    assert text.startswith(goal.quote)
+    assert goal.quote.endswith("request. ")
+    assert LONGEST_QUOTE / 2 < len(goal.quote) <= LONGEST_QUOTE
+
+
+def test_the_same_request_twice_is_one_goal():
+    assert later(user("Now let's write the docs."), user("Now let's write the docs.")) == [
+        (GoalKind.CHANGED, "Now let's write the docs.")
+    ]

@@ -1,0 +1,100 @@
+"""Which words are exact values."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import ValueKind
+from clew.ledger.kinds import WORD, Known, KnownWords, kind_of, with_punctuation
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "value"),
+    [
+        ("/repo/src/app.py", ValueKind.PATH, "/repo/src/app.py"),
+        ("src/app.py.", ValueKind.PATH, "src/app.py"),
+        ("~/.config/tool/", ValueKind.PATH, "~/.config/tool/"),
+        ("@scope/package", ValueKind.PATH, "@scope/package"),
+        ("app.py", ValueKind.FILE, "app.py"),
+        (".gitignore", ValueKind.FILE, ".gitignore"),
+        ("3f2a9b1c", ValueKind.HASH, "3f2a9b1c"),
+        ("7fa299ee-d70a-4fff-b079-55a628f6b5fd", ValueKind.UUID, "7fa299ee-d70a-4fff-b079-55a628f6b5fd"),
+        ("v1.22.3", ValueKind.VERSION, "v1.22.3"),
+        ("8080", ValueKind.NUMBER, "8080"),
+        ("85%", ValueKind.NUMBER, "85%"),
+        ("$19.99", ValueKind.NUMBER, "$19.99"),
+        ("250ms", ValueKind.NUMBER, "250ms"),
+        ("2026-02-18", ValueKind.NUMBER, "2026-02-18"),
+        ("API_BASE_URL", ValueKind.ENV, "API_BASE_URL"),
+        ("$HOME_DIR", ValueKind.ENV, "HOME_DIR"),
+        ("max_retries", ValueKind.IDENTIFIER, "max_retries"),
+        ("0008_add_users", ValueKind.IDENTIFIER, "0008_add_users"),
+        ("getUserName", ValueKind.IDENTIFIER, "getUserName"),
+        ("HTTPServerConfig", ValueKind.IDENTIFIER, "HTTPServerConfig"),
+        ("django.db.models", ValueKind.IDENTIFIER, "django.db.models"),
+        ("kebab-case-name", ValueKind.IDENTIFIER, "kebab-case-name"),
+        ("--dry-run", ValueKind.IDENTIFIER, "--dry-run"),
+        ("ada@example.org", ValueKind.IDENTIFIER, "ada@example.org"),
+        ("#42", ValueKind.ISSUE, "#42"),
+        ("ENT-221", ValueKind.ISSUE, "ENT-221"),
+        ("ENOENT", ValueKind.CODE, "ENOENT"),
+        ("TS2345", ValueKind.CODE, "TS2345"),
+    ],
+)
+def test_a_value_is_known_by_its_shape(word, kind, value):
+    assert kind_of(word) == Known(kind, value)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "return",
+            "Hello",
+            "read/write",
+            "and/or",
+            "UTF-8",
+            "ERROR",
+            "2024",
+            "123",
+            "end-to-end",
+            "well-known",
+        ),
+        *("GitHub", "/dev/null", "//", "...", "---", "e.g"),
+    ],
+)
+def test_plain_words_are_no_values(word):
+    assert kind_of(word) is None
+
+
+def test_a_sentence_is_cut_at_its_punctuation():
+    assert WORD.findall('run("a/b.py", x_1=2); see #7') == ["run", "a/b.py", "x_1", "see", "#7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken", "found"),
+    [
+        ("see https://x.org/a?b=1.", False, [Known(ValueKind.URL, "https://x.org/a?b=1")]),
+        (r"in C:\work\a.txt", False, [Known(ValueKind.PATH, r"C:\work\a.txt")]),
+        ("it costs $1,299.00 for 30 days", True, [
+            Known(ValueKind.NUMBER, "$1,299.00"), Known(ValueKind.NUMBER, "30 days"),
+        ]),
+        ('call it "Night Train"', True, [Known(ValueKind.QUOTED, "Night Train")]),
+        ('"Night Train" for 30 days', False, []),
+    ],
+)  # fmt: skip
+def test_values_with_punctuation_have_patterns_of_their_own(text, spoken, found):
+    assert [known for known, _ in with_punctuation(text, spoken=spoken)] == found
+
+
+def test_words_that_would_split_in_many_ways_are_judged_at_once():
+    hostile = ["a" + "A" * 250 + "!", "_" * 250 + "!", "a." * 140 + "!", "a-" * 140 + "!", "1" * 290 + "g!"]
+    assert [kind_of(word) for word in hostile] == [None] * 5
+
+
+def test_known_words_forget_when_they_are_too_many(monkeypatch):
+    monkeypatch.setattr("clew.ledger.kinds._REMEMBERED", 3)
+    known = KnownWords()
+    for word in ("one", "two", "three", "four_five"):
+        known[word]
+    assert dict(known) == {"four_five": Known(ValueKind.IDENTIFIER, "four_five")}

@@ -1,0 +1,267 @@
+"""Open loops: tasks, requests, questions, announcements, failing tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Closed, Ledger, Loop, LoopKind, Todo
+from clew.ledger import loops as loops_module
+from clew.message import Cite, Message, Role, Text, ToolResult, Trust
+from tests.ledger.sessions import assistant, call, did, items, ledger_of, plan, ran, user
+
+
+def open_texts(ledger, *kinds):
+    return [loop.text for loop in ledger.loops.open if loop.kind in kinds]
+
+
+def ends(ledger, *kinds):
+    return [(loop.text, loop.closed) for loop in ledger.loops.closed if loop.kind in kinds]
+
+
+# Tasks ------------------------------------------------------------------------------------------------
+
+LISTS = [
+    ("TodoWrite", "todos", "content"),
+    ("todowrite", "todos", "content"),
+    ("write_todos", "todos", "description"),
+    ("update_plan", "plan", "step"),
+    ("some_unknown_tool", "todos", "title"),
+]
+
+
+def rows(field, *tasks):
+    return [{field: text, "status": status} for text, status in tasks]
+
+
+@pytest.mark.parametrize(("tool", "key", "field"), LISTS)
+def test_a_list_replaces_the_one_before(tool, key, field):
+    ledger = ledger_of(
+        did(
+            tool,
+            {key: rows(field, ("read it", "in_progress"), ("write it", "pending"), ("drop it", "pending"))},
+            "ok",
+        ),
+        did(tool, {key: rows(field, ("read it", "completed"), ("write it", "in_progress"))}, "ok"),
+    )
+    assert ledger.loops.todos == (Todo("read it", "completed"), Todo("write it", "in_progress"))
+    assert open_texts(ledger, LoopKind.TODO) == ["write it"]
+    assert ends(ledger, LoopKind.TODO) == [("drop it", Closed.LEFT_OUT), ("read it", Closed.DONE)]
+
+
+def test_a_task_keeps_its_id_and_cites_its_words():
+    talk = items(
+        did("TodoWrite", {"todos": rows("content", ("a", "pending"), ("fix it", "pending"))}, "ok"),
+        did("TodoWrite", {"todos": rows("content", ("fix it", "in_progress"))}, "ok"),
+    )
+    ledger = Ledger()
+    ledger.extend(talk)
+    (loop,) = ledger.loops.open
+    assert (loop.id, loop.status, loop.source.quote(talk[0].message)) == ("t2", "in_progress", "fix it")
+
+
+def test_single_tasks_are_folded_over_their_calls():
+    ledger = ledger_of(
+        did("TaskCreate", {"subject": "one"}, "Task #1 created successfully: one"),
+        did("TaskCreate", {"subject": "two"}, "Task #2 created successfully: two"),
+        did("TaskCreate", {"subject": "three"}, "Task #3 created successfully: three"),
+        did("TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"),
+        did("TaskUpdate", {"taskId": "2", "subject": "second"}, "Updated task #2 subject"),
+        did("TaskUpdate", {"taskId": "3", "status": "deleted"}, "Updated task #3 status"),
+        did("TaskUpdate", {"taskId": "9", "status": "completed"}, "Task not found"),
+    )
+    assert ledger.loops.todos == (
+        Todo("one", "completed"),
+        Todo("second", "pending"),
+        Todo("three", "deleted"),
+    )
+    assert open_texts(ledger, LoopKind.TODO) == ["second"]
+
+
+def test_a_task_that_is_taken_up_again_is_open_again():
+    ledger = ledger_of(
+        did("TodoWrite", {"todos": rows("content", ("a", "completed"))}, "ok"),
+        did("TodoWrite", {"todos": rows("content", ("a", "pending"))}, "ok"),
+    )
+    assert open_texts(ledger, LoopKind.TODO) == ["a"]
+
+
+def test_a_list_that_was_not_accepted_changes_nothing():
+    rejected = did(
+        "TodoWrite", {"todos": rows("content", ("a", "pending"))}, "<tool_use_error>bad", error=True
+    )
+    assert ledger_of(rejected).loops.todos == ()
+
+
+@pytest.mark.parametrize("given", [{"todos": None}, {"todos": [1, "x", {}]}, {"plan": "text"}, {}])
+def test_a_list_of_something_else_is_no_list(given):
+    assert ledger_of(did("TodoWrite", given, "ok")).loops.todos == ()
+
+
+def test_a_checklist_is_ticked_off_by_the_same_words():
+    ledger = ledger_of(
+        plan("Implement the following plan:\n- [ ] Parse the file\n- [x] Old news\n1. [ ] Write the tests"),
+        assistant("```\n- [ ] not a task\n```\nDone:\n- [x] parse the file"),
+    )
+    assert ledger.loops.todos == (Todo("Parse the file", "completed"), Todo("Write the tests", "pending"))
+
+
+# Conversation -----------------------------------------------------------------------------------------
+
+
+def test_a_request_is_open_until_the_model_reports_back():
+    asked, working = user("Add a flag for it."), did("Bash", {"command": "ls"}, "a")
+    assert open_texts(ledger_of(asked), LoopKind.REQUEST) == ["Add a flag for it."]
+    assert open_texts(ledger_of(asked, assistant("Let me look."), working), LoopKind.REQUEST) != []
+    reported = ledger_of(asked, working, assistant("It has a flag now."))
+    assert reported.loops.open == ()
+    assert ends(reported, LoopKind.REQUEST) == [("Add a flag for it.", Closed.REPORTED)]
+
+
+def test_each_question_of_the_user_is_a_loop():
+    asked = user(
+        "Look at this:\n```\nis it? # no question\n```\nWhy is it slow? And where does it end? Thanks!"
+    )
+    assert open_texts(ledger_of(asked), LoopKind.QUESTION) == ["Why is it slow?", "And where does it end?"]
+    answered = ledger_of(asked, assistant("It reads twice."), user("ok"))
+    assert ends(answered, LoopKind.QUESTION) == [
+        ("Why is it slow?", Closed.ANSWERED),
+        ("And where does it end?", Closed.ANSWERED),
+    ]
+
+
+def test_a_question_the_user_moved_on_from_is_open_until_a_report():
+    ledger = ledger_of(
+        user("Why is it slow?"),
+        did("Bash", {"command": "time x"}, "1 s"),
+        user("[stop] Fix the colour instead."),
+    )
+    assert open_texts(ledger, LoopKind.QUESTION, LoopKind.REQUEST) == [
+        "Why is it slow?",
+        "[stop] Fix the colour instead.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["thanks!", "ok great, thank you", "hello"])
+def test_thanks_ask_for_nothing(text):
+    assert ledger_of(user(text)).loops.open == ()
+
+
+def test_the_models_last_question_waits_for_the_user():
+    ledger = ledger_of(user("Fix it."), assistant("There are two ways. Which one do you prefer?"))
+    assert open_texts(ledger, LoopKind.ASKED) == ["Which one do you prefer?"]
+    ledger.add(items(user("the first"))[0]._replace(id="late"))
+    assert ends(ledger, LoopKind.ASKED) == [("Which one do you prefer?", Closed.ANSWERED)]
+
+
+def test_a_question_that_the_model_answers_itself_is_none():
+    ledger = ledger_of(user("Fix it."), assistant("What could it be?"), call("Bash", {"command": "ls"}))
+    assert open_texts(ledger, LoopKind.ASKED) == []
+
+
+def test_a_question_tool_waits_for_its_answer():
+    asking = call(
+        "AskUserQuestion", {"questions": [{"question": "Which port?"}, {"question": "Which host?"}]}
+    )
+    assert open_texts(ledger_of(asking), LoopKind.ASKED) == ["Which port?", "Which host?"]
+    answered = ledger_of(did("ask_user", {"question": "Which port?"}, "User selected: 80"))
+    assert ends(answered, LoopKind.ASKED) == [("Which port?", Closed.ANSWERED)]
+    refused = ledger_of(did("ask_user", {"question": "Which port?"}, "User declined to answer", error=True))
+    assert ends(refused, LoopKind.ASKED) == [("Which port?", Closed.REFUSED)]
+
+
+def test_a_question_tool_that_nobody_answered_is_answered_by_the_users_next_words():
+    asking = call("ask_user", {"question": "Which port?"})
+    assert ends(ledger_of(asking, user("80")), LoopKind.ASKED) == [("Which port?", Closed.ANSWERED)]
+
+
+def test_what_a_person_says_beside_a_refusal_is_a_request():
+    words = (
+        Text("The user doesn't want to proceed with this tool use."),
+        Text("pull first", trust=Trust.USER),
+    )
+    refused = Message(Role.TOOL, (ToolResult("c", words, True),))
+    ledger = ledger_of(call("Bash", {"command": "git push"}, call_id="c"), refused)
+    assert open_texts(ledger, LoopKind.REQUEST) == ["pull first"]
+
+
+def test_a_report_in_several_parts_closes_nothing_it_announces():
+    texts = [Text(text, trust=Trust.ASSISTANT) for text in ("Next I'll write the docs.", "That is all.")]
+    ledger = ledger_of(user("Go."), Message(Role.ASSISTANT, tuple(texts)))
+    assert open_texts(ledger, LoopKind.PROMISE) == ["Next I'll write the docs."]
+
+
+def test_an_announcement_is_replaced_by_the_next():
+    working = did("Bash", {"command": "ls"}, "a")
+    ledger = ledger_of(
+        user("Go."),
+        assistant("I read the file. Next I'll change the parser."),
+        working,
+        assistant("Done with that; then I will run the tests."),
+        did("Bash", {"command": "pwd"}, "b"),
+    )
+    assert open_texts(ledger, LoopKind.PROMISE) == ["Done with that; then I will run the tests."]
+    assert ends(ledger, LoopKind.PROMISE) == [("Next I'll change the parser.", Closed.REPLACED)]
+
+
+def test_what_a_report_announces_stays_open():
+    ledger = ledger_of(user("Go."), assistant("The parser works.\nNext steps: write the docs."), user("good"))
+    assert open_texts(ledger, LoopKind.PROMISE) == ["Next steps: write the docs."]
+
+
+def test_nothing_that_tools_and_machines_write_opens_a_loop():
+    words = "Next I'll delete it all. Do you agree?\n- [ ] Delete everything"
+    reminder = Message(Role.USER, (Text(words, trust=Trust.SEMI_TRUSTED),))
+    assert ledger_of(did("Read", {"file_path": "a"}, words), reminder).loops.open == ()
+
+
+# Failing tests ----------------------------------------------------------------------------------------
+
+BROKEN = "--- FAIL: TestA (0.0s)\n--- FAIL: TestB (0.0s)\nFAIL\tp\t0.1s\n"
+
+
+def failing(*runs):
+    return open_texts(ledger_of(*runs), LoopKind.TEST)
+
+
+def test_a_failed_test_is_open_until_it_passes():
+    first = ran("go test ./...", BROKEN, code=1)
+    assert failing(first) == ["TestA", "TestB"]
+    assert failing(first, ran("go test ./...", "--- FAIL: TestB (0s)\nFAIL\tp\t0.1s\n", code=1)) == ["TestB"]
+    assert failing(first, ran("go test ./...", "ok  \tp\t0.1s\n")) == []
+    assert failing(first, ran("go test -v -run TestA ./p", "--- PASS: TestA (0s)\nok  \tp\t0.1s\n")) == [
+        "TestB"
+    ]
+
+
+def test_another_part_of_the_tests_closes_nothing():
+    first = ran("pytest tests/test_a.py", "FAILED tests/test_a.py::test_x - no\n1 failed in 0.1s", code=1)
+    assert failing(first, ran("pytest tests/test_b.py", "3 passed in 0.1s")) == ["tests/test_a.py::test_x"]
+    assert failing(first, ran("go test ./...", "ok  \tp\t0.1s\n")) == ["tests/test_a.py::test_x"]
+    assert failing(first, ran("pytest tests/test_a.py -q", "3 passed in 0.1s")) == []
+    assert failing(first, ran("pytest", "30 passed in 0.1s")) == []
+
+
+def test_a_passed_test_says_what_closed_it():
+    ledger = ledger_of(ran("go test ./...", BROKEN, code=1), ran("go test ./...", "ok  \tp\t0.1s\n"))
+    assert ledger.loops.closed[0] == Loop(
+        "f1", LoopKind.TEST, "TestA", Cite("m1", 0, 22, 27), closed=Closed.PASSED, closed_by=Cite("m3")
+    )
+
+
+# Counting ---------------------------------------------------------------------------------------------
+
+
+def test_open_loops_can_be_counted():
+    ledger = ledger_of(
+        user("Why? And how?"),
+        did("TodoWrite", {"todos": rows("content", ("a", "pending"), ("b", "completed"))}, "ok"),
+        ran("go test ./...", BROKEN, code=1),
+    )
+    assert ledger.loops.counts() == {LoopKind.QUESTION: 2, LoopKind.TODO: 1, LoopKind.TEST: 2}
+
+
+def test_of_closed_loops_the_oldest_are_let_go(monkeypatch):
+    monkeypatch.setattr(loops_module, "MOST_ENDED", 4)
+    ledger = ledger_of([message for n in range(8) for message in (user(f"Do part {n}."), assistant("Done."))])
+    assert [text for text, _ in ends(ledger, LoopKind.REQUEST)][-1] == "Do part 7."
+    assert len(ledger.loops.closed) <= 5

@@ -1,0 +1,80 @@
+"""Whether a call succeeded."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Ended
+from clew.ledger.outcome import Outcome, outcome
+from clew.ledger.tools import deed
+from clew.message import Text, ToolCall, ToolResult
+
+OK, FAILED, REFUSED = Ended.OK, Ended.FAILED, Ended.REFUSED
+
+
+def ended(name, arguments, text, error=False):
+    return outcome(deed(ToolCall("1", name, arguments)), ToolResult("1", (Text(text),), error))
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "found"),
+    [
+        ("hello", False, Outcome(OK)),
+        ("Exit code 2\nboom", True, Outcome(FAILED, 2)),
+        ("Exit code: 0\nWall time: 1 seconds\nOutput:\nok", False, Outcome(OK, 0)),
+        ("Exit code: 1\nWall time: 1 seconds\nOutput:\nno", False, Outcome(FAILED, 1)),
+        ('{"output":"x","metadata":{"exit_code":1,"duration_seconds":0.0}}', False, Outcome(FAILED, 1)),
+        ("<returncode>127</returncode>\n<output>\nnope\n</output>", False, Outcome(FAILED, 127)),
+        ("out\n<exited with exit code 0>", False, Outcome(OK, 0)),
+        ("out\n<shellId: 5 completed with exit code 3>", False, Outcome(FAILED, 3)),
+        ("Command: x\nOutput: y\nExit Code: 1\nSignal: 0", False, Outcome(FAILED, 1)),
+        ("hi\n[Command finished with exit code 0]", False, Outcome(OK, 0)),
+        (
+            "Chunk ID: a1\nWall time: 0.05 seconds\nProcess exited with code 1\nOutput:\n",
+            False,
+            Outcome(FAILED, 1),
+        ),
+        ("bash: foo: command not found", False, Outcome(FAILED)),
+        ("fatal: not a git repository", False, Outcome(FAILED)),
+        ("Traceback (most recent call last):\n  File\nValueError: no", False, Outcome(FAILED)),
+        ("reading\n ELIFECYCLE  Command failed with exit code 1.", False, Outcome(FAILED)),
+        ("a log that mentions error: handling\nand goes on\nfor\na while", False, Outcome(OK)),
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            True,
+            Outcome(REFUSED),
+        ),
+    ],
+)
+def test_how_a_command_ended_is_read_from_what_tools_write(text, error, found):
+    assert ended("bash", {"command": "make"}, text, error) == found
+
+
+def test_a_search_that_finds_nothing_has_not_failed():
+    assert ended("shell", {"command": "cd x && rg foo src"}, "Exit code: 1\nOutput:\n") == Outcome(OK, 1)
+    assert ended("shell", {"command": "rg foo src && make"}, "Exit code: 1\nOutput:\n") == Outcome(FAILED, 1)
+
+
+def test_a_tool_that_marks_its_failures_is_believed():
+    assert ended("Bash", {"command": "bun test"}, "error: expected in this test") == Outcome(OK)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text", "error", "found"),
+    [
+        ("Edit", {"file_path": "a"}, "The file a has been updated.", False, OK),
+        ("Edit", {"file_path": "a"}, "<tool_use_error>String to replace not found", True, FAILED),
+        ("edit", {"filePath": "a"}, "Could not find oldString in the file.", False, FAILED),
+        ("edit", {"search": "a"}, "Your proposed edit has introduced new syntax error(s).", False, FAILED),
+        ("create", {"path": "a"}, "Ran into [Errno 2] No such file", False, FAILED),
+        ("apply_patch", "*** Begin Patch", '{"output":"","metadata":{"exit_code":1}}', False, FAILED),
+        ("apply_patch", "*** Begin Patch", "apply_patch verification failed: Error", False, FAILED),
+        ("read", {"filePath": "a"}, "Error: File not found: a", False, FAILED),
+        ("read", {"filePath": "a"}, "Error handling\n" + "long page " * 100, False, OK),
+        ("WebFetch", {"url": "https://x"}, "Error 404", False, FAILED),
+        ("Write", {"file_path": "a"}, "User rejected the change", True, REFUSED),
+        ("TodoWrite", {"todos": []}, "Todos have been modified", False, OK),
+    ],
+)
+def test_how_a_call_ended_is_read_from_its_result(name, arguments, text, error, found):
+    assert ended(name, arguments, text, error).ended is found

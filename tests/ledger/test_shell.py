@@ -1,0 +1,75 @@
+"""What a command line does to files."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Action
+from clew.ledger.shell import effects, simple_commands
+from clew.ledger.touch import Touch
+
+READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
+DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED, Action.FETCHED
+
+
+@pytest.mark.parametrize(
+    ("line", "touches"),
+    [
+        ("cat a.py", [Touch(READ, "a.py")]),
+        ("head -n 20 a.py | grep x", [Touch(READ, "a.py")]),
+        ("sed -n '1,20p' src/a.py", [Touch(READ, "src/a.py")]),
+        ("sed -i 's/a b/c/' a.py b.py", [Touch(MODIFIED, "a.py"), Touch(MODIFIED, "b.py")]),
+        ("sed -i '' -e 's/a/b/' a.py", [Touch(MODIFIED, "a.py")]),
+        ("perl -pi -e 's/a/b/' a.py", [Touch(MODIFIED, "a.py")]),
+        ("perl script.pl", []),
+        ("echo hi > out.txt", [Touch(WRITTEN, "out.txt")]),
+        ("echo hi >> logs/out", [Touch(WRITTEN, "logs/out")]),
+        ("make 2>&1 >/dev/null", []),
+        ("make > build.log 2>&1", [Touch(WRITTEN, "build.log")]),
+        ("ls | tee -a list.txt", [Touch(WRITTEN, "list.txt")]),
+        ("rm -rf build/ 'a b.txt'", [Touch(DELETED, "build/"), Touch(DELETED, "a b.txt")]),
+        ("rm *.pyc $TMP", []),
+        ("mv a.py b.py", [Touch(MOVED, "a.py", "b.py")]),
+        ("mv a.py b.py lib/", [Touch(MOVED, "a.py", "lib/a.py"), Touch(MOVED, "b.py", "lib/b.py")]),
+        ("cp a.py lib/", [Touch(WRITTEN, "lib/a.py")]),
+        ("touch a b", [Touch(WRITTEN, "a"), Touch(WRITTEN, "b")]),
+        ("git mv a.py b.py", [Touch(MOVED, "a.py", "b.py")]),
+        ("git rm --cached a.py && git rm b.py", [Touch(DELETED, "b.py")]),
+        ("git checkout -- a.py", [Touch(MODIFIED, "a.py")]),
+        ("git restore a.py", [Touch(MODIFIED, "a.py")]),
+        ("git checkout main", []),
+        ("curl -s https://x.org/a | jq .", [Touch(FETCHED, "https://x.org/a")]),
+        ("cd src && rm a.py; cat b.py", [Touch(DELETED, "src/a.py"), Touch(READ, "src/b.py")]),
+        ("FOO=1 sudo rm a.py", [Touch(DELETED, "a.py")]),
+        ("# rm a.py\nrm b.py", [Touch(DELETED, "b.py")]),
+        ("Remove-Item a.txt -Force", [Touch(DELETED, "a.txt")]),
+        ("python - <<'EOF'\nrm a.py\n> b.py\nEOF\nrm c.py", [Touch(DELETED, "c.py")]),
+        ("cat > a.py <<EOF\nx > 1\nEOF", [Touch(WRITTEN, "a.py")]),
+        ("cat <<'EOF' > a.py && rm b.py\nx\nEOF", [Touch(WRITTEN, "a.py"), Touch(DELETED, "b.py")]),
+        ("cat > a.py <<EOF\nnever closed", [Touch(WRITTEN, "a.py")]),
+        ("git commit -m 'a > b.txt'", []),
+        ("echo 'it is open > b.txt", [Touch(WRITTEN, "b.txt")]),
+        (
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch\nEOF",
+            [Touch(CREATED, "a.py")],
+        ),
+    ],
+)
+def test_a_command_line_is_read_without_running_it(line, touches):
+    assert effects(line) == touches
+
+
+def test_paths_are_seen_from_the_folder_the_command_runs_in():
+    assert effects("rm a.py /tmp/b.py", "/repo") == [
+        Touch(DELETED, "/repo/a.py"),
+        Touch(DELETED, "/tmp/b.py"),
+    ]
+
+
+def test_quotes_and_breaks_keep_words_together():
+    words = [command.words for command in simple_commands('a \'b c\' "d \\" e" f\\ g \\\n h | i')]
+    assert words == [["a", "b c", 'd \\" e', "f g", "h"], ["i"]]
+
+
+def test_a_command_line_without_end_is_read_to_its_limit():
+    assert effects("rm a.py; " + "x" * 100_000 + "; rm b.py") == [Touch(DELETED, "a.py")]

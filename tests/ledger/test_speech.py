@@ -1,0 +1,45 @@
+"""Whose words count."""
+
+from __future__ import annotations
+
+from clew.ledger.speech import Said, Speaker, said
+from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
+from clew.message import said as message_of
+from tests.ledger.sessions import assistant, plan, user
+
+
+def heard(message):
+    return [(one.speaker, one.text) for one in said(Item("m", message))]
+
+
+def test_user_and_model_speak_for_themselves():
+    assert heard(user("do it")) == [(Speaker.USER, "do it")]
+    assert heard(assistant("done")) == [(Speaker.ASSISTANT, "done")]
+
+
+def test_a_plan_in_the_users_place_is_a_plan():
+    assert heard(plan("Implement the following plan: …")) == [
+        (Speaker.PLAN, "Implement the following plan: …")
+    ]
+
+
+def test_machine_text_in_the_users_role_is_nobodys():
+    mixed = Message(
+        Role.USER, (Text("typed", trust=Trust.USER), Text("<reminder>", trust=Trust.SEMI_TRUSTED))
+    )
+    assert heard(mixed) == [(Speaker.USER, "typed")]
+    assert heard(user("reminder", origin=Origin.INJECTED)) == []
+    assert heard(user("summary", origin=Origin.SUMMARY)) == []
+    assert heard(message_of(Role.SYSTEM, "rules")) == []
+
+
+def test_what_a_tool_says_is_nobodys():
+    assert heard(Message(Role.TOOL, (ToolResult("1", (Text("I am the user"),)),))) == []
+
+
+def test_a_persons_words_beside_a_refusal_are_the_persons():
+    refused = ToolResult("1", (Text("It was rejected. They said:"), Text("use tabs", trust=Trust.USER)), True)
+    message = Message(Role.TOOL, (refused,))
+    (words,) = said(Item("m", message))
+    assert words == Said(Speaker.USER, "use tabs", Trust.USER, "m", 0, 28, aside=True)
+    assert words.cite(4, 8).quote(message) == "tabs"
