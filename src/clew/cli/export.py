@@ -8,17 +8,20 @@ examples:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE
+from clew.cli.inputs import WORKSPACE, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count
 from clew.errors import InputError, NotFound
 from clew.log import export_session, export_session_zstd
 from clew.ports import Ctx
 from clew.settings import store_path
-from clew.store import SqliteStore
+
+PRIVATE = 0o600
+"""A session may hold what its reader should not: nobody but the owner reads an export until they say so."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,13 +38,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise NotFound(f"there is no session {args.session!r}: clew's log is empty", "clew import fills it")
     if args.output and args.output.exists() and not args.force:
         raise InputError(f"{args.output} is there already", "choose another name, or --force")
-    with SqliteStore(store_path()) as store:
+    with the_store() as store:
         if args.output is None:
             export_session(store, ctx, sys.stdout.buffer)
             return 0
         write = export_session_zstd if args.output.suffix == ".zst" else export_session
         part = args.output.with_name(f"{args.output.name}.part")
-        with part.open("wb") as out:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
             head = write(store, ctx, out)
         part.replace(args.output)  # a file of that name is always whole
     term.note(f"{args.output}: {count(head.seq, 'event')}, head {head.hash[:19]}…")

@@ -16,15 +16,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, add_input, opened
+from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.errors import SessionDiverged
 from clew.log import Imported, canonical, import_session, message_event, message_to_json
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
-from clew.settings import store_path
-from clew.store import SqliteStore
 from clew.transcripts import Entry, Source, Transcript
 from clew.wire import WIRES
 
@@ -40,11 +38,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Import every session of the file."""
     given = opened(args)
     if given.source and given.is_clew:
-        with SqliteStore(store_path()) as store:
+        with the_store() as store:
             _tell(term, _import_export(store, given.source))
         return 0
     found = given.sessions(term)
-    with SqliteStore(store_path()) as store:
+    with the_store() as store:
         for transcript in found:
             _tell(term, _import_transcript(store, transcript))
     return 0

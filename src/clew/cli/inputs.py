@@ -18,7 +18,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
 from clew.log import fold, import_session, load
 from clew.ports import Ctx, Store
-from clew.settings import store_path
+from clew.settings import network_disk, store_path
 from clew.store import MemoryStore, SqliteStore
 from clew.transcripts import (
     Entry,
@@ -146,6 +146,11 @@ def is_export(source: Source) -> bool:
     return isinstance(value, dict) and value.get("clew") == "session"
 
 
+def the_store() -> SqliteStore:
+    """Open clew's log for writing; makes it where there is none."""
+    return SqliteStore(store_path(), network=network_disk())
+
+
 @contextmanager
 def own_store() -> Iterator[Store | None]:
     """Open clew's log, or give None where there is none yet; never creates it."""
@@ -153,7 +158,7 @@ def own_store() -> Iterator[Store | None]:
     if not path.exists():
         yield None
         return
-    with SqliteStore(path) as store:
+    with the_store() as store:
         yield store
 
 
