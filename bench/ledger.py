@@ -1,4 +1,4 @@
-"""What keeping the ledger costs: on real sessions, late in a long one, and with one giant output.
+"""What keeping the ledger costs: on real sessions, late in a long one, and with one giant message.
 
     uv run python bench/ledger.py ../shared/data/transcripts
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from clew.errors import InputError
 from clew.ledger import Ledger
 from clew.ledger.exchange import OpenCalls
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, words
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said, words
 from clew.transcripts import load, open_source
 
 RESULTS = Path(__file__).parent / "results" / "ledger.md"
@@ -175,16 +175,22 @@ def depth_rows(talk: list[Item], probe: list[Item]) -> Iterator[str]:
         del written
 
 
+LOG_LINE = "2026-01-01 12:00:00 INFO worker.pool task_42 finished in 12ms (src/pool/worker.py:17)\n"
+TYPED_LINE = "I looked at the parser; let's use a lock file instead of polling. Is that fine? Never push.\n"
+
+
 def giant_rows() -> Iterator[str]:
-    yield "| output, MB | ms |"
-    yield "|---|---|"
-    line = "2026-01-01 12:00:00 INFO worker.pool task_42 finished in 12ms (src/pool/worker.py:17)\n"
+    yield "| MB | as a tool's output, ms | as the user's text, ms |"
+    yield "|---|---|---|"
+    asked = Item("a", Message(Role.ASSISTANT, (ToolCall("1", "Bash", {"command": "cat log"}),)))
     for megabytes in (0.1, 1, 10, 50):
-        text = line * int(megabytes * 1e6 / len(line))
-        asked = Item("a", Message(Role.ASSISTANT, (ToolCall("1", "Bash", {"command": "cat log"}),)))
-        told = Item("b", Message(Role.TOOL, (ToolResult("1", (Text(text),)),)))
-        best = min(seconds(lambda talk=[asked, told]: filled(talk)) for _ in range(3))
-        yield f"| {megabytes} | {best * 1e3:.1f} |"
+        output = LOG_LINE * int(megabytes * 1e6 / len(LOG_LINE))
+        told = Item("b", Message(Role.TOOL, (ToolResult("1", (Text(output),)),)))
+        typed = Item("c", said(Role.USER, TYPED_LINE * int(megabytes * 1e6 / len(TYPED_LINE))))
+        costs = [
+            min(seconds(lambda t=talk: filled(t)) for _ in range(3)) for talk in ([asked, told], [typed])
+        ]
+        yield f"| {megabytes} | {costs[0] * 1e3:.0f} | {costs[1] * 1e3:.0f} |"
 
 
 def report(root: Path) -> str:
@@ -202,7 +208,7 @@ def report(root: Path) -> str:
         "\n## Late in a long session\n",
         f"Real sessions strung together. The same {PROBE} messages are added to a copy at each depth.\n",
         *depth_rows(renamed(talks, LONG), probe),
-        "\n## One giant output\n",
+        "\n## One giant message\n",
         *giant_rows(),
     ]
     return "\n".join(parts) + "\n"

@@ -67,6 +67,13 @@ def test_a_persons_words_beside_a_refusal_may_be_a_rule():
     assert (pin.quote, pin.source.quote(refused)) == ("Never run git push.", "Never run git push.")
 
 
+def test_a_rule_before_or_behind_an_endless_paste_is_found():
+    paste = "2026-01-01 12:00:00 INFO line\n" * 20_000
+    message = user(f"Never run git push.\n{paste}\nAlways answer in French.")
+    pins = ledger_of(message).pins.active
+    assert [pin.source.quote(message) for pin in pins] == ["Never run git push.", "Always answer in French."]
+
+
 def test_a_person_adds_a_rule_by_hand():
     ledger = ledger_of()
     pin = ledger.pins.pin("Keep it under 80 columns.", Kind.LIMIT)

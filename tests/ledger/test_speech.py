@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.ledger.speech import Said, Speaker, said
+from clew.ledger.speech import SPEECH_HEAD, SPEECH_TAIL, Said, Speaker, said
 from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
 from clew.message import said as message_of
 from tests.ledger.sessions import assistant, plan, user
@@ -35,6 +35,14 @@ def test_machine_text_in_the_users_role_is_nobodys():
 
 def test_what_a_tool_says_is_nobodys():
     assert heard(Message(Role.TOOL, (ToolResult("1", (Text("I am the user"),)),))) == []
+
+
+def test_of_an_endless_text_its_beginning_and_its_end_are_speech():
+    text = "Never push.\n" + "pasted line\n" * 20_000 + "Always test."
+    words = said(Item("m", message := user(text)))
+    assert [one.cite(0, len(one.text)).quote(message) == one.text for one in words] == [True, True]
+    assert (words[0].text[:11], words[1].text[-12:]) == ("Never push.", "Always test.")
+    assert sum(len(one.text) for one in words) <= SPEECH_HEAD + SPEECH_TAIL
 
 
 def test_a_persons_words_beside_a_refusal_are_the_persons():

@@ -16,7 +16,7 @@ from clew.ledger.constraints.find import find
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.values import Constraint, Found, How, Kind, Reason, Scope, Span, Strength
 from clew.ledger.exchange import Reading
-from clew.ledger.speech import Said
+from clew.ledger.speech import WHOLE_SPEECH, speech
 from clew.message import Cite, Message, Origin, Role, Text, Trust
 
 
@@ -213,15 +213,21 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     if message.origin is not Origin.SPOKEN:
         return
     if message.role in (Role.USER, Role.DEVELOPER, Role.SYSTEM):
-        yield message, Cite(reading.item.id)
+        if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
+            yield message, Cite(reading.item.id)
+        else:
+            yield from _in_pieces(message, reading.item.id)
     for said in reading.said:
         if said.aside:
-            yield _beside_a_result(said)
+            yield Message(Role.USER, (Text(said.text, trust=said.trust),)), said.cite(0, 0)
 
 
-def _beside_a_result(said: Said) -> tuple[Message, Cite]:
-    """Return the person's words in answer to a call as if they stood alone."""
-    return Message(Role.USER, (Text(said.text, trust=said.trust),)), said.cite(0, 0)
+def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
+    """Yield what of a huge message may be speech, each piece as if it stood alone."""
+    for index, part in enumerate(message.parts):
+        if isinstance(part, Text):
+            for start, text in speech(part.text):
+                yield Message(message.role, (Text(text, trust=part.trust),)), Cite(id_, index, start)
 
 
 def _cite(span: Span, source: Cite) -> Cite:

@@ -1,4 +1,8 @@
-"""Who says what in a message: the only door through which words count as the user's or the model's own."""
+"""Who says what in a message: the only door through which words count as the user's or the model's own.
+
+Nobody types more than ``WHOLE_SPEECH`` characters. Of a longer text the first ``SPEECH_HEAD`` and the last
+``SPEECH_TAIL`` are taken for speech; what stands between was pasted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
+
+WHOLE_SPEECH = 60_000
+SPEECH_HEAD = 40_000
+SPEECH_TAIL = 20_000
 
 
 class Speaker(Enum):
@@ -42,18 +50,25 @@ def said(item: Item) -> list[Said]:
     message = item.message
     speaker = _speaker(message)
     found = [
-        Said(speaker, part.text, part.trust, item.id, index)
+        Said(speaker, text, part.trust, item.id, index, start)
         for index, part in enumerate(message.parts)
-        if isinstance(part, Text)
-        and speaker is not None
-        and _holds(speaker, part)
-        and not part.text.isspace()
+        if isinstance(part, Text) and speaker is not None and _holds(speaker, part)
+        for start, text in speech(part.text)
     ]
     if message.role in (Role.TOOL, Role.USER) and message.origin is Origin.SPOKEN:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
     return found
+
+
+def speech(text: str) -> list[tuple[int, str]]:
+    """Return what of a text may be speech, each piece with its start."""
+    if len(text) <= WHOLE_SPEECH:
+        return [(0, text)] if text and not text.isspace() else []
+    head = text.rfind("\n", 0, SPEECH_HEAD) + 1 or SPEECH_HEAD
+    tail = text.find("\n", len(text) - SPEECH_TAIL) + 1 or len(text) - SPEECH_TAIL
+    return [(0, text[:head]), (tail, text[tail:])]
 
 
 def _speaker(message: Message) -> Speaker | None:
