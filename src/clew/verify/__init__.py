@@ -1,0 +1,24 @@
+"""Judge a compaction before it takes effect. See README.md."""
+
+from clew.verify.checks import CHECKS, Check, verify
+from clew.verify.evidence import Evidence, LedgerEntry
+from clew.verify.repair import repair
+from clew.verify.report import Finding, Kept, Level, Lost, Matter, Report
+from clew.verify.show import preview, render_report
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Evidence",
+    "Finding",
+    "Kept",
+    "LedgerEntry",
+    "Level",
+    "Lost",
+    "Matter",
+    "Report",
+    "preview",
+    "render_report",
+    "repair",
+    "verify",
+]

@@ -1,0 +1,96 @@
+"""Every claim leads back to where it comes from, and none rises above its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from clew.message import Trust
+from clew.plan import Claim, ClaimKind, Digest
+from clew.verify.case import Case, Look
+from clew.verify.report import Finding, Level
+
+CLAIMS_PER_SOURCE = 8
+"""A digest in a summariser's own words must cite at least one message for so many claims."""
+MESSAGES_PER_SOURCE = 4
+"""...but never more than one for so many of the messages it stands for."""
+STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
+"""What the next assistant will act on: never taken from tools, files or machine text."""
+
+
+def check_citations(case: Case) -> Iterator[Finding]:
+    """Find claims that lead nowhere, and digests that lean on too little."""
+    for digest in case.plan.digests:
+        covered = frozenset(digest.covers)
+        for look in case.looks[digest.id]:
+            what = _uncited(case, look, covered)
+            if what is not None:
+                yield Finding("citations", Level.DROP, look.claim.id, what)
+        yield from _too_few(case, digest)
+
+
+def _uncited(case: Case, look: Look, covered: frozenset[str]) -> str | None:
+    claim = look.claim
+    if not claim.text.strip():
+        return "the claim says nothing"
+    if not claim.sources:
+        return "the claim names no source"
+    if look.vouched:
+        return None
+    if look.missing:
+        places = ", ".join(f"{cite.message}.{cite.part}" for cite in look.missing)
+        return f"the claim cites {places}, which does not exist"
+    outside = [cite.message for cite in claim.sources if cite.message not in covered]
+    if not all(map(case.is_shown, outside)):
+        return f"the claim cites {', '.join(outside)}, which the digest does not stand for"
+    return None
+
+
+def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
+    """Find a digest that says nothing, or says much in its own words and cites little."""
+    if not digest.claims:
+        what = f"the digest says nothing about the {len(digest.covers):,} messages it stands for"
+        yield Finding("citations", Level.REFUSE, digest.id, what)
+        return
+    own_words = [look.claim for look in case.looks[digest.id] if not (look.vouched or look.quoted)]
+    cited = {cite.message for claim in own_words for cite in claim.sources}
+    needed = min(len(digest.covers) // MESSAGES_PER_SOURCE, len(own_words) // CLAIMS_PER_SOURCE)
+    if len(cited) < needed:
+        what = f"{len(own_words)} claims in the summariser's own words cite {len(cited)} messages"
+        yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are asked for")
+
+
+def check_trust(case: Case) -> Iterator[Finding]:
+    """Find claims that are labelled above their sources, or steer from where nothing may."""
+    for look in case.every_look():
+        claim = look.claim
+        if not look.sources:
+            continue
+        if _may_not_steer(look):
+            what = f'"{claim.text[:120]}" is given as {_AS[claim.kind]}'
+            why = f"it comes from {look.lowest.label} text: data, no more"
+            yield Finding("trust", Level.DROP, claim.id, what, why)
+        elif claim.trust > look.ceiling:
+            what = f"the claim is labelled {claim.trust.label}"
+            why = f"its sources allow {look.ceiling.label} at most"
+            yield Finding("trust", Level.REPAIR, claim.id, what, why)
+
+
+_AS = {
+    ClaimKind.GOAL: "the goal",
+    ClaimKind.USER: "the user's words",
+    ClaimKind.DECISION: "a decision",
+    ClaimKind.NEXT: "the next step",
+    ClaimKind.OPEN: "an open task",
+}
+
+
+def _may_not_steer(look: Look) -> bool:
+    """Tell whether a claim would have the next assistant act on what nobody with a say has said."""
+    return look.claim.kind in STEERING and look.lowest < Trust.ASSISTANT and not look.vouched
+
+
+def lowered(look: Look) -> Claim:
+    """Return a claim with a label that its sources allow."""
+    claim = look.claim
+    return replace(claim, trust=look.ceiling) if claim.trust > look.ceiling else claim

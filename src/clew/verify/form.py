@@ -1,0 +1,73 @@
+"""Does the model read what was meant? The rendered digest is read back and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from clew.message import Cite, Trust
+from clew.plan import Claim, ClaimKind, Digest
+from clew.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
+from clew.verify.case import Case
+from clew.verify.report import Finding, Level
+
+_CHECK = "form"
+_ORDER = {kind: i for i, kind in enumerate(ClaimKind)}
+
+
+def check_form(case: Case) -> Iterator[Finding]:
+    """Find digests that do not say to their reader what they say to us."""
+    names = Counter(look.claim.id for look in case.every_look())
+    for name, count in names.items():
+        if count > 1 or not name:
+            yield Finding(_CHECK, Level.REFUSE, name, f"{count} claims are called {name!r}")
+    for digest in case.plan.digests:
+        if not _reads_back(digest, case.rendered[digest.id], case.read_back[digest.id]):
+            yield from _culprits(case, digest)
+
+
+def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
+    """Tell whether a rendered digest says what the digest says, and nothing inside it closes its fence."""
+    return (
+        shown is not None
+        and text.endswith(f"</{TAG}>")
+        and text.count(f"</{TAG}>") == 1
+        and _pins(shown) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
+        and list(shown.claims) == [_meant(claim) for claim in sorted(digest.claims, key=_place)]
+        and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, len(digest.covers))
+    )
+
+
+def _pins(shown: Shown) -> list[tuple[str, str, Trust]]:
+    return [(pin.quote, pin.source.message, pin.trust) for pin in shown.pins]
+
+
+def _place(claim: Claim) -> int:
+    return _ORDER[claim.kind]
+
+
+def _meant(claim: Claim) -> ShownClaim:
+    turns = tuple(dict.fromkeys(cite.message for cite in claim.sources))
+    return ShownClaim(claim.kind, claim.text, turns, claim.trust <= Trust.SEMI_TRUSTED)
+
+
+def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
+    """Find the claims that cannot be shown as they are meant; without any, the digest itself cannot."""
+    bad = [claim for claim in digest.claims if not (claim.sources and _reads_alone(claim))]
+    for claim in bad:
+        # What is open must stand: it cannot be dropped, so the whole cannot be shown.
+        is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(claim)
+        level = Level.REFUSE if is_loop else Level.DROP
+        yield Finding(_CHECK, level, claim.id, "the claim does not read as it is meant", _odd(claim.sources))
+    if not bad:
+        yield Finding(_CHECK, Level.REFUSE, digest.id, "the digest does not read as it is meant")
+
+
+def _reads_alone(claim: Claim) -> bool:
+    alone = Digest("d1", 0, (), "", (claim,))
+    text = render_digest(alone)
+    return _reads_back(alone, text, parse_digest(text))
+
+
+def _odd(sources: tuple[Cite, ...]) -> str:
+    return f"it cites {', '.join(cite.message for cite in sources) or 'nothing'}"

@@ -1,0 +1,100 @@
+"""What the model would no longer see: rules, open items, decisions, values. All of it stays in the log."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+from clew.ledger.kinds import KNOWN_WORDS, WORD, with_punctuation
+from clew.ledger.values import Value
+from clew.message import words
+from clew.plan import Digest
+from clew.verify.case import Case
+from clew.verify.evidence import LedgerEntry
+from clew.verify.quotes import plain, stands_in
+from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter
+from clew.verify.survival import LONGEST, is_visible, loss_of
+
+MOST_VALUES = 100
+"""Values that a report lists; the rest are counted."""
+
+
+def check_values(case: Case) -> Iterator[Finding | Loss]:
+    """Say what becomes of exact values and decisions; losing some is what a compaction is for."""
+    decisions = case.evidence.decisions
+    yield loss_of(case, Matter.DECISION, len(decisions), _missing_decisions(case))
+    values = _values(case)
+    yield values
+    kept = values.kept
+    if kept.before > kept.stand:
+        what = f"{kept.before - kept.stand:,} of {kept.before:,} exact values would leave the view"
+        why = f"{kept.reachable:,} of them can be reached through a line that stays, all through the log"
+        yield Finding("values", Level.NOTE, "", what, why)
+
+
+def _missing_decisions(case: Case) -> list[LedgerEntry]:
+    said = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
+    return [
+        one
+        for one in case.evidence.decisions
+        if not is_visible(case.shown_message(one.source.message), one.source, one.text)
+        and not stands_in(plain(one.text), said)
+    ]
+
+
+# Values ----------------------------------------------------------------------------------------------
+
+
+def _values(case: Case) -> Loss:
+    """Follow every value that the view names, by where it was named first and last."""
+    named_before = _named(_digest_texts(case.evidence.shown.values()))
+    named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
+    whole = case.before.keys() - case.removed - case.shrinks.keys()
+    before = stand = reachable = 0
+    gone: list[Value] = []
+    for value in case.evidence.values:
+        last = value.last.message
+        if value.text in named_after or last in whole:
+            before += 1
+            stand += 1
+            continue
+        if last not in case.before and value.text not in named_before:
+            continue  # it had left the view earlier
+        before += 1
+        first = value.first.message
+        if first in whole:
+            stand += 1
+        elif first in case.cited or last in case.cited:
+            reachable += 1
+        else:
+            gone.append(value)
+    missed = heapq.nlargest(MOST_VALUES, gone, key=_worth)
+    lost = tuple(
+        Lost(Matter.VALUE, value.last.message, value.text[:LONGEST], value.last.message) for value in missed
+    )
+    return Loss(Kept(Matter.VALUE, before, stand, reachable), lost)
+
+
+def _worth(value: Value) -> tuple[bool, bool, int]:
+    """Return how likely it is that a value is missed: what people and the model named, and lately."""
+    return value.in_user_text, value.in_call_arguments, value.last_index
+
+
+def _digest_texts(digests: Iterable[Digest]) -> Iterator[str]:
+    for digest in digests:
+        yield from (claim.text for claim in digest.claims)
+        yield from (pin.quote for pin in digest.pins)
+
+
+def _shrunk_texts(case: Case) -> Iterator[str]:
+    for shrink in case.shrinks.values():
+        yield from map(words, shrink.message.parts)
+
+
+def _named(texts: Iterable[str]) -> frozenset[str]:
+    """Return the values that texts name."""
+    found: set[str] = set()
+    for text in texts:
+        found.update(known.value for word in WORD.findall(text) if (known := KNOWN_WORDS[word]))
+        found.update(known.value for known, _ in with_punctuation(text, spoken=True))
+    return frozenset(found)

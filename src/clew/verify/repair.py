@@ -1,0 +1,88 @@
+"""Put a plan right where code can: from the ledger and the sources, never by asking anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from clew.errors import StalePlan
+from clew.plan import Condense, Digest, Freed, Operation, Pin, Plan, Shrink
+from clew.verify.case import Case, Look, open_claim
+from clew.verify.citing import lowered
+from clew.verify.evidence import Evidence, LedgerEntry
+from clew.verify.report import Level, Report
+from clew.verify.survival import ledger_pins, missing_loops, missing_pins
+
+MOST_DROPPED = 0.5
+"""Of a digest's claims: one that is wrong more often is not worth mending."""
+
+
+def repair(plan: Plan, report: Report, evidence: Evidence) -> Plan | None:
+    """Return the plan without what may not stay and with what must, or None where nothing sensible remains.
+
+    Ungrounded and uncited claims go, labels fall to what their sources allow, rules that nobody made go,
+    missing rules and open loops come back word for word. What it returns ``verify`` either accepts or
+    refuses; there is nothing left in it to mend.
+    """
+    try:
+        case = Case(plan, evidence)
+    except StalePlan:
+        return None
+    dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
+    if any(_is_hollow(looks, dropped) for looks in case.looks.values()):
+        return None
+    mended = replace(plan, operations=tuple(_mended(case, one, dropped) for one in plan.operations))
+    settled = _counted(replace(plan, operations=tuple(_restored(mended, evidence))), evidence)
+    return settled if settled.operations != plan.operations else None
+
+
+def _is_hollow(looks: Sequence[Look], dropped: Collection[str]) -> bool:
+    """Tell whether too little would be left of what a summariser had to say."""
+    own = [look.claim.id in dropped for look in looks if not look.vouched]
+    return not looks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
+
+
+def _mended(case: Case, operation: Operation, dropped: Collection[str]) -> Operation:
+    if not isinstance(operation, Condense):
+        return operation
+    digest = operation.digest
+    claims = tuple(lowered(look) for look in case.looks[digest.id] if look.claim.id not in dropped)
+    return replace(operation, digest=replace(digest, claims=claims, pins=ledger_pins(case, digest)))
+
+
+def _restored(plan: Plan, evidence: Evidence) -> list[Operation]:
+    """Return the operations with missing rules and loops in the last digest, or else shown whole again."""
+    case = Case(plan, evidence)
+    pins, loops = missing_pins(case), missing_loops(case)
+    operations = list(plan.operations)
+    last = next((i for i in reversed(range(len(operations))) if isinstance(operations[i], Condense)), None)
+    if last is None:
+        lost = {pin.source.message for pin in pins} | {loop.source.message for loop in loops}
+        return [op for op in operations if not (isinstance(op, Shrink) and op.id in lost)]
+    condense = operations[last]
+    if isinstance(condense, Condense):
+        operations[last] = replace(condense, digest=_with(case, condense.digest, pins, loops))
+    return operations
+
+
+def _with(case: Case, digest: Digest, pins: Iterable[Pin], loops: Iterable[LedgerEntry]) -> Digest:
+    numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
+    first = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
+    claims = [
+        replace(claim, id=f"{digest.id}.{number}", trust=Look(claim, case).ceiling)
+        for number, claim in enumerate(map(open_claim, loops), start=first)
+    ]
+    return replace(digest, claims=(*digest.claims, *claims), pins=ledger_pins(case, digest, pins))
+
+
+def _counted(plan: Plan, evidence: Evidence) -> Plan:
+    """Return a plan with its tokens counted anew."""
+    after = Case(plan, evidence).tokens_after
+    saved = plan.tokens_after - after
+    rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
+    freed = tuple(_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)
+    return replace(plan, tokens_after=after, freed=freed)
+
+
+def _freed(freed: Freed, more: int) -> Freed:
+    return replace(freed, tokens=freed.tokens + more)

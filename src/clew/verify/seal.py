@@ -1,0 +1,56 @@
+"""What a digest must say about the messages it stands for, derived from the view itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clew.message import Item, words
+from clew.plan import Condense, Digest
+from clew.verify.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The span of a digest."""
+
+    level: int
+    covers: tuple[str, ...]
+    folds: tuple[str, ...]
+    checksum: str
+
+
+def seal_of(case: Case, condense: Condense) -> Seal:
+    """Return what the digest of an operation must say."""
+    folded = [case.evidence.shown[name] for name in condense.ids if name in case.evidence.shown]
+    own = [Item(name, case.before[name]) for name in condense.ids if name not in case.evidence.shown]
+    return Seal(
+        level=1 + max((digest.level for digest in folded), default=-1),
+        covers=_covers(case, condense),
+        folds=tuple(digest.id for digest in folded),
+        checksum=checksum(own, "".join(digest.checksum for digest in folded)),
+    )
+
+
+def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
+    shown = case.evidence.shown
+    spans: Iterable[Sequence[str]] = (
+        shown[name].covers if name in shown else (name,) for name in condense.ids
+    )
+    return tuple(name for span in spans for name in span)
+
+
+def told_by(digest: Digest) -> Seal:
+    """Return what a digest says."""
+    return Seal(digest.level, digest.covers, digest.folds, digest.checksum)
+
+
+def checksum(items: Iterable[Item], before: str = "") -> str:
+    """Return the hash over messages, chained to that of the digests they are folded with."""
+    state = hashlib.sha256(before.encode())
+    for item in items:
+        state.update(f"\n{item.id} {item.message.role.value}".encode())
+        for part in item.message.parts:
+            state.update(words(part).encode("utf-8", "surrogatepass"))
+    return f"sha256:{state.hexdigest()}"

@@ -1,0 +1,162 @@
+"""The view is whole afterwards: prompt, recent turns, pairs, spans, and what its provider takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from clew.message import Message, Part, Role, Text, ToolCall, ToolResult, cut_points, words
+from clew.plan import Drop, Shrink
+from clew.verify.case import Case
+from clew.verify.quotes import ELISION
+from clew.verify.report import Finding, Level
+from clew.verify.seal import seal_of, told_by
+from clew.wire import Choices, Scope, Wire, convert
+from clew.wire import Level as Refusal
+
+_CHECK = "structure"
+
+
+def check_structure(case: Case) -> Iterator[Finding]:
+    """Find what a plan may not touch and touches, and spans that are not what they say."""
+    yield from _prompt(case)
+    yield from _spans(case)
+    yield from _seals(case)
+    for operation in case.plan.operations:
+        if isinstance(operation, Drop):
+            yield from _drop(case, operation)
+        elif isinstance(operation, Shrink):
+            yield from _shrink(case, operation)
+    yield from _wire(case)
+
+
+def _refuse(subject: str, what: str, why: str = "") -> Finding:
+    return Finding(_CHECK, Level.REFUSE, subject, what, why)
+
+
+def _prompt(case: Case) -> Iterator[Finding]:
+    for item in case.evidence.view:
+        if item.message.role not in (Role.SYSTEM, Role.DEVELOPER):
+            return
+        if item.id in case.removed or item.id in case.shrinks:
+            yield _refuse(item.id, "the system prompt would be changed")
+
+
+def _spans(case: Case) -> Iterator[Finding]:
+    """Find atoms that would be split, and recent messages that would go."""
+    view = case.evidence.view
+    points = cut_points([item.message for item in view])
+    legal = frozenset(points)
+    tail = max(0, len(view) - max(1, case.evidence.keep_messages))
+    kept = max((point for point in points if point <= tail), default=0)
+    gone = [item.id in case.removed for item in view]
+    for i, item in enumerate(view):
+        if gone[i] and i >= kept:
+            yield _refuse(item.id, "one of the most recent messages would go")
+        if i and gone[i] != gone[i - 1] and i not in legal:
+            yield _refuse(
+                item.id, "a call would be parted from its result", f"{view[i - 1].id} belongs to it"
+            )
+
+
+def _seals(case: Case) -> Iterator[Finding]:
+    for condense in case.condenses:
+        meant, told = seal_of(case, condense), told_by(condense.digest)
+        for field in fields(meant):
+            if getattr(meant, field.name) != getattr(told, field.name):
+                what = f"the digest's {field.name} is not that of the messages it stands for"
+                yield _refuse(condense.digest.id, what, _SEALS[field.name])
+
+
+_SEALS = {
+    "level": "it must be one above the digests it folds",
+    "covers": "it must name every message it stands for, in order",
+    "folds": "it must name every digest it folds",
+    "checksum": "it was made from other messages, or they were changed since",
+}
+
+
+def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
+    """Find what would be dropped though no digest stands for it, or nothing keeps it."""
+    covered = {name for digest in case.standing for name in digest.covers}
+    folded = {name for digest in case.standing for name in digest.folds}
+    for name in drop.ids:
+        shown = case.evidence.shown.get(name)
+        if not (name in covered or (shown and shown.id in folded)):
+            yield _refuse(name, "the message would be dropped", "no digest in the view stands for it")
+        yield from _unpersisted(case, name)
+
+
+def _unpersisted(case: Case, name: str) -> Iterator[Finding]:
+    find = case.evidence.originals
+    if find is not None and find(name) is None and name not in case.evidence.shown:
+        yield _refuse(name, "the message would no longer be shown whole", "the log does not have it")
+
+
+def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
+    """Find smaller forms that are not smaller, or say something else, or to somebody else."""
+    before, after = case.before[shrink.id], shrink.message
+    if _frame(before) != _frame(after):
+        yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
+        return
+    if case.evidence.counter.count(after) >= case.sizes[shrink.id]:
+        yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
+    for old, new in zip(before.parts, after.parts, strict=True):
+        if new.trust > old.trust:
+            yield _refuse(shrink.id, "the smaller form is labelled above the original")
+        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(old), words(new))):
+            yield _refuse(
+                shrink.id, f'the smaller form adds "{line[:120]}"', "the original does not say that"
+            )
+    yield from _unpersisted(case, shrink.id)
+
+
+def _frame(message: Message) -> tuple[object, ...]:
+    """Return what must be the same in a smaller form of a message."""
+    return (message.role, message.origin, *map(_part_frame, message.parts))
+
+
+def _part_frame(part: Part) -> tuple[object, ...]:
+    match part:
+        case ToolCall(call_id=call_id, name=name):
+            return ("call", call_id, name)
+        case ToolResult(call_id=call_id, is_error=is_error):
+            return ("result", call_id, is_error)
+        case Text():
+            return ("text",)
+        case _:
+            return ("other", part)
+
+
+_NOTE = re.compile(r"\[.{0,200}\]")
+
+
+def _added(old: str, new: str) -> str:
+    """Return a line that a smaller form has and the original does not; notes in square brackets aside."""
+    lines = [line for line in new.split("\n") if line.strip() and not _NOTE.fullmatch(line)]
+    known = frozenset(old.split("\n")) if lines else ()
+    for line in lines:
+        if line not in known and not all(piece in old for piece in ELISION.split(line)):
+            return line
+    return ""
+
+
+def _wire(case: Case) -> Iterator[Finding]:
+    """Find what the provider would refuse in the view after; what it refuses in any case is only noted."""
+    wire = case.evidence.wire
+    if wire is None:
+        return
+    broken = _broken([item.message for item in case.after], wire)
+    known = _broken(list(case.before.values()), wire) if broken else {}
+    for rule, told in broken.items():
+        level = Level.NOTE if rule in known else Level.REFUSE
+        why = "it refuses the view before as well" if rule in known else told
+        yield Finding(_CHECK, level, "", f"{wire.title} would refuse the view by rule {rule}", why)
+
+
+def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
+    """Return the rules that messages break; nothing is mended, which would hide what a plan broke."""
+    report = wire.check(convert(messages, wire, Choices(repair=False)).body, scope=Scope.MESSAGES)
+    refusing = (found for found in report.violations if found.level is Refusal.REFUSE)
+    return {found.rule.id: str(found) for found in reversed(list(refusing))}
