@@ -73,6 +73,15 @@ def test_a_file_of_no_known_format_says_what_was_seen(clew: Run, tmp_path: Path)
     assert "--format" in done.stderr
 
 
+@pytest.mark.parametrize("command", [["show"], ["map"], ["check"], ["convert", "--to", "openai"], ["import"]])
+def test_json_nested_without_end_is_one_line_too(command: list[str], clew: Run, tmp_path: Path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    done = clew(*command, str(path))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
 def test_show_prints_one_neutral_message_a_line(clew: Run, tmp_path: Path):
     done = clew("show", "--json", write(tmp_path / "m.json", WHOLE))
     messages = [json.loads(line) for line in done.stdout.splitlines()]

@@ -129,7 +129,7 @@ def _is_one_document(source: Source) -> bool:
         return True
     try:
         json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return False
 

@@ -141,7 +141,7 @@ def is_export(source: Source) -> bool:
         return False
     try:
         value = json.loads(source.peek().split(b"\n", 1)[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and value.get("clew") == "session"
 

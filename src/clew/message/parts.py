@@ -78,7 +78,7 @@ class ToolCall(_Part):
             return self.arguments
         try:
             value = json.loads(self.arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 
