@@ -49,6 +49,13 @@ def test_half_a_sentence_may_say_the_opposite(text: str):
     assert is_cut_out(text, RULES)
 
 
+def test_length_does_not_make_up_for_a_negation_left_out():
+    rest = "delete what is under legacy/ and " + "then tell every customer about it and " * 4
+    assert len(rest) > 120
+    assert is_cut_out(rest, Wording(f"Under no circumstances {rest}"))
+    assert not is_cut_out(rest, Wording(f"Now {rest}"))
+
+
 @pytest.mark.parametrize(
     "text",
     [

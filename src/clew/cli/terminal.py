@@ -61,7 +61,7 @@ class Terminal:
         Output is streamed: a pager that is left early ends the work with ``BrokenPipeError``.
         """
         pager = os.environ.get("CLEW_PAGER") or os.environ.get("PAGER") or DEFAULT_PAGER
-        command = shlex.split(pager)
+        command = _split(pager)
         if not wanted or not self.out.isatty() or not command or not shutil.which(command[0]):
             yield self.console()
             return
@@ -73,6 +73,13 @@ class Terminal:
                 with suppress(BrokenPipeError):  # the reader left before the end; that is what q is for
                     reader.stdin.close()
                 reader.wait()
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []  # quotes that do not close: read without a pager
 
 
 def standard() -> Terminal:

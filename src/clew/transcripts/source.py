@@ -165,6 +165,8 @@ def open_source(where: str | os.PathLike[str] | bytes, name: str | None = None) 
         return Source(name or str(path), lambda: iter(()), path)
     if not os.access(path, os.R_OK):
         raise InputError(f"{str(path)!r} may not be read by you")
+    if not path.is_file():  # a pipe that a shell made: it flows by once, like standard input
+        return PipedSource(name or str(path), path.open("rb"))
     return Source(name or str(path), lambda: _read_path(path), path)
 
 

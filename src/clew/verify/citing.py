@@ -8,7 +8,7 @@ from dataclasses import replace
 from clew.message import Trust
 from clew.plan import Claim, ClaimKind, Digest
 from clew.verify.case import Case, Look
-from clew.verify.report import Finding, Level
+from clew.verify.report import Finding, Level, short
 
 CLAIMS_PER_SOURCE = 8
 """A digest in a summariser's own words must cite at least one message for so many claims."""
@@ -67,7 +67,7 @@ def check_trust(case: Case) -> Iterator[Finding]:
         if not look.sources:
             continue
         if _may_not_steer(look):
-            what = f'"{claim.text[:120]}" is given as {_AS[claim.kind]}'
+            what = f'"{short(claim.text)}" is given as {_AS[claim.kind]}'
             why = f"it comes from {look.lowest.label} text: data, no more"
             yield Finding("trust", Level.DROP, claim.id, what, why)
         elif claim.trust > look.ceiling:

@@ -41,7 +41,7 @@ class Evidence:
     ledger_claims: tuple[Claim, ...] = ()
     """What code made of the ledger for a digest to say. These need no grounding: no summariser wrote them."""
     values: Iterable[Value] = ()
-    """The session's exact values; gone through once for the loss record."""
+    """The session's exact values, for the loss record; gone through once each time."""
     shown: Mapping[str, Digest] = field(default_factory=dict)
     """The digests that the view shows, by the ids of their messages."""
     keep_messages: int = 1

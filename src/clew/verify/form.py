@@ -1,4 +1,4 @@
-"""Does the model read what was meant? The rendered digest is read back and compared."""
+"""The model reads what was meant: the rendered digest is read back and compared."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from clew.plan import Claim, ClaimKind
 from clew.verify.asserted import assertions, is_found, support, turned
 from clew.verify.case import Case, Look
 from clew.verify.quotes import ELISION, is_cut_out, is_quote, is_reversed
-from clew.verify.report import Finding, Level
+from clew.verify.report import Finding, Level, short
+from clew.verify.size import LONGEST_CLAIM
 
 LEAST_SUPPORT = 1 / 3
 """Of a claim's own words, the share that must stand in its sources."""
@@ -38,9 +39,11 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     """Return what is wrong with a claim, and why; None where nothing is."""
     claim = look.claim
     if claim.verbatim and not _is_verbatim(case, claim):
-        return f'"{_short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
+        return f'"{short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
     if _speaks_for_user(look):
         return _not_said(case, look)
+    if len(claim.text) > LONGEST_CLAIM:
+        return None  # an echo, and as such not looked up word by word
     return _reversed(look) if look.quoted else _ungrounded(look)
 
 
@@ -70,7 +73,7 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
         if spoken.said.speaker in speakers
     ]
     quoted = [wording for wording in told if is_quote(claim.text, wording)]
-    said = f'"{_short(claim.text)}" is given as the user\'s words'
+    said = f'"{short(claim.text)}" is given as the user\'s words'
     if not quoted:
         return said, f"nobody said that in {look.turns}" if told else f"{look.turns} is not the user speaking"
     if all(is_cut_out(claim.text, wording) for wording in quoted):
@@ -83,7 +86,7 @@ def _reversed(look: Look) -> tuple[str, str] | None:
     text = look.claim.text
     if look.lowest < Trust.USER or not is_reversed(text, [one.wording for one in look.sources]):
         return None
-    return f'"{_short(text)}" is half of what the user said', f"in {look.turns} a negation goes before it"
+    return f'"{short(text)}" is half of what the user said', f"in {look.turns} a negation goes before it"
 
 
 # Anybody's words -------------------------------------------------------------------------------------
@@ -100,14 +103,10 @@ def _ungrounded(look: Look) -> tuple[str, str] | None:
     whole = " ".join(place.plain for place in look.said)
     opposite = turned(text, whole)
     if opposite is not None:
-        return f'"{_short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
+        return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
     share = support(text, whole)
     least = LEAST_SUPPORT_OF_USER if _OF_THE_USER.search(text) else LEAST_SUPPORT
     if share < least:
         why = f"only {share:.0%} of its words can be found in {turns}, if with another ending"
-        return f'"{_short(claim.text)}" is not what its sources say', why
+        return f'"{short(claim.text)}" is not what its sources say', why
     return None
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 120 else f"{text[:120]}…"

@@ -13,6 +13,7 @@ ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)\]\s*")
 """How an excerpt says what it leaves out."""
 LONG = 120
 """Characters from which a quote brings its context along: it need not begin and end where sentences do."""
+_LONGEST_EXCERPT = 20_000
 _TELLING = 100
 """Characters that must stand on each side of what is left out of one line."""
 
@@ -87,6 +88,8 @@ def _is_excerpt(quote: str, source: str) -> bool:
 
     Scraps will not do: out of those, somebody's words can be put together to say anything.
     """
+    if len(quote) > _LONGEST_EXCERPT:
+        return False
     lines = [line for line in map(plain, source.split("\n")) if line]
     start = 0
     for run in _LINES.split(quote):

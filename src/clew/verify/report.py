@@ -39,6 +39,11 @@ class Finding:
     """The evidence, in words for people."""
 
 
+def short(text: str, most: int = 120) -> str:
+    """Return a text short enough to stand in a finding."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 class Matter(StrEnum):
     """What can be lost."""
 

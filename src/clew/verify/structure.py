@@ -10,7 +10,7 @@ from clew.message import Message, Part, Role, Text, ToolCall, ToolResult, cut_po
 from clew.plan import Drop, Shrink
 from clew.verify.case import Case
 from clew.verify.quotes import ELISION
-from clew.verify.report import Finding, Level
+from clew.verify.report import Finding, Level, short
 from clew.verify.seal import seal_of, told_by
 from clew.wire import Choices, Scope, Wire, convert
 from clew.wire import Level as Refusal
@@ -107,7 +107,7 @@ def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
             yield _refuse(shrink.id, "the smaller form is labelled above the original")
         if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(old), words(new))):
             yield _refuse(
-                shrink.id, f'the smaller form adds "{line[:120]}"', "the original does not say that"
+                shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"
             )
     yield from _unpersisted(case, shrink.id)
 

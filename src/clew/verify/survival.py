@@ -1,4 +1,4 @@
-"""Do the rules that stand and the loops that are open survive? They are judged by the ledger alone."""
+"""The rules that stand and the loops that are open survive; what they are, the ledger says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.plan import ClaimKind, Digest, Pin
 from clew.verify.case import Case
 from clew.verify.evidence import LedgerEntry
 from clew.verify.quotes import ELISION, Wording, is_quote, plain, stands_in
-from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter
+from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
 """Where a digest may say that something is open."""
@@ -91,7 +91,7 @@ def check_loops(case: Case) -> Iterator[Finding | Loss]:
     """Find open loops that would no longer be in the view."""
     missing = missing_loops(case)
     for loop in missing:
-        what = f'"{_short(loop.text)}" is open and would no longer be in the view'
+        what = f'"{short(loop.text)}" is open and would no longer be in the view'
         level = _level_of_missing(case, loop.source)
         yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
     yield loss_of(case, Matter.OPEN, len(case.evidence.loops), missing)
@@ -123,17 +123,13 @@ def _holds_cut(text: str, loop: LedgerEntry) -> bool:
 
 
 def _is_shown(case: Case, loop: LedgerEntry) -> bool:
-    shown = case.shown_message(loop.source.message)
-    if shown is None:
-        return False
+    name = loop.source.message
+    if name not in case.shrinks:
+        return case.is_shown(name)
+    if is_visible(case.shrinks[name].message, loop.source, loop.text):
+        return True
     # Where it is shown smaller because something later repeats it, that says it.
-    return is_visible(shown, loop.source, loop.text) or any(
-        _says(message, loop.text) for _, message in case.after
-    )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:200]}…"
+    return any(_says(message, loop.text) for _, message in case.after)
 
 
 # Both ------------------------------------------------------------------------------------------------

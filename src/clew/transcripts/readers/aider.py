@@ -13,7 +13,7 @@ from enum import Enum
 from clew.message import Message, Role, Trust, said
 from clew.transcripts.fields import name_of
 from clew.transcripts.lines import text_lines
-from clew.transcripts.records import Boundary, Entry, Record, Start
+from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 from clew.transcripts.typed import injected
 
@@ -54,6 +54,8 @@ def read(source: Source) -> Iterator[Record]:
         else:
             yield from chat.line(number, line)
     yield from chat.flush()
+    if source.damage:
+        yield Problem(source.damage)
 
 
 @dataclass(slots=True)

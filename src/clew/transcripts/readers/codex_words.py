@@ -44,8 +44,9 @@ def _pieces(part: Part) -> Iterator[Part]:
     elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
         yield replace(part, trust=MACHINE)
     elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
-        # The editor describes itself first; the person's words come after this heading.
-        cut = part.text.index(_REQUEST) + len(_REQUEST)
+        # The editor describes itself first; the person's words come after the last such heading, since an
+        # open file that the editor quotes may hold one too.
+        cut = part.text.rindex(_REQUEST) + len(_REQUEST)
         yield Text(part.text[:cut], trust=MACHINE)
         yield Text(part.text[cut:], trust=Trust.USER)
     else:

@@ -7,11 +7,11 @@ summary or the marker that stands for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, Trust
+from clew.message import JsonObject, Message, Origin, Part, Role, Text, Thinking, Trust
 from clew.transcripts.fields import Ids, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.labels import machine_text, relabelled
@@ -97,13 +97,20 @@ def _message(item: JsonObject) -> Message:
         return relabelled(message, Origin.INJECTED)
     if message.role is not Role.USER:
         return message
-    parts = tuple(
-        replace(part, trust=Trust.UNTRUSTED)
-        if isinstance(part, Text) and _TEXT_RESULT.match(part.text)
-        else part
-        for part in message.parts
-    )
-    return machine_text(replace(message, parts=parts), ("<environment_details>",), Trust.SEMI_TRUSTED)
+    told = replace(message, parts=tuple(_without_results(message.parts)))
+    return machine_text(told, ("<environment_details>",), Trust.SEMI_TRUSTED)
+
+
+def _without_results(parts: Iterable[Part]) -> Iterator[Part]:
+    """Lower the label of tool output, which these tools send as the user's text.
+
+    A result's heading and its content are blocks of their own, so what follows a heading in its message is
+    not believed either, whatever it says it is.
+    """
+    is_output = False
+    for part in parts:
+        is_output = is_output or (isinstance(part, Text) and bool(_TEXT_RESULT.match(part.text)))
+        yield replace(part, trust=Trust.UNTRUSTED) if is_output and isinstance(part, Text) else part
 
 
 def _reasoning(item: JsonObject) -> Message:

@@ -38,6 +38,8 @@ def read(source: Source) -> Iterator[Record]:
     for number, line in text_lines(source):
         yield from page.line(number, line)
     yield from page.end()
+    if source.damage:
+        yield Problem(source.damage)
 
 
 @dataclass(slots=True)
