@@ -13,6 +13,7 @@ from clew.message import Origin, Role, ToolCall, Trust, pair
 from clew.transcripts.readers.claude_code import read, sniff
 from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Start, Usage
 from clew.transcripts.source import PipedSource, Source, open_source
+from clew.transcripts.transcript import load
 from tests.conftest import real_data
 from tests.transcripts.claude_lines import Lines, entries, labels, standing
 
@@ -458,3 +459,24 @@ def test_a_file_read_from_a_pipe_is_read_alike():
     file = compacted()
     piped = PipedSource("test.jsonl", io.BytesIO(file.bytes()))
     assert list(read(piped)) == file.read()
+
+
+def test_two_calls_of_one_reply_that_share_an_id_are_both_told():
+    calls = [
+        {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}}
+        for command in ("ls", "rm -rf db")
+    ]
+    rows = [
+        {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "go"}},
+        {
+            "type": "assistant",
+            "uuid": "a",
+            "parentUuid": "u",
+            "message": {"role": "assistant", "id": "m", "content": [*calls, calls[0]]},
+        },
+    ]
+    (session,) = load(open_source("\n".join(json.dumps(row) for row in rows).encode()), "claude-code")
+    assert [call.arguments for message in session.full() for call in message.calls] == [
+        {"command": "ls"},
+        {"command": "rm -rf db"},
+    ]

@@ -125,8 +125,8 @@ class _Reply:
         self._usage = usage_of(mapping(message, "usage")) or self._usage
         for part in parse_content(message.get("content"), trust_of(Role.ASSISTANT, self._origin)):
             if isinstance(part, ToolCall):
-                if part.call_id in self._calls:
-                    continue
+                if part.call_id in self._calls and part in self._parts:
+                    continue  # written again; another call under the same id is another call
                 self._calls[part.call_id] = part.name
             self._parts.append(part)
 
