@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said, words
 from clew.plan import Claim, ClaimKind, Condense, Digest, Operation, Pin, Plan
+from clew.plan.digest import checksum
 from clew.plan.render import digest_message
 from clew.tokens import counter_for
 from clew.verify import Evidence, LedgerEntry, Report, verify
-from clew.verify.seal import checksum
 
 CODE = (
     "class Invoice:\n    total: int = 1250\nTAX_RATE = 0.19\nLIMIT = 1,250,000\n"

@@ -9,8 +9,8 @@ import pytest
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.plan import Condense, Digest, Drop, Operation, Shrink
 from clew.plan.apply import apply
+from clew.plan.digest import checksum
 from clew.verify import Evidence, Report, verify
-from clew.verify.seal import checksum
 from clew.wire import ANTHROPIC, WIRES, Wire
 from tests.verify.scene import COVERED, EVIDENCE, HONEST, VIEW, digest, plan_of, planned, told
 

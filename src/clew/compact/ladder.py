@@ -6,7 +6,6 @@ bounded share of what is left, and rules that do not fit are an error, never a q
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,9 @@ from clew.compact.prune import prune, shorten
 from clew.compact.tail import AS_USUAL, Keep, leading_system, tail_start, water_level
 from clew.errors import PinsDoNotFit
 from clew.ledger.values import Values
-from clew.message import Item, words
+from clew.message import Item
 from clew.plan import Claim, ClaimKind, Condense, Digest, Freed, Operation, Plan, Rung, Shrink
+from clew.plan.digest import checksum
 from clew.plan.render import digest_message
 from clew.tokens import TokenCounter
 
@@ -173,16 +173,6 @@ def _made(now: Situation, span: Sequence[Item], brief: Brief, claims: Sequence[C
         brief.pins,
         folds=(earlier.id,) if earlier else (),
     )
-
-
-def checksum(items: Sequence[Item], before: str = "") -> str:
-    """Return a hash over messages, chained to that of what came before them."""
-    state = hashlib.sha256(before.encode())
-    for item in items:
-        state.update(f"\n{item.id} {item.message.role.value}".encode())
-        for part in item.message.parts:
-            state.update(words(part).encode("utf-8", "surrogatepass"))
-    return f"sha256:{state.hexdigest()}"
 
 
 def _after(now: Situation, sizes: Sequence[int], shrinks: Sequence[Shrink], since: int = 0) -> int:

@@ -28,7 +28,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item]) -> Brief:
     claims = [
         *_goal(ledger),
         *_open(ledger),
-        *(claim for claim in _changed_files(ledger)),
+        *_changed_files(ledger),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),

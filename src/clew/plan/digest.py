@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from clew.message import Cite, Trust
+from clew.message import Cite, Item, Trust, words
 
 
 class ClaimKind(StrEnum):
@@ -79,3 +81,13 @@ class Digest:
     def trust(self) -> Trust:
         """Return the lowest label of its claims; of none, untrusted."""
         return min((claim.trust for claim in self.claims), default=Trust.UNTRUSTED)
+
+
+def checksum(items: Iterable[Item], before: str = "") -> str:
+    """Return the hash over messages, chained to that of the digests they are folded with."""
+    state = hashlib.sha256(before.encode())
+    for item in items:
+        state.update(f"\n{item.id} {item.message.role.value}".encode())
+        for part in item.message.parts:
+            state.update(words(part).encode("utf-8", "surrogatepass"))
+    return f"sha256:{state.hexdigest()}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clew.message import Item, words
+from clew.message import Item
 from clew.plan import Condense, Digest
+from clew.plan.digest import checksum
 from clew.verify.case import Case
 
 
@@ -44,13 +44,3 @@ def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
 def told_by(digest: Digest) -> Seal:
     """Return what a digest says."""
     return Seal(digest.level, digest.covers, digest.folds, digest.checksum)
-
-
-def checksum(items: Iterable[Item], before: str = "") -> str:
-    """Return the hash over messages, chained to that of the digests they are folded with."""
-    state = hashlib.sha256(before.encode())
-    for item in items:
-        state.update(f"\n{item.id} {item.message.role.value}".encode())
-        for part in item.message.parts:
-            state.update(words(part).encode("utf-8", "surrogatepass"))
-    return f"sha256:{state.hexdigest()}"
