@@ -147,6 +147,13 @@ def test_check_reads_json_lines_as_one_list(clew: Run, tmp_path: Path):
     assert json.loads(clew("check", str(path), "--json").stdout)["rules"] == ["A1"]
 
 
+def test_check_reads_json_lines_whose_first_line_is_long(clew: Run, tmp_path: Path):
+    path = tmp_path / "m.jsonl"
+    long = [{"role": "user", "content": "word " * 40_000}, *BROKEN[1:]]
+    path.write_text("".join(f"{json.dumps(message)}\n" for message in long))
+    assert json.loads(clew("check", str(path), "--json").stdout)["rules"] == ["A1"]
+
+
 def test_check_judges_a_whole_body_with_its_fields(clew: Run, tmp_path: Path):
     body = {"model": "claude-sonnet-4-5", "messages": WHOLE}
     assert "A12" in json.loads(clew("check", write(tmp_path / "b.json", body), "--json").stdout)["rules"]

@@ -24,7 +24,8 @@ from clew.cli.text import count, printable
 from clew.errors import UnknownFormat
 from clew.message import JsonObject
 from clew.tokens import counter_for, model_named
-from clew.transcripts import Source, detect
+from clew.transcripts import detect
+from clew.transcripts.json_document import is_lines
 from clew.wire import WIRES, Choices, Level, Report, Scope, Unverified, Violation, Wire, convert, wire_named
 from clew.wire.body import Body
 
@@ -76,7 +77,7 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     source = given.source.keep() if given.source else None
     kind = _kind(given, args.wire)
     named = wire_named(args.wire) if args.wire else None
-    if source and kind in WIRES and _is_one_document(source):
+    if source and kind in WIRES and not is_lines(source):
         body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
         value = body.render()
         if isinstance(value, dict):
@@ -119,19 +120,6 @@ def _length_note(subject: _Subject, tokens: int) -> str:
     if window and tokens > window:
         return f"about {tokens:,} tokens, more than the {window:,} of {model}: the API would refuse that too"
     return ""
-
-
-def _is_one_document(source: Source) -> bool:
-    """Tell a JSON document from JSON lines, whose first line is whole by itself and has more after it."""
-    head = source.peek()
-    first, found, rest = head.partition(b"\n")
-    if not found or not rest.strip():
-        return True
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return True
-    return False
 
 
 def _print(subject: _Subject, report: Report, term: Terminal) -> None:
