@@ -13,6 +13,7 @@ from clew.log import (
     Kind,
     Prefix,
     Ref,
+    Splice,
     View,
     Visible,
     chain,
@@ -23,6 +24,7 @@ from clew.log import (
     message_to_json,
     new_event,
     root,
+    splices_to_json,
 )
 from clew.message import Role, said
 from clew.ports import Ctx
@@ -48,7 +50,7 @@ def kept(*events):
 def hide(view, event):
     """Take one message out of the view: what a later kind of event might do."""
     gone = Ref(event.event.body["seq"])
-    return replace(view, entries=Prefix(ref for ref in view.entries if ref != gone))
+    return replace(view, whole=Prefix(ref for ref in view.whole if ref != gone))
 
 
 HIDE = Kind("hide", hide)
@@ -59,7 +61,7 @@ def test_messages_are_visible_in_the_order_they_came():
     view = fold(stored(*events))
     assert view == View(Prefix([Ref(1), Ref(2), Ref(3)]), 3)
     assert list(load(kept(*events), CTX, view.entries)) == [
-        Visible(Ref(n + 1), event.id, hello(n)) for n, event in enumerate(events)
+        Visible(Ref(n + 1), event.id, f"m{n + 1}", hello(n)) for n, event in enumerate(events)
     ]
 
 
@@ -130,7 +132,8 @@ def test_one_event_may_hold_several_messages():
     store = kept(new_event("several", {}))
     kinds = {"several": several}
     view = fold(store.read(CTX), kinds=kinds)
-    assert [visible.message for visible in load(store, CTX, view.entries, kinds)] == [hello(2)]
+    seen = [(visible.name, visible.message) for visible in load(store, CTX, view.entries, kinds)]
+    assert seen == [("m1.1", hello(2))]
 
 
 @pytest.mark.parametrize("refs", [[Ref(3)], [Ref(1)]])
@@ -144,3 +147,98 @@ def test_an_event_that_should_hold_a_message_and_does_not_is_called_damaged():
     store = kept(new_event("message", {"text": "where is it?"}))
     with pytest.raises(StoreDamaged, match="holds none"):
         list(load(store, CTX, [Ref(1)]))
+
+
+# Compactions -----------------------------------------------------------------------------------------
+
+
+def compaction(*splices, names=("d1",)):
+    messages = [message_to_json(said(Role.USER, name)) for name in names]
+    body = {"splices": splices_to_json(splices), "messages": messages, "names": list(names)}
+    return new_event("compaction", body)
+
+
+def undo(seq):
+    return new_event("undo", {"compaction": seq})
+
+
+def switch(off):
+    return new_event("switch", {"off": off})
+
+
+def over(first, last, *shows):
+    return Splice(Ref(*first), Ref(*last), tuple(Ref(0, nth) for nth in shows))
+
+
+def names(*events):
+    store = kept(*events)
+    return [visible.name for visible in load(store, CTX, fold(store.read(CTX)).entries)]
+
+
+MESSAGES = [message_event(hello(n)) for n in range(4)]
+
+
+def test_a_compaction_shows_its_own_messages_in_place_of_others():
+    d1 = compaction(over((1,), (2,), 0), over((4,), (4,), 1), names=("d1", "m4"))
+    assert names(*MESSAGES, d1, message_event(hello(9))) == ["d1", "m3", "m4", "m6"]
+
+
+def test_a_compaction_may_show_nothing_for_what_it_takes():
+    assert names(*MESSAGES, compaction(over((2,), (3,)), names=())) == ["m1", "m4"]
+
+
+def test_an_undo_brings_back_what_was_shown_and_keeps_what_came_since():
+    d1 = compaction(over((1,), (2,), 0))
+    assert names(*MESSAGES, d1, message_event(hello(9)), undo(5)) == ["m1", "m2", "m3", "m4", "m6"]
+
+
+def test_undoing_a_compaction_undoes_those_that_were_built_on_it():
+    d1, d2 = compaction(over((1,), (2,), 0)), compaction(over((5, 0), (3,), 0), names=("d2",))
+    assert names(*MESSAGES, d1, d2) == ["d2", "m4"]
+    assert names(*MESSAGES, d1, d2, undo(6)) == ["d1", "m3", "m4"]
+    assert names(*MESSAGES, d1, d2, undo(5)) == ["m1", "m2", "m3", "m4"]
+
+
+def test_switched_off_the_whole_history_is_shown_until_switched_on_again():
+    d1 = compaction(over((1,), (2,), 0))
+    assert names(*MESSAGES, d1, switch(True), message_event(hello(9))) == ["m1", "m2", "m3", "m4", "m7"]
+    assert names(*MESSAGES, d1, switch(True), message_event(hello(9)), switch(False)) == [
+        "d1",
+        "m3",
+        "m4",
+        "m7",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        compaction(over((7,), (7,), 0)),
+        compaction(over((2,), (1,), 0)),
+        compaction(over((1,), (2,), 0), over((2,), (3,), 0)),
+        undo(3),
+        new_event("undo", {}),
+        new_event("compaction", {"messages": []}),
+    ],
+)
+def test_a_compaction_that_does_not_fit_its_view_is_called_damaged(wrong):
+    with pytest.raises(StoreDamaged):
+        fold(kept(*MESSAGES, wrong).read(CTX))
+
+
+@given(st.lists(st.integers(0, 9), max_size=8))
+def test_views_folded_earlier_never_change(script):
+    """Compact the first two entries again and again, undo at random; every earlier view stays itself."""
+    store = kept(*MESSAGES)
+    view = fold(store.read(CTX))
+    seen = []
+    for choice in script:
+        seen.append((view, list(view.entries)))
+        if choice > 6 and view.steps:
+            event = undo(view.steps[choice % len(view.steps)].seq)
+        else:
+            event = compaction(Splice(view.entries[0], view.entries[1 % len(view.entries)], (Ref(0, 0),)))
+        head = store.append(CTX, [event, message_event(hello(choice))], None)
+        view = fold(store.read(CTX, view.seq, head.seq), view)
+    assert all(list(view.entries) == entries for view, entries in seen)
+    assert fold(store.read(CTX)) == view

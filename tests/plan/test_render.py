@@ -20,7 +20,7 @@ DIGEST = Digest("d1", 0, ("m1", "m2", "m3", "m4"), "sha256:00", CLAIMS, (PIN,))
 
 def test_a_digest_reads_like_this():
     assert render_digest(DIGEST) == (
-        '<clew-digest id="d1" level="0" covers="4" author="clew">\n'
+        '<clew-digest id="d1" level="0" covers="m1-m4" author="clew">\n'
         f"{NOTE}\n"
         "Rules that stand, word for word:\n"
         '- "never modify files under legacy/" [m2, user]\n'
@@ -84,7 +84,7 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(given_pins: list[Pin],
     digest = Digest("d7", 2, ("m1",), "sha256:00", tuple(given_claims), tuple(given_pins), author="a model")
     shown = parse_digest(f"before\n{render_digest(digest)}\nafter")
     assert shown is not None
-    assert (shown.id, shown.level, shown.covers, shown.author) == ("d7", 2, 1, "a model")
+    assert (shown.id, shown.level, shown.covers, shown.author) == ("d7", 2, "m1", "a model")
     assert [(p.quote, p.source, p.trust) for p in shown.pins] == [
         (p.quote, Cite(p.source.message), p.trust) for p in given_pins
     ]

@@ -179,7 +179,7 @@ def _exported(source: Source) -> list[Record]:
 
 def _as_records(store: Store, ctx: Ctx) -> list[Record]:
     view = fold(store.read(ctx))
-    entries = [Entry(one.message, f"m{one.ref.seq}") for one in load(store, ctx, view.entries)]
+    entries = [Entry(one.message, one.name) for one in load(store, ctx, view.entries)]
     return [Start(ctx.session, "clew"), *entries]
 
 

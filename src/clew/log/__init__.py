@@ -2,16 +2,36 @@
 
 from clew.log.canon import canonical, digest, digest_of_fields, parse
 from clew.log.chain import Encoded, Header, chain, encode, link, root
-from clew.log.fold import KINDS, MESSAGE, Kind, Ref, View, Visible, fold, load, message_event
+from clew.log.fold import Visible, fold, load
 from clew.log.ids import iso_time, new_event, new_id
+from clew.log.kinds import (
+    COMPACTION,
+    KINDS,
+    MESSAGE,
+    PIN,
+    REFUSAL,
+    SWITCH,
+    TOKEN_BUDGET,
+    UNDO,
+    Kind,
+    message_event,
+    splices_to_json,
+)
 from clew.log.messages import message_from_json, message_to_json
 from clew.log.prefix import Prefix
 from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, Flaw, Row, check_session
+from clew.log.view import Ref, Splice, Step, View
 
 __all__ = [
+    "COMPACTION",
     "KINDS",
     "MESSAGE",
+    "PIN",
+    "REFUSAL",
+    "SWITCH",
+    "TOKEN_BUDGET",
+    "UNDO",
     "ChainCheck",
     "Encoded",
     "Flaw",
@@ -21,6 +41,8 @@ __all__ = [
     "Prefix",
     "Ref",
     "Row",
+    "Splice",
+    "Step",
     "View",
     "Visible",
     "canonical",
@@ -43,4 +65,5 @@ __all__ = [
     "new_id",
     "parse",
     "root",
+    "splices_to_json",
 ]

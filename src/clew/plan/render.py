@@ -14,6 +14,7 @@ from itertools import groupby
 
 from clew.message import Cite, Message, Origin, Role, Text, Trust
 from clew.plan.digest import Claim, ClaimKind, Digest, Pin
+from clew.plan.spans import spans
 
 TAG = "clew-digest"
 NOTE = (
@@ -34,7 +35,7 @@ HEADINGS = {
 _KINDS = {heading: kind for kind, heading in HEADINGS.items()}
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
-_OPEN = re.compile(rf'<{TAG} id="([^"]+)" level="(\d+)" covers="(\d+)" author="([^"]*)">')
+_OPEN = re.compile(rf'<{TAG} id="([^"]+)" level="(\d+)" covers="([^"]*)" author="([^"]*)">')
 _PIN = re.compile(r'- "(.*)" \[([^\], ]+), ([a-z-]+)\]', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
 _LINE = re.compile(r"(~ |- )(.*)", re.DOTALL)
@@ -53,7 +54,7 @@ def render_digest(digest: Digest) -> str:
 
 def _lines(digest: Digest) -> Iterator[str]:
     author = digest.author.replace('"', "'")
-    yield f'<{TAG} id="{digest.id}" level="{digest.level}" covers="{len(digest.covers)}" author="{author}">'
+    yield f'<{TAG} id="{digest.id}" level="{digest.level}" covers="{spans(digest.covers)}" author="{author}">'
     yield NOTE
     if digest.pins:
         yield PINS_HEADING
@@ -111,7 +112,8 @@ class Shown:
 
     id: str
     level: int
-    covers: int
+    covers: str
+    """The ids of the messages it stands for, as ``spans`` writes them."""
     author: str
     pins: tuple[Pin, ...]
     claims: tuple[ShownClaim, ...]
@@ -125,7 +127,7 @@ def parse_digest(text: str) -> Shown | None:
         if head:
             body = lines[i + 1 : _end(lines, i)]
             pins, claims = _read_body(body)
-            return Shown(head[1], int(head[2]), int(head[3]), head[4], tuple(pins), tuple(claims))
+            return Shown(head[1], int(head[2]), head[3], head[4], tuple(pins), tuple(claims))
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from clew.message import Cite, Trust
 from clew.plan import Claim, ClaimKind, Digest
 from clew.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
+from clew.plan.spans import spans
 from clew.verify.case import Case
 from clew.verify.report import Finding, Level
 
@@ -34,7 +35,7 @@ def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
         and text.count(f"</{TAG}>") == 1
         and _pins(shown) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
         and list(shown.claims) == [_meant(claim) for claim in sorted(digest.claims, key=_place)]
-        and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, len(digest.covers))
+        and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, spans(digest.covers))
     )
 
 

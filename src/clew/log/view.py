@@ -1,0 +1,100 @@
+"""What the model would see, as references into the log.
+
+A view does not hold messages, it says which events hold them: a million visible messages are a million
+small references, any earlier view is still at hand, and only what is really shown gets loaded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from clew.errors import StoreDamaged
+from clew.log.prefix import Prefix
+
+
+class Ref(NamedTuple):
+    """Where a visible message stands: the event, and which of that event's messages."""
+
+    seq: int
+    nth: int = 0
+
+
+class Step(NamedTuple):
+    """A compaction in force: which event it is, and what was shown before it."""
+
+    seq: int
+    before: Prefix[Ref]
+
+
+class Splice(NamedTuple):
+    """Messages to show in place of consecutive ones: from ``first`` to ``last``, both included."""
+
+    first: Ref
+    last: Ref
+    shows: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the model would see, as references into the log."""
+
+    whole: Prefix[Ref] = field(default_factory=Prefix)
+    """Every message, as if nothing had ever been compacted."""
+    seq: int = 0
+    """The last event that it accounts for, once the fold is done."""
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many events of kinds that this clew does not know were passed over."""
+    compacted: Prefix[Ref] | None = None
+    """What the compactions in force leave of it; None where there is none."""
+    steps: tuple[Step, ...] = ()
+    """The compactions in force, oldest first."""
+    off: bool = False
+    """Compaction is switched off: the whole history is shown."""
+
+    @property
+    def entries(self) -> Prefix[Ref]:
+        """Return what is shown."""
+        return self.whole if self.off or self.compacted is None else self.compacted
+
+    def show(self, ref: Ref) -> View:
+        """Return this view with one more message at its end."""
+        compacted = None if self.compacted is None else self.compacted.add(ref)
+        return replace(self, whole=self.whole.add(ref), compacted=compacted)
+
+    def spliced(self, seq: int, splices: Iterable[Splice]) -> View:
+        """Return this view after a compaction; it applies to the compacted form, switched off or not."""
+        before = self.whole if self.compacted is None else self.compacted
+        left = _spliced(before, splices)
+        return replace(self, compacted=Prefix(left), steps=(*self.steps, Step(seq, before)))
+
+    def without(self, seq: int) -> View:
+        """Return this view as if a compaction, and those that were built on it, had not been made."""
+        kept = tuple(step for step in self.steps if step.seq < seq)
+        undone = self.steps[len(kept) :]
+        if not undone or undone[0].seq != seq:
+            raise StoreDamaged(f"event {seq} is undone, and is no compaction in force")
+        if not kept:
+            return replace(self, compacted=None, steps=())
+        since = bisect_right(self.whole, seq, key=lambda ref: ref.seq)
+        return replace(self, compacted=Prefix([*undone[0].before, *self.whole[since:]]), steps=kept)
+
+
+def _spliced(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
+    left: list[Ref] = []
+    places = {ref: i for i, ref in enumerate(before)}
+    done = 0
+    try:
+        for splice in sorted(splices, key=lambda splice: places[splice.first]):
+            start, stop = places[splice.first], places[splice.last] + 1
+            if not done <= start < stop:
+                raise StoreDamaged(f"a compaction replaces event {splice.first.seq} twice")
+            left += before[done:start]
+            left += splice.shows
+            done = stop
+    except KeyError as missing:
+        raise StoreDamaged(f"a compaction replaces {missing.args[0]}, which is not shown") from None
+    return left + before[done:]
