@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         turns,
     )
     from clew.ports import Ctx, Event, Head, Store
+    from clew.session import Session, compact, compact_async
     from clew.store import MemoryStore, SqliteStore
     from clew.tokens import TokenCounter, counter_for, model_named
     from clew.transcripts import Transcript, find_sessions, load, open_source, read
@@ -64,6 +65,7 @@ _ROOMS = {
         "turns",
     ),
     "ports": ("Ctx", "Event", "Head", "Store"),
+    "session": ("Session", "compact", "compact_async"),
     "store": ("MemoryStore", "SqliteStore"),
     "tokens": ("TokenCounter", "counter_for", "model_named"),
     "transcripts": ("Transcript", "find_sessions", "load", "open_source", "read"),
@@ -86,6 +88,7 @@ __all__ = [
     "Message",
     "Origin",
     "Role",
+    "Session",
     "SqliteStore",
     "Store",
     "Text",
@@ -99,6 +102,8 @@ __all__ = [
     "Wire",
     "__version__",
     "atoms",
+    "compact",
+    "compact_async",
     "convert",
     "counter_for",
     "cut_points",

@@ -26,9 +26,11 @@
     │   ├── ModelRefused      it does not take this request
     │   ├── ContextTooLong    the request is larger than its window
     │   └── ModelFailed       its server or the network broke
+    ├── SummaryFailed         a model wrote nothing that can be used
     ├── BudgetExceeded        what may not be cut does not fit the window
     │   └── PinsDoNotFit      the pins are what does not fit
     ├── CompactionUnderWay    a compaction was begun inside another
+    ├── CompactionRefused     no proposal keeps what must be kept
     └── MissingExtra          an optional part is not installed
 
 An error's docstring is its default message and says what to do next::
@@ -164,6 +166,10 @@ class ModelFailed(ModelError):
     """the model's server or the network broke; ask again later, or ask another model"""
 
 
+class SummaryFailed(ClewError):
+    """the model wrote no summary that can be used; the digest without a model takes its place"""
+
+
 class BudgetExceeded(ClewError):
     """nothing was sent; shorten the system prompt, offer fewer tools, or take a model with a larger window"""
 
@@ -174,6 +180,10 @@ class PinsDoNotFit(BudgetExceeded):
 
 class CompactionUnderWay(ClewError):
     """another compaction of this session has begun and not ended; wait for it, the view will be smaller"""
+
+
+class CompactionRefused(ClewError):
+    """no proposal keeps what must be kept, so nothing was changed; allow more tokens, or revoke a rule"""
 
 
 class MissingExtra(ClewError):

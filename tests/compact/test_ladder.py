@@ -1,47 +1,30 @@
-"""The ladder always fits or says why not, and touches only what it may."""
+"""The ladder goes rung by rung, gentlest first, and says what each of them did."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from clew.compact.brief import Brief
-from clew.compact.ladder import Situation, propose
-from clew.compact.tail import Keep, tail_start, water_level
-from clew.errors import PinsDoNotFit
-from clew.ledger.values import Values
-from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, cut_points, said
-from clew.plan import Condense, Pin, Plan, Shrink
-from clew.tokens import counter_for
+from clew.compact import Brief, Keep, propose
+from clew.errors import BudgetExceeded, PinsDoNotFit
+from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
+from clew.plan.apply import apply
+from clew.verify import Level, verify
+from tests.compact.sessions import LONG, Living, items, situation, spoken, step, tokens_of
 
-NOTHING = Brief()
 PIN = Pin("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
 
 
-def session(
-    turns: int, output: str = "line of output with src/app/main.py and value_one\n" * 30
-) -> list[Item]:
-    """Build a session: a system prompt, then turns of a request, a call, its result and an answer."""
+def turns(count: int, output: str = "line of output with src/app/main.py and value_one\n" * 30) -> list[Item]:
+    """Make a session: a system prompt, then turns of a request, a call, its result and an answer."""
     messages = [said(Role.SYSTEM, "Be brief.")]
-    for n in range(turns):
+    for n in range(count):
         messages += [
             said(Role.USER, f"request {n}: look at src/app/module_{n}.py"),
-            Message(Role.ASSISTANT, (ToolCall(f"c{n}", "run", {"cmd": f"cat module_{n}.py"}),)),
-            Message(Role.TOOL, (ToolResult(f"c{n}", (Text(f"{n}\n{output}"),)),)),
-            said(Role.ASSISTANT, f"module_{n}.py defines handler_{n}."),
+            *step(f"c{n}", "run", {"cmd": f"make module_{n}"}, f"{n}\n{output}"),
+            spoken(f"module_{n}.py defines handler_{n}."),
         ]
-    return [Item(f"m{n}", message) for n, message in enumerate(messages, start=1)]
-
-
-def situation(view: Sequence[Item], target: int, brief: Brief = NOTHING, **more: object) -> Situation:
-    values = Values()
-    for n, item in enumerate(view):
-        values.add(item, n)
-    return Situation(view, counter_for("gpt-4o"), target, values, lambda _: brief, **more)  # type: ignore[arg-type]
+    return items(messages)
 
 
 def condensed(plan: Plan) -> Condense:
@@ -49,109 +32,195 @@ def condensed(plan: Plan) -> Condense:
 
 
 def test_a_view_that_fits_is_left_alone():
-    plan = propose(situation(session(3), 100_000))
-    assert plan.operations == ()
-    assert plan.tokens_before == plan.tokens_after
+    view = turns(3)
+    plan = propose(situation(view, 100_000))
+    assert plan == Plan((), tokens_of(view), tokens_of(view), 100_000, "manual", "asked for")
 
 
 def test_pruning_comes_first_and_is_enough_where_it_is_enough():
-    view = session(20)
-    again = [Item(f"m{n}", item.message) for n, item in enumerate([*view, *view[1:]], start=1)]
-    now = situation(again, 0)
-    total = now.counter.count_all(item.message for item in again)
-    plan = propose(situation(again, int(total * 0.8)))
+    view = items([item.message for item in [*turns(20), *turns(20)[1:]]])
+    plan = propose(situation(view, int(tokens_of(view) * 0.8)))
     assert plan.fits
     assert {type(op) for op in plan.operations} == {Shrink}
 
 
-def test_old_messages_are_condensed_and_recent_ones_stay():
-    view = session(30)
-    plan = propose(situation(view, 2_000))
-    op = condensed(plan)
+def test_a_recent_giant_is_spilled_before_anything_old_is_condensed():
+    giant = step("g", "run", {"cmd": "cat dump"}, "word " * 30_000)
+    old = (said(Role.USER, f"Tell me about part {n}.\n{LONG}") for n in range(5))
+    view = items([*old, *giant])
+    plan = propose(situation(view, 20_000))
+    assert [(op.id, op.rung) for op in plan.operations if isinstance(op, Shrink)] == [
+        (view[-1].id, Rung.PRUNE)
+    ]
+    assert len(plan.operations) == 1
     assert plan.fits
+
+
+def test_old_messages_are_condensed_and_recent_ones_stay():
+    view = turns(30)
+    op = condensed(plan := propose(situation(view, 3_000)))
+    assert plan.fits
+    assert op.ids == op.digest.covers
     assert op.ids[0] == "m2"
-    assert len(view) - 1 - len(op.ids) >= 1
-    assert op.digest.covers == op.ids
+    assert apply(plan, view)[-4:] == view[-4:]
+
+
+def test_every_rung_says_what_it_freed():
+    view = turns(12)
+    plan = propose(situation(view, 900))
+    count = tokens_of(apply(plan, view)[1:2])
+    smaller = [op for op in plan.operations if isinstance(op, Shrink)]
+    covered = [item for item in view if item.id in condensed(plan).ids]
+    shrunk = sum(tokens_of([item]) for item in view if item.id in {op.id for op in smaller})
+    assert plan.freed == (
+        Freed(Rung.SUMMARISE, 1, tokens_of(covered) - count),
+        Freed(Rung.TRUNCATE, len(smaller), shrunk - tokens_of(Item(op.id, op.message) for op in smaller)),
+    )
 
 
 def test_what_people_said_is_in_the_digest_word_for_word():
-    digest = condensed(propose(situation(session(30), 2_500))).digest
-    said_first = next(claim for claim in digest.claims if claim.sources[0].message == "m2")
-    assert said_first.text == "request 0: look at src/app/module_0.py"
-    assert said_first.verbatim
+    digest = condensed(propose(situation(turns(30), 2_500))).digest
+    goal = next(claim for claim in digest.claims if claim.kind is ClaimKind.GOAL)
+    words = [claim.text for claim in digest.claims if claim.kind is ClaimKind.USER]
+    assert goal.text == "request 0: look at src/app/module_0.py"
+    assert "request 1: look at src/app/module_1.py" in words
+    assert goal.text not in words
 
 
 def test_every_claim_quotes_its_source():
-    view = session(30)
+    view = turns(30)
     by_id = {item.id: item.message for item in view}
-    for claim in condensed(propose(situation(view, 2_500))).digest.claims:
-        cite = claim.sources[0]
-        assert claim.text in cite.quote(by_id[cite.message])
+    digest = condensed(propose(situation(view, 2_500, Brief()))).digest
+    assert all(one.text in one.sources[0].quote(by_id[one.sources[0].message]) for one in digest.claims)
 
 
 def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
-    digest = condensed(propose(situation(session(30), 2_000, Brief((PIN,))))).digest
+    digest = condensed(propose(situation(turns(30), 2_000, Brief((PIN,))))).digest
     assert digest.pins == (PIN,)
     many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
     with pytest.raises(PinsDoNotFit):
-        propose(situation(session(30), 2_000, Brief(many)))
+        propose(situation(turns(30), 2_000, Brief(many)))
 
 
-def test_one_message_larger_than_the_window_still_fits():
-    giant = Item("m9", said(Role.USER, "word " * 300_000))
-    plan = propose(situation([*session(1), giant], 5_000))
+def test_a_system_prompt_that_alone_is_too_large_is_said_to_be():
+    view = items([said(Role.SYSTEM, "word " * 3_000), said(Role.USER, "go")])
+    with pytest.raises(BudgetExceeded, match="the system prompt alone"):
+        propose(situation(view, 1_000))
+
+
+def test_a_large_system_prompt_takes_nothing_from_the_shares_of_the_rest():
+    view = [Item("m1", said(Role.SYSTEM, "word " * 9_000)), *turns(30)[1:]]
+    small = turns(30)
+    more = tokens_of(view[:1]) - tokens_of(small[:1])
+    wide, narrow = propose(situation(view, 2_000 + more)), propose(situation(small, 2_000))
+    assert wide.operations == narrow.operations
+
+
+@pytest.mark.parametrize("size", [9_000, 300_000])
+def test_one_message_larger_than_the_window_still_fits(size: int):
+    giant = Item("m9", said(Role.USER, "word " * size))
+    assert propose(situation([*turns(1), giant], 5_000)).fits
+
+
+def test_many_results_at_once_still_fit():
+    calls = tuple(ToolCall(f"x{n}", "run", {}, trust=Trust.ASSISTANT) for n in range(12))
+    results = tuple(ToolResult(f"x{n}", (Text("out put " * 9_000),)) for n in range(12))
+    view = [*turns(1), Item("m8", Message(Role.ASSISTANT, calls)), Item("m9", Message(Role.TOOL, results))]
+    assert propose(situation(view, 3_000)).fits
+
+
+def test_a_twentieth_holds_eight_huge_recent_messages():
+    huge = [said(Role.USER, f"paste {n}: " + f"value_{n} and more words\n" * 2_000) for n in range(8)]
+    view = items([*(item.message for item in turns(40)), *huge])
+    target = tokens_of(view) // 20
+    plan = propose(situation(view, target))
     assert plan.fits
-    parallel = Message(Role.ASSISTANT, tuple(ToolCall(f"x{n}", "run", {}) for n in range(12)))
-    results = Message(Role.TOOL, tuple(ToolResult(f"x{n}", (Text("out put " * 9_000),)) for n in range(12)))
-    assert propose(situation([*session(1), Item("m8", parallel), Item("m9", results)], 6_000)).fits
+    after = {item.id: item.message.text for item in apply(plan, view)}
+    assert all(f"paste {n}: " in after[item.id] for n, item in enumerate(view[-8:]))
+
+
+def test_a_huge_call_among_the_recent_messages_still_fits():
+    body = "\n".join(f"written line {n}" for n in range(5_000))
+    view = items(
+        [*(item.message for item in turns(3)), *step("w", "Write", {"path": "a.py", "content": body}, "ok")]
+    )
+    assert propose(situation(view, 2_000)).fits
+
+
+def test_keeping_none_still_keeps_the_last_atom():
+    view = turns(10)
+    plan = propose(situation(view, 1_500, keep=Keep(0, tokens=0)))
+    assert apply(plan, view)[-1] == view[-1]
+
+
+# Where no digest can speak for what is left out ------------------------------------------------------
+
+
+def test_rules_and_open_questions_in_one_giant_message_stay_readable():
+    filler = "\n".join(f"row {n} of the dump" for n in range(600))
+    rule, question = "Never delete the table orders_2024.", "Which row is wrong?"
+    text = "\n".join(["Look at this.", filler, rule, filler, question, filler])
+    living = Living([said(Role.SYSTEM, "Be brief."), said(Role.USER, text)])
+    plan = propose(living.situation(2_000))
+    report = verify(plan, living.evidence(2_000))
+    shown = apply(plan, living.view)[-1].message.text
+    assert plan.fits
+    assert rule in shown
+    assert question in shown
+    assert [finding for finding in report.findings if finding.level is not Level.NOTE] == []
+
+
+def test_a_digest_is_not_made_where_it_would_be_larger_than_what_it_stands_for():
+    view = items([said(Role.USER, "Look."), *step("c", "run", {"cmd": "cat x"}, LONG * 40)])
+    plan = propose(situation(view, 800))
+    assert plan.fits
+    assert [op.id for op in plan.operations if isinstance(op, Shrink)] == ["m3"]
+    assert plan.digests == ()
+
+
+# Again -----------------------------------------------------------------------------------------------
 
 
 def test_a_second_compaction_folds_the_first():
-    from clew.plan.render import digest_message
-
-    view = session(30)
-    first = condensed(propose(situation(view, 2_500)))
-    rest = [item for item in view if item.id not in first.ids]
-    now = [rest[0], Item("d1", digest_message(first.digest)), *rest[1:], *_later(view, 20)]
-    plan = propose(situation(now, 2_500, shown=("d1", first.digest), digest_id="d2"))
-    second = condensed(plan).digest
+    living = Living(item.message for item in turns(30))
+    first = living.compact(2_500).digests[0]
+    living.add(item.message for item in turns(50)[121:])
+    plan = living.compact(2_500)
+    (second,) = plan.digests
+    assert condensed(plan).rung is Rung.FOLD
     assert (second.level, second.folds) == (1, ("d1",))
-    assert second.covers[: len(first.ids)] == first.ids
-    assert any(claim.sources[0].message == "m2" for claim in second.claims)
+    assert second.covers[: len(first.covers)] == first.covers
+    assert any(claim.sources[0].message in first.covers for claim in second.claims)
 
 
-def _later(view: Sequence[Item], turns: int) -> list[Item]:
-    return [Item(f"m{n}", item.message) for n, item in enumerate(session(turns)[1:], start=len(view) + 1)]
-
-
-@settings(max_examples=60)
-@given(st.integers(1, 25), st.floats(0.03, 1.2), st.integers(0, 20))
-def test_the_laws_of_the_ladder(turns: int, share: float, keep: int):
-    view = session(turns)
-    now = situation(view, 0)
-    total = now.counter.count_all(item.message for item in view)
-    target = max(400, int(total * share))
-    plan = propose(situation(view, target, Brief((PIN,)), keep=Keep(keep)))
+def test_a_digest_alone_is_not_folded_into_another_of_its_size():
+    living = Living(item.message for item in turns(30))
+    living.compact(1_500)
+    before = living.shown
+    living.add(step("x", "run", {"cmd": "cat dump"}, LONG * 12))
+    plan = living.compact(1_800)
     assert plan.fits
-    touched = {name for op in plan.operations for name in ([op.id] if isinstance(op, Shrink) else op.ids)}
-    assert "m1" not in touched  # the system prompt
-    for op in plan.operations:
-        if isinstance(op, Condense):
-            last = int(op.ids[-1][1:])
-            assert last in cut_points([item.message for item in view])
-            assert [int(name[1:]) for name in op.ids] == list(range(2, last + 1))
+    assert plan.digests == ()
+    assert living.shown == before
 
 
-@given(st.lists(st.integers(0, 10_000), max_size=20), st.integers(0, 50_000))
-def test_vessels_filled_to_the_level_hold_no_more_than_the_room(sizes: list[int], room: int):
-    level = water_level(sizes, room)
-    assert sum(min(size, level) for size in sizes) <= max(room, 0) or not sizes
-    if sum(sizes) <= room:
-        assert level == max(sizes, default=0)
+def test_a_digest_alone_is_folded_only_into_a_smaller_one():
+    living = Living(item.message for item in turns(30))
+    living.compact(4_000)
+    before = tokens_of(living.view[1:2])
+    plan = living.compact(1_500)
+    assert plan.fits
+    assert tokens_of(living.view[1:2]) < before
 
 
-def test_the_tail_begins_at_a_legal_cut():
-    view = session(10)
-    sizes = [100] * len(view)
-    for target, keep in itertools.product((500, 2_000, 10_000), (0, 3, 8)):
-        assert tail_start(view, sizes, target, Keep(keep)) in cut_points([item.message for item in view])
+def test_what_the_ledger_says_of_turns_that_left_earlier_is_said_again():
+    decided = spoken("I chose Decimal over float because the rounding was off by a cent in every invoice.")
+    start = [item.message for item in turns(2)]
+    living = Living([*start, decided, *(item.message for item in turns(30)[1:])])
+    first = living.compact(3_000).digests[0]
+    living.add(item.message for item in turns(50)[121:])
+    second = living.compact(3_000).digests[0]
+    for digest in (first, second):
+        assert any(
+            "Decimal over float" in one.text for one in digest.claims if one.kind is ClaimKind.DECISION
+        )

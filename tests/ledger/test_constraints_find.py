@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger.constraints import Duration, Found, Kind, Lasts, Scope, Span, Strength, find
+from clew.ledger.constraints.evidence import is_silent
+from clew.ledger.constraints.find import sentences_that_tell, spoken
 from clew.ledger.constraints.model import model
+from clew.ledger.constraints.pasted import LONG
 from clew.message import Message, Origin, Role, Text, ToolResult, Trust, said
 
 
 def user(text: str) -> Message:
     return said(Role.USER, text)
+
+
+def text_of(message: Message) -> str:
+    (part,) = message.parts
+    assert isinstance(part, Text)
+    return part.text
 
 
 def quotes(message: Message) -> list[str]:
@@ -258,6 +267,62 @@ def test_tags_are_speech_in_a_system_prompt():
     assert quotes(said(Role.SYSTEM, "<policy>\nNever push.\n</policy>")) == ["Never push."]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I really don't want you rewriting history",
+        "we never commit generated files here",
+        "touch nothing but the README",
+        "this is the only file you should change",
+        "the v1 API is frozen",
+        "nothing outside the tests folder should be modified",
+        "show me the whole diff, file by file, before you commit",
+        "If anything is unclear, stop and ask.",
+        "change the dial, but keep the leather strap",
+        "Can you move the header and keep the footer as it is?",
+        "Move that whole page to the admin area and do not use the old layout.",
+        "skip the docs",
+        "5 files max",
+        "readability matters more than cleverness here",
+    ],
+)
+def test_a_rule_is_found_whatever_form_it_takes(text: str):
+    assert quotes(user(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll follow the instructions and get back to you.",
+        "nothing else needed, thanks",
+        "No further changes needed from my side.",
+        "no function clause matching in the handler",
+        "it looks like the view never appears",
+        "every time I click it, the page reloads",
+        "All tests pass now",
+        "press Ctrl+C to stop watching",
+        "Please write a commit message for these changes.",
+        "thanks for keeping the order as it is",
+    ],
+)
+def test_what_the_speaker_does_or_sees_is_no_rule(text: str):
+    assert find(user(text)) == []
+
+
+@pytest.mark.parametrize("heading", ["## Don'ts", "Never:", "**Forbidden**"])
+def test_what_stands_under_a_heading_that_forbids_is_forbidden(heading: str):
+    found = find(user(f"Fix the parser.\n\n{heading}\n\n- force pushes\n- new dependencies\n"))
+    assert [(one.quote, one.kind) for one in found] == [
+        ("force pushes", Kind.PROHIBITION),
+        ("new dependencies", Kind.PROHIBITION),
+    ]
+
+
+def test_dos_and_donts_under_one_heading_are_not_all_forbidden():
+    found = find(user("# Dos and don'ts\n\n- commit after every step\n- never push\n"))
+    assert [one.kind for one in found] == [Kind.REQUIREMENT, Kind.PROHIBITION]
+
+
 def test_the_part_that_speaks_is_named_in_the_span():
     trusted = Trust.USER
     message = Message(Role.USER, (Text("Here you are.", trust=trusted), Text("Never push.", trust=trusted)))
@@ -336,3 +401,44 @@ def test_the_reasons_add_up_to_the_confidence(message: Message):
 def test_what_is_found_in_one_part_does_not_depend_on_the_others(first: Message, second: Message):
     both = find(Message(Role.USER, (*first.parts, *second.parts)))
     assert [one.quote for one in both] == [one.quote for message in (first, second) for one in find(message)]
+
+
+WORDS = st.sampled_from(
+    (
+        *(
+            "leave",
+            "it",
+            "keep",
+            "the",
+            "rules",
+            "never",
+            ":",
+            "\n",
+            "-",
+            "#",
+            "only",
+            "before",
+            "i",
+            "don't",
+        ),
+        *("push", "please", "ask", "me", "la", "die", "no", "que"),
+    )
+)
+SHORT_TEXTS = st.one_of(MESSAGES.map(text_of), st.lists(WORDS, max_size=14).map(" ".join))
+
+
+@given(SHORT_TEXTS.filter(lambda text: len(text) < LONG))
+def test_a_text_passed_over_for_its_words_holds_no_sentence_that_could_tell(text: str):
+    if is_silent(text):
+        assert list(sentences_that_tell(text, Trust.USER)) == []
+
+
+def test_messages_without_a_cue_are_passed_over_unread():
+    texts = (
+        "yes",
+        "looks good, thanks",
+        "the parser reads the header of the file",
+        "I ran it and it prints 42",
+    )
+    assert [is_silent(text) for text in texts] == [True] * 4
+    assert [spoken(text, Trust.USER) for text in texts] == [()] * 4

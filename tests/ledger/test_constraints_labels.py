@@ -36,7 +36,14 @@ def test_nearly_all_labelled_sentences_are_found_again_by_their_hash(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("split", "recall", "precision"), [("test", 0.70, 0.85), ("first-test", 0.85, 0.80), ("dev", 0.88, 0.88)]
+    ("split", "recall", "precision"),
+    [
+        ("held-out", 0.85, 0.85),
+        ("test", 0.85, 0.82),
+        ("second-test", 0.85, 0.83),
+        ("first-test", 0.85, 0.78),
+        ("dev", 0.94, 0.86),
+    ],
 )
 def test_recall_and_precision_hold(
     counts: dict[str, Counter[tuple[str, bool]]], split: str, recall: float, precision: float

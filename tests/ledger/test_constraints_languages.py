@@ -34,6 +34,8 @@ SHAPES = {
         "limit_number",
         "only_task",
         "gate_task",
+        "if_order",
+        "asked",
     ),
     *("ordered", "document", "briefing", "rule_heading", "rule_lead", "ban_lead"),
 }

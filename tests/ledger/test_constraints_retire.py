@@ -88,6 +88,33 @@ def test_nothing_ends_by_a_task_an_exception_another_matter_or_the_same_rule(tex
     assert ends(text) == []
 
 
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("Leave the lockfile alone.", "You may update the lockfile now."),
+        ("We never commit generated files here.", "you can commit generated files from now on"),
+        ("Show me the diff before you commit.", "you don't need to show me the diff anymore"),
+        ("The billing module is off limits.", "ok, you can change the billing module"),
+        ("I'm willing to pay up to $100.", "forget what I said about what I'm willing to pay"),
+    ],
+)
+def test_rules_of_every_form_can_be_lifted(rule: str, text: str):
+    assert ends(text, rule) == [(rule, How.LIFTED, True)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("Leave the lockfile alone.", "Leave the tests alone as well."),
+        ("Show me the diff before you commit.", "Show me the plan before you deploy."),
+        ("We never commit generated files here.", "commit the parser"),
+        ("The billing module is off limits.", "The login module is off limits too."),
+    ],
+)
+def test_another_rule_of_the_same_form_ends_nothing(rule: str, text: str):
+    assert ends(text, rule) == []
+
+
 def test_the_retirement_quotes_the_words_that_ended_the_rule():
     message = said(Role.USER, "Thanks! Use tabs instead of spaces.")
     assert retire(rules(SPACES), message) == [
@@ -144,3 +171,19 @@ def test_each_rule_ends_once_and_only_rules_that_were_active_end(active: list[st
     names = [one.constraint for one in found]
     assert len(names) == len(set(names))
     assert set(names) <= set(active)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now delete what is no longer used, also in legacy/ if it is dead.",
+        "Remove legacy/old.py, it's no longer needed.",
+        "Delete legacy/report.py, nobody uses it.",
+        "Drop the table defined in legacy/schema.sql.",
+        "Override the method in legacy/base.py.",
+        "Forget the tests, just modify legacy/x.py.",
+        "The files under legacy/ are not used anymore, modify them.",
+    ],
+)
+def test_a_request_that_breaks_a_rule_does_not_lift_it(text: str):
+    assert ends(text) == []

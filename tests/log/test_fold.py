@@ -1,5 +1,6 @@
 """The view as a fold."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,8 @@ from clew.log import (
     new_event,
     root,
     splices_to_json,
+    view_from_json,
+    view_to_json,
 )
 from clew.message import Role, said
 from clew.ports import Ctx
@@ -242,3 +245,4 @@ def test_views_folded_earlier_never_change(script):
         view = fold(store.read(CTX, view.seq, head.seq), view)
     assert all(list(view.entries) == entries for view, entries in seen)
     assert fold(store.read(CTX)) == view
+    assert view_from_json(json.loads(json.dumps(view_to_json(view)))) == view

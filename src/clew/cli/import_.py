@@ -20,7 +20,7 @@ from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.errors import SessionDiverged
-from clew.log import Imported, canonical, import_session, message_event, message_to_json
+from clew.log import MESSAGE, Imported, canonical, import_session, message_event, message_to_json
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.transcripts import Entry, Source, Transcript
@@ -58,13 +58,13 @@ def _import_transcript(store: Store, transcript: Transcript) -> Imported:
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
     head = store.head(ctx)
-    before = head.seq
-    for stored, entry in zip(store.read(ctx), entries, strict=False):
-        if stored.event.body.get("fingerprint") != _fingerprint(entry.message):
-            raise SessionDiverged(f"{ctx.session}: message {stored.seq} of the file is not what was imported")
-    if before > len(entries):
-        raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log {before}")
-    for start in range(before, len(entries), BATCH):
+    before, known = head.seq, 0
+    for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
+        if known > len(entries):
+            raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log more")
+        if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
+            raise SessionDiverged(f"{ctx.session}: message {known} of the file is not what was imported")
+    for start in range(known, len(entries), BATCH):
         head = store.append(ctx, list(_events(entries[start : start + BATCH])), head)
     return Imported(ctx, head, head.seq - before)
 

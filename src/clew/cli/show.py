@@ -136,7 +136,7 @@ class _Page:
                 self._console.print(Styled(" " * indent) + row, no_wrap=True, overflow="ignore", crop=False)
 
     def _entry(self, entry: Entry) -> None:
-        who = _speaker(entry.message)
+        who = speaker(entry.message)
         sign, style = SIGNS[who]
         head = Styled(f"{self._number:>4} ", style="dim")
         head.append(f"{sign} {who}", style=style)
@@ -153,7 +153,7 @@ class _Page:
             self._part(part, "hidden from its model" if _hidden(part, entry) else "")
 
     def _part(self, part: Part, note: str = "", indent: int = INDENT) -> None:
-        text, style = _body(part, self._tools)
+        text, style = part_words(part, self._tools)
         if note:
             self._line(f"({note})", "dim italic", indent)
         for line in self._folded(text):
@@ -172,7 +172,8 @@ class _Page:
             yield f"… {len(lines) - len(shown):,} more lines (--full shows them)"
 
 
-def _speaker(message: Message) -> str:
+def speaker(message: Message) -> str:
+    """Return who made the words of a message, whatever its role says."""
     return message.origin.value if message.origin is not Origin.SPOKEN else message.role.value
 
 
@@ -195,7 +196,7 @@ def _boundary_line(boundary: Boundary) -> str:
     return f"compacted here{f' ({told})' if told else ''}: its model no longer sees what stands above"
 
 
-def _body(part: Part, tools: Mapping[str, str]) -> tuple[str, str]:
+def part_words(part: Part, tools: Mapping[str, str]) -> tuple[str, str]:
     """Return what to print of a part, and in which style."""
     match part:
         case Text():

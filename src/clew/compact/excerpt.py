@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 EDGE_SHARE = 0.3
 """Of the room, for the beginning and for the end each; the rest is for lines that matter."""
 LONGEST_LINE = 400
+"""Characters of a line that are shown, half of them from its end."""
+GAP = 24
+"""Characters that it takes to say how many are left out."""
+
+Span: TypeAlias = tuple[int, int]
+"""Characters of a text, from the first to the one behind the last."""
 
 _MATTERS = re.compile(
     r"error|fail|exception|traceback|fatal|panic|warn|assert|denied|not found|undefined|cannot|invalid"
@@ -16,57 +24,95 @@ _MATTERS = re.compile(
 )
 
 
-def excerpt(text: str, most_characters: int) -> str:
-    """Return at most about so many characters of a text, with what was left out said line by line."""
+def excerpt(
+    text: str, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+) -> str:
+    """Return at most about so many characters of a text, with what was left out said line by line.
+
+    What stands at ``held`` is always shown, whatever room it takes.
+    """
     if len(text) <= most_characters:
         return text
     lines = text.split("\n")
-    kept = _chosen(lines, most_characters)
+    pieces = _by_line(lines, held) if held else {}
+    kept = sorted({*_chosen(lines, most_characters, longest_line), *pieces})
     shown: list[str] = []
     last = -1
     for i in kept:
         if i > last + 1:
-            shown.append(f"[… {i - last - 1:,} lines]")
-        shown.append(_cut(lines[i]))
+            shown.append(_gap(i - last - 1))
+        shown.append(_cut(lines[i], longest_line, pieces.get(i, ())))
         last = i
     if last < len(lines) - 1:
-        shown.append(f"[… {len(lines) - 1 - last:,} lines]")
+        shown.append(_gap(len(lines) - 1 - last))
     return "\n".join(shown)
 
 
-def _chosen(lines: Sequence[str], most_characters: int) -> list[int]:
+def _gap(count: int) -> str:
+    return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
+
+
+def _chosen(lines: Sequence[str], most_characters: int, longest: int) -> set[int]:
     edge = int(most_characters * EDGE_SHARE)
-    head = _fill(range(len(lines)), lines, edge)
-    tail = _fill(range(len(lines) - 1, -1, -1), lines, edge)
+    sizes = [min(len(line), longest) + 1 for line in lines]
+    head = _fill(range(len(lines)), sizes, edge)
+    tail = _fill(range(len(lines) - 1, -1, -1), sizes, edge)
     chosen = {*head, *tail}
-    room = most_characters - sum(_size(lines[i]) for i in chosen)
-    middle = range(len(head), len(lines) - len(tail))
-    for i in middle:
+    room = most_characters - sum(sizes[i] for i in chosen)
+    for i in range(len(head), len(lines) - len(tail)):
         if room <= 0:
             break
         if _MATTERS.search(lines[i], 0, LONGEST_LINE):
             chosen.add(i)
-            room -= _size(lines[i])
-    return sorted(chosen)
+            room -= sizes[i]
+    return chosen
 
 
-def _fill(order: range, lines: Sequence[str], room: int) -> list[int]:
+def _fill(order: range, sizes: Sequence[int], room: int) -> list[int]:
     """Return the first lines in this order that fit; always at least one."""
     found: list[int] = []
     for i in order:
-        room -= _size(lines[i])
+        room -= sizes[i]
         if room < 0 and found:
             break
         found.append(i)
     return found
 
 
-def _size(line: str) -> int:
-    return min(len(line), LONGEST_LINE) + 1
+def _by_line(lines: Sequence[str], held: Sequence[Span]) -> dict[int, list[Span]]:
+    """Return what must be shown of which line."""
+    found: dict[int, list[Span]] = {}
+    start = 0
+    for i, line in enumerate(lines):
+        end = start + len(line)
+        for low, high in held:
+            if low < end and high > start:
+                found.setdefault(i, []).append((max(low, start) - start, min(high, end) - start))
+        start = end + 1
+    return found
 
 
-def _cut(line: str) -> str:
-    if len(line) <= LONGEST_LINE:
+def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
+    """Return how a line begins and ends, and what must be shown of it."""
+    if len(line) <= longest + GAP:
         return line
-    half = LONGEST_LINE // 2
-    return f"{line[:half]}[… {len(line) - 2 * half:,} characters]{line[-half:]}"
+    half = longest // 2
+    pieces = list(_merged([(0, half), *held, (len(line) - half, len(line))]))
+    shown = line[slice(*pieces[0])]
+    for before, after in pairwise(pieces):
+        shown += f"[… {after[0] - before[1]:,} characters]{line[slice(*after)]}"
+    return shown
+
+
+def _merged(spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield spans in their order, those that touch as one."""
+    begun: Span | None = None
+    for start, end in sorted(spans):
+        if begun is not None and start <= begun[1]:
+            begun = (begun[0], max(begun[1], end))
+            continue
+        if begun is not None:
+            yield begun
+        begun = (start, end)
+    if begun is not None:
+        yield begun

@@ -8,114 +8,126 @@ kept competes on the same terms, so old facts thin out as new ones come.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from clew.compact.worth import worth
-from clew.ledger.kinds import WORD
+from clew.compact.focus import Focus
+from clew.compact.gauge import Gauge
+from clew.compact.labels import trust_at
+from clew.compact.worth import IN_FOCUS, worth
+from clew.ledger.kinds import KNOWN_WORDS, WORD
 from clew.ledger.values import Value, Values
-from clew.message import Cite, Item, Trust
-from clew.plan import Claim
-from clew.tokens import TokenCounter
-
-OVERHEAD_TOKENS = 3
-"""What a line costs beyond its words: its sign, its break, its share of the turn's name."""
+from clew.message import Cite, Item, Message, words
+from clew.plan import Claim, ClaimKind
 
 
 @dataclass(slots=True)
 class Line:
     """A line that could be kept, and what it would bring in."""
 
-    text: str
-    sources: tuple[Cite, ...]
-    trust: Trust
+    claim: Claim
+    place: tuple[int, int, int]
+    """Where it stands in the conversation; what an earlier digest kept comes first, as it was."""
     gains: dict[str, float] = field(default_factory=dict)
     """What each value it was found for is worth."""
-    tokens: int = 0
+    tokens: float = 1.0
+    """With the name of its turn."""
 
-    def gain(self, covered: Iterable[str]) -> float:
-        """Return the worth of what it names and nothing chosen so far does."""
-        return sum(self.gains[name] for name in self.gains.keys() - covered)
-
-
-def choose_lines(
-    span: Sequence[Item],
-    earlier: Iterable[Claim],
-    values: Values,
-    room_tokens: int,
-    counter: TokenCounter,
-    told: Iterable[str] = (),
-) -> list[Line]:
-    """Return the lines to keep, in the order of the conversation; ``told`` is what the view says anyway."""
-    covered = {word for text in told for word in WORD.findall(text)}
-    lines = [*_kept_before(earlier, values), *_new_lines(span, values)]
-    for line in lines:
-        line.tokens = counter.count_text(line.text) + OVERHEAD_TOKENS
-    return _in_order(_best(lines, covered, room_tokens), span)
+    def density(self, covered: set[str]) -> float:
+        """Return the worth, per token, of what it names and nothing chosen so far does."""
+        return sum([gain for name, gain in self.gains.items() if name not in covered]) / self.tokens
 
 
-def _best(lines: Sequence[Line], covered: set[str], room_tokens: int) -> list[Line]:
-    """Take the line with most gain per token again and again, as long as there is room."""
-    heap = [(-line.gain(covered) / line.tokens, i) for i, line in enumerate(lines)]
-    heapq.heapify(heap)
-    chosen: list[Line] = []
-    while heap and room_tokens > 0:
-        density, i = heapq.heappop(heap)
-        line = lines[i]
-        now = -line.gain(covered) / line.tokens
-        if now >= 0 or line.tokens > room_tokens:
-            continue
-        if now > density and heap and now > heap[0][0]:
-            heapq.heappush(heap, (now, i))  # others name part of it now: it must queue again
-            continue
-        chosen.append(line)
-        room_tokens -= line.tokens
-        covered.update(line.gains)
-        covered.update(WORD.findall(line.text))
-    return chosen
+class Facts:
+    """The lines of a span that could be kept."""
+
+    def __init__(self, values: Values, focus: Focus) -> None:
+        """Judge lines by these values, and by what a person says matters."""
+        self._values = values
+        self._focus = focus
+        self._length = 1 + max((value.last_index for value in values), default=0)
+        self._per_turn = 0.0
+        self.lines: list[Line] = []
+        self.left_out = False
+        """Whether the last choice had no room for a line that is worth something."""
+
+    def add_earlier(self, claims: Iterable[Claim]) -> None:
+        """Take in what an earlier digest kept, judged anew."""
+        for number, claim in enumerate(claims):
+            known = filter(None, map(self._values.get, names(claim.text)))
+            self.lines.append(Line(claim, (-1, 0, number), {one.text: self._worth(one) for one in known}))
+
+    def add_new(self, span: Sequence[Item], original: Callable[[str], Message | None]) -> None:
+        """Take in the most telling lines of a span's values, quoted from what was really said."""
+        places = {item.id: i for i, item in enumerate(span)}
+        found: dict[Cite, Line | None] = {}
+        for value in self._values:
+            cite = value.telling
+            if cite.message not in places:
+                continue
+            if cite not in found:
+                claim = _quoted(original(cite.message), cite)
+                place = (places[cite.message], cite.part, cite.start)
+                found[cite] = Line(claim, place) if claim else None
+            line = found[cite]
+            if line is not None:
+                line.gains[value.text] = self._worth(value)
+        self.lines += filter(None, found.values())
+
+    def _worth(self, value: Value) -> float:
+        return worth(value, self._length) * (IN_FOCUS if self._focus.meets(value.text) else 1.0)
+
+    def weigh(self, gauge: Gauge) -> None:
+        """Estimate what each line takes, and raise the worth of those that matter to a person."""
+        self._per_turn = gauge.per_turn
+        for line in self.lines:
+            line.tokens = gauge.line(line.claim) + gauge.per_turn
+            if self._focus.meets(line.claim.text):
+                line.gains = {name: gain * IN_FOCUS for name, gain in line.gains.items()}
+
+    def cost(self, lines: Sequence[Line]) -> float:
+        """Return what lines take together; those of one turn share its name."""
+        turns = len({line.claim.sources[0].message for line in lines})
+        return sum(line.tokens for line in lines) - self._per_turn * (len(lines) - turns)
+
+    def best(self, covered: set[str], room: float) -> Iterator[Line]:
+        """Yield the line with most worth per token, again and again; ``covered`` grows by what they name."""
+        heap = [(-line.density(covered), i) for i, line in enumerate(self.lines)]
+        heapq.heapify(heap)
+        turns: set[str] = set()
+        self.left_out = False
+        while heap:
+            density, i = heapq.heappop(heap)
+            line = self.lines[i]
+            turn = line.claim.sources[0].message
+            tokens = line.tokens - (self._per_turn if turn in turns else 0)
+            now = -line.density(covered)
+            if now >= 0:
+                continue
+            if tokens > room:
+                self.left_out = True
+                if room < self._per_turn:
+                    return  # nothing fits any more
+                continue
+            if now > density and heap and now > heap[0][0]:
+                heapq.heappush(heap, (now, i))  # others name part of it now: it must queue again
+                continue
+            yield line
+            turns.add(turn)
+            room -= tokens
+            covered.update(line.gains)
+            covered.update(names(line.claim.text))
 
 
-def _new_lines(span: Sequence[Item], values: Values) -> list[Line]:
-    """Return the most telling lines of the span's values, each with the values it tells about."""
-    items = {item.id: item for item in span}
-    found: dict[Cite, Line] = {}
-    length = _length(values)
-    for value in values:
-        cite = value.telling
-        item = items.get(cite.message)
-        gain = worth(value, length) if item else 0.0
-        if item is None or gain <= 0:
-            continue
-        line = found.get(cite)
-        if line is None:
-            text = cite.quote(item.message).strip()
-            line = found[cite] = Line(text, (cite,), item.message.parts[cite.part].trust)
-        line.gains[value.text] = gain
-    return list(found.values())
+def names(text: str) -> Iterator[str]:
+    """Yield the exact values that a text names."""
+    return (known.value for word in WORD.findall(text) if (known := KNOWN_WORDS[word]))
 
 
-def _kept_before(claims: Iterable[Claim], values: Values) -> list[Line]:
-    """Return what an earlier digest kept, judged anew."""
-    length = _length(values)
-    lines = []
-    for claim in claims:
-        named = (values.get(word) for word in WORD.findall(claim.text))
-        gains: Mapping[str, float] = {value.text: worth(value, length) for value in named if value}
-        lines.append(Line(claim.text, claim.sources, claim.trust, dict(gains)))
-    return lines
-
-
-def _length(values: Iterable[Value]) -> int:
-    return 1 + max((value.last_index for value in values), default=0)
-
-
-def _in_order(lines: Sequence[Line], span: Sequence[Item]) -> list[Line]:
-    """Sort lines as the conversation had them; those of earlier digests come first, as they were."""
-    index = {item.id: i for i, item in enumerate(span)}
-
-    def place(pair: tuple[int, Line]) -> tuple[int, int, int, int]:
-        number, line = pair
-        cite = line.sources[0]
-        return index.get(cite.message, -1), cite.part, cite.start, number
-
-    return [line for _, line in sorted(enumerate(lines), key=place)]
+def _quoted(message: Message | None, cite: Cite) -> Claim | None:
+    """Return the words at a place as a claim; None where there are none, or there is no such place."""
+    trust = trust_at(message, cite) if message is not None else None
+    if message is None or trust is None:
+        return None
+    text = words(message.parts[cite.part])[cite.start : cite.end].strip()
+    return Claim("", ClaimKind.FACT, text, (cite,), trust, verbatim=True) if text else None

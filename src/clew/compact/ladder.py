@@ -1,191 +1,220 @@
 """The ladder: prune, then condense, gentlest first, until the view fits. Needs no model.
 
-``propose`` returns a plan and changes nothing. It always ends: every step either fits or takes away a
-bounded share of what is left, and rules that do not fit are an error, never a quiet loss.
+``propose`` returns a plan and changes nothing. It always ends: it fits, or says with a typed error what does
+not. Rules that do not fit are an error, never a quiet loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from clew.compact.brief import Brief, numbered, user_words
-from clew.compact.facts import choose_lines
-from clew.compact.prune import prune, shorten
-from clew.compact.tail import AS_USUAL, Keep, leading_system, tail_start, water_level
-from clew.errors import PinsDoNotFit
-from clew.ledger.values import Values
-from clew.message import Item
-from clew.plan import Claim, ClaimKind, Condense, Digest, Freed, Operation, Plan, Rung, Shrink
-from clew.plan.digest import checksum
-from clew.plan.render import digest_message
-from clew.tokens import TokenCounter
+from clew.compact.assemble import Assembly
+from clew.compact.choice import NEVER_LEFT_OUT
+from clew.compact.prune import WORTH_TOKENS, prune
+from clew.compact.rules import OVERSIZED_TOKENS
+from clew.compact.situation import Scene, Situation
+from clew.compact.stubs import Page, shorten
+from clew.compact.tail import MOST_SHARE, last_cuts, water_level
+from clew.compact.written import Outline, Written
+from clew.errors import BudgetExceeded, PinsDoNotFit
+from clew.message import Cite, Text, ToolCall, ToolResult
+from clew.plan import Condense, Freed, Plan, Rung, Shrink
 
-USER_SHARE = 0.35
-"""Of a digest's room, for what people said."""
-BRIEF_SHARE = 0.5
-"""Of a digest's room, for what the ledger says, beyond what may never be left out."""
-NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN)
-SMALLEST_DIGEST = 120
+__all__ = ["Situation", "outline", "propose"]
+
+GIANT_SHARE = 0.5
+"""Of the room: a recent message that takes more is shown in excerpt before anything is condensed."""
 TRIES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """A view that is too large, and what is known about it."""
+class Cut:
+    """How a view is brought down: what of its recent messages is shown smaller, and what is condensed."""
 
-    view: Sequence[Item]
-    counter: TokenCounter
-    target_tokens: int
-    """For the whole view, system prompt included."""
-    values: Values
-    brief: Callable[[Sequence[Item]], Brief]
-    """What must be in a digest of these messages."""
-    keep: Keep = AS_USUAL
-    shown: tuple[str, Digest] | None = None
-    """The digest in the view and the id of its message, if there was a compaction before."""
-    digest_id: str = "d1"
-    trigger: str = "manual"
-    reason: str = "asked for"
+    stop: int
+    """Where the recent messages begin."""
+    shrinks: Sequence[Shrink]
+    tokens: int
+    """Of the recent messages then."""
+    assembly: Assembly | None = None
+    """None where nothing is condensed."""
+    digest_room: int = 0
 
 
-def propose(now: Situation) -> Plan:
-    """Propose how to bring a view down to its target; an empty plan where it is there already."""
-    sizes = [now.counter.count(item.message) for item in now.view]
-    before = sum(sizes)
-    if before <= now.target_tokens:
-        return _plan(now, [], before, before)
-    stop = tail_start(now.view, sizes, now.target_tokens, now.keep)
-    shrinks = prune(now.view, stop, now.counter, before - now.target_tokens)
-    after = _after(now, sizes, shrinks)
-    if after <= now.target_tokens:
-        return _plan(now, shrinks, before, after)
-    return _condensed(now, sizes, stop)
+def propose(now: Situation, written: Written | None = None) -> Plan:
+    """Propose how to bring a view down to its target; an empty plan where it is there already.
+
+    With ``written``, what somebody wrote about the span of ``outline`` goes into the digest, after what
+    the ledger has to say and before people's words and facts.
+    """
+    scene = Scene(now)
+    gentle = _gentle(scene)
+    if gentle is not None:
+        return _plan(scene, gentle)
+    cut = _cut(scene)
+    if cut.assembly is None:
+        return _plan(scene, cut.shrinks)
+    digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
+    rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
+    condense = Condense(ids, digest, rung)
+    return _plan(scene, cut.shrinks, condense, scene.tokens(scene.first, cut.stop) - tokens)
 
 
-def _condensed(now: Situation, sizes: Sequence[int], stop: int) -> Plan:
-    """Condense everything before the tail, and show the tail no larger than its room."""
-    first = leading_system(now.view)
-    fixed = sum(sizes[:first])
-    span = now.view[first:stop]
-    room = now.target_tokens - fixed
-    brief = now.brief(span)
-    least = _least_tokens(now, span, brief)
-    if least > room:
-        raise PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {room:,}")
-    tail = _fitted_tail(now, sizes, stop, room - least)
-    tail_tokens = _after(now, sizes, tail, since=stop)
-    digest = _digest(now, span, brief, room - tail_tokens)
-    operations: list[Operation] = [*tail]
-    if span:
-        rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
-        operations.insert(0, Condense(tuple(item.id for item in span), digest, rung))
-    after = fixed + tail_tokens + (now.counter.count(digest_message(digest)) if span else 0)
-    return _plan(now, operations, sum(sizes), after)
+def outline(now: Situation) -> Outline | None:
+    """Return what a digest is to be written about; None where ``propose`` would make none."""
+    scene = Scene(now)
+    if _gentle(scene) is not None:
+        return None
+    cut = _cut(scene)
+    return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 
-def _fitted_tail(now: Situation, sizes: Sequence[int], stop: int, room: int) -> list[Shrink]:
-    """Show what is too large in the tail in excerpt; nothing where it fits as it is."""
-    if sum(sizes[stop:]) <= room:
+# Without a digest ------------------------------------------------------------------------------------
+
+
+def _gentle(scene: Scene) -> list[Shrink] | None:
+    """Return what is enough without a digest: nothing, or pruning; None where it takes more."""
+    target = scene.now.target_tokens
+    if scene.before <= target:
         return []
-    tail = now.view[stop:]
-    parts = [now.counter.count_part(part) for item in tail for part in item.message.parts]
-    framing = sum(sizes[stop:]) - sum(parts)
-    level = water_level(parts, max(0, room - framing))
-    for _ in range(TRIES):
-        shrinks = shorten(tail, now.counter, level)
-        if _after(now, sizes, shrinks, since=stop) <= room:
-            break
-        level = level * 3 // 4
-    return shrinks
+    if scene.room <= 0:
+        raise BudgetExceeded(f"the system prompt alone takes {scene.fixed:,} tokens of {target:,}")
+    page = _page(scene, held=True)
+    excess = scene.before - target
+    most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
+    giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
+    if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
+        return None
+    shrinks = prune(page, scene.stop, excess)
+    if giants and scene.tokens_with(shrinks) > target:
+        shrinks += shorten(page, giants, most, Rung.PRUNE)
+    return shrinks if scene.tokens_with(shrinks) <= target else None
 
 
-def _least_tokens(now: Situation, span: Sequence[Item], brief: Brief) -> int:
-    """Return what a digest of the span takes that holds only what may never be left out."""
-    must = [claim for claim in brief.claims if claim.kind in NEVER_LEFT_OUT]
-    return now.counter.count(digest_message(_made(now, span, brief, must))) if span else 0
-
-
-def _digest(now: Situation, span: Sequence[Item], brief: Brief, room: int) -> Digest:
-    """Build the fullest digest that fits the room."""
-    allowed = room
-    for _ in range(TRIES):
-        digest = _made(now, span, brief, _claims(now, span, brief, allowed))
-        over = now.counter.count(digest_message(digest)) - room
-        if over <= 0:
-            return digest
-        allowed -= over + over // 8 + 8
-    must = [claim for claim in brief.claims if claim.kind in NEVER_LEFT_OUT]
-    return _made(now, span, brief, must)
-
-
-def _claims(now: Situation, span: Sequence[Item], brief: Brief, room: int) -> list[Claim]:
-    """Choose claims: what may never be left out, then the ledger's, then people's words, then facts."""
-    must = [claim for claim in brief.claims if claim.kind in NEVER_LEFT_OUT]
-    left = (
-        room - SMALLEST_DIGEST - _cost(now, must) - sum(now.counter.count_text(p.quote) for p in brief.pins)
+def _may_free(scene: Scene) -> int:
+    """Return what pruning could free at most: of what tools were asked and answered."""
+    old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
+    return sum(
+        size
+        for item, size in old
+        if size >= WORTH_TOKENS
+        and any(isinstance(part, ToolCall | ToolResult) for part in item.message.parts)
     )
-    rest = [claim for claim in brief.claims if claim.kind not in NEVER_LEFT_OUT]
-    known = _fill(now, rest, int(left * BRIEF_SHARE))
-    earlier = now.shown[1].claims if now.shown else ()
-    said = [*(claim for claim in earlier if claim.kind is ClaimKind.USER), *user_words(span)]
-    # The first request and the latest ones say most; what is between them gives way first.
-    quoted = _fill(now, [*said[:1], *reversed(said[1:])], int(left * USER_SHARE))
-    left -= _cost(now, known) + _cost(now, quoted)
-    told = [claim.text for claim in (*must, *known, *quoted)]
-    facts = [claim for claim in earlier if claim.kind is ClaimKind.FACT]
-    lines = choose_lines(span, facts, now.values, left, now.counter, told)
-    order = {id(claim): i for i, claim in enumerate(said)}
-    quoted.sort(key=lambda claim: order[id(claim)])
-    return [
-        *must,
-        *known,
-        *quoted,
-        *(Claim("", ClaimKind.FACT, line.text, line.sources, line.trust, verbatim=True) for line in lines),
+
+
+def _page(scene: Scene, *, held: bool) -> Page:
+    """Return the view to show less of; without a new digest, rules and open loops must stay readable."""
+    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {})
+
+
+def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
+    brief = scene.now.brief(())
+    held: dict[str, list[Cite]] = {}
+    for pin in brief.pins:
+        held.setdefault(pin.source.message, []).append(pin.source)
+    for claim in brief.claims:
+        if claim.kind in NEVER_LEFT_OUT:
+            cite = claim.sources[0]
+            end = cite.start + len(claim.text) if claim.verbatim else cite.end  # no more than is said of it
+            held.setdefault(cite.message, []).append(cite._replace(end=end))
+    return held
+
+
+# With one --------------------------------------------------------------------------------------------
+
+
+def _cut(scene: Scene) -> Cut:
+    """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
+    least = recent = 0
+    for stop in _stops(scene):
+        assembly = Assembly(scene, scene.view[scene.first : stop]) if stop > scene.first else None
+        cut = _cut_at(scene, stop, assembly)
+        if cut is not None:
+            return cut
+        least = assembly.least_tokens if assembly else 0
+        recent = scene.tokens(stop)
+    if least > scene.room:
+        raise PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
+    raise BudgetExceeded(f"the most recent messages take {recent:,} tokens, and not enough can be left out")
+
+
+def _stops(scene: Scene) -> Iterator[int]:
+    """Yield where the recent messages may begin: as usual, with half of them, with the last atom alone."""
+    yield scene.stop
+    recent = scene.tokens(scene.stop)
+    points = last_cuts(scene.view, scene.sizes, scene.floor, messages=1, tokens=recent)
+    later = [point for point in points if point > scene.stop]
+    if later:
+        yield from dict.fromkeys((later[len(later) // 2], later[-1]))
+
+
+def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
+    """Return how a view is brought down with its recent messages beginning here; None where it is not."""
+    span = scene.tokens(scene.first, stop)
+    least_for_tail = int(scene.room * MOST_SHARE)
+    if scene.room - span >= least_for_tail and (cut := _kept(scene, stop, span)):
+        return cut  # what is old is little: no digest is worth it
+    if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
+        most = scene.room - assembly.least_tokens
+        for room in dict.fromkeys((min(most, max(least_for_tail, scene.room - span + 1)), most)):
+            shrinks, tokens = _fitted(scene, _page(scene, held=False), stop, room)
+            if tokens <= room:
+                return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
+    return _kept(scene, stop, span)
+
+
+def _kept(scene: Scene, stop: int, span: int) -> Cut | None:
+    """Leave what is old as it is, and show the recent messages smaller."""
+    shrinks, tokens = _fitted(scene, _page(scene, held=True), stop, scene.room - span)
+    return Cut(stop, shrinks, tokens) if tokens <= scene.room - span else None
+
+
+def _fitted(scene: Scene, page: Page, stop: int, room: int) -> tuple[list[Shrink], int]:
+    """Show what is too large among the recent messages in excerpt; return that, and the tokens then."""
+    tokens = scene.tokens(stop)
+    shrinks: list[Shrink] = []
+    if tokens <= room:
+        return shrinks, tokens
+    recent = range(stop, len(scene.view))
+    parts = [
+        scene.now.counter.count_part(part)
+        for item in scene.view[stop:]
+        for part in item.message.parts
+        if isinstance(part, Text | ToolResult | ToolCall)
     ]
+    level = water_level(parts, max(0, room - (tokens - sum(parts))))
+    for tries_left in range(TRIES, -1, -1):
+        shrinks = shorten(page, recent, level)
+        tokens = scene.tokens_with(shrinks, stop)
+        if tokens <= room:
+            break
+        level = level * 3 // 4 if tries_left > 1 else 0
+    return shrinks, tokens
 
 
-def _fill(now: Situation, claims: Sequence[Claim], room: int) -> list[Claim]:
-    """Take claims in order as long as they fit."""
-    taken = []
-    for claim in claims:
-        cost = now.counter.count_text(claim.text) + 6
-        if cost <= room:
-            taken.append(claim)
-            room -= cost
-    return taken
+# The plan --------------------------------------------------------------------------------------------
 
 
-def _cost(now: Situation, claims: Sequence[Claim]) -> int:
-    return sum(now.counter.count_text(claim.text) + 6 for claim in claims)
+def _plan(
+    scene: Scene, shrinks: Sequence[Shrink], condense: Condense | None = None, condensed: int = 0
+) -> Plan:
+    """Return the plan, with what each rung frees; ``condensed`` is what the digest does."""
+    now = scene.now
+    freed = {rung: Freed(rung, 0, 0) for rung in Rung}
+    sizes = scene.size_by_id if shrinks else {}
+    for shrink in shrinks:
+        saved = sizes[shrink.id] - now.counter.count(shrink.message)
+        freed[shrink.rung] = _with(freed[shrink.rung], saved)
+    if condense is not None:
+        freed[condense.rung] = _with(freed[condense.rung], condensed)
+    used = tuple(one for one in freed.values() if one.operations)
+    after = scene.before - sum(one.tokens for one in used)
+    operations = (*([condense] if condense else ()), *shrinks)
+    return Plan(operations, scene.before, after, now.target_tokens, now.trigger, now.reason, used)
 
 
-def _made(now: Situation, span: Sequence[Item], brief: Brief, claims: Sequence[Claim]) -> Digest:
-    earlier = now.shown[1] if now.shown and any(item.id == now.shown[0] for item in span) else None
-    own = [item for item in span if not now.shown or item.id != now.shown[0]]
-    covers = (*(earlier.covers if earlier else ()), *(item.id for item in own))
-    return Digest(
-        now.digest_id,
-        earlier.level + 1 if earlier else 0,
-        covers,
-        checksum(own, earlier.checksum if earlier else ""),
-        numbered(claims, now.digest_id),
-        brief.pins,
-        folds=(earlier.id,) if earlier else (),
-    )
-
-
-def _after(now: Situation, sizes: Sequence[int], shrinks: Sequence[Shrink], since: int = 0) -> int:
-    """Return the tokens of the view from an index on, with these shrinks in place."""
-    smaller = {shrink.id: now.counter.count(shrink.message) for shrink in shrinks}
-    view = now.view[since:]
-    return sum(smaller.get(item.id, size) for item, size in zip(view, sizes[since:], strict=True))
-
-
-def _plan(now: Situation, operations: Sequence[Operation], before: int, after: int) -> Plan:
-    freed = []
-    for rung in Rung:
-        count = sum(op.rung is rung for op in operations)
-        if count:
-            freed.append(Freed(rung, count, before - after if len(operations) == count else 0))
-    return Plan(tuple(operations), before, after, now.target_tokens, now.trigger, now.reason, tuple(freed))
+def _with(freed: Freed, tokens: int) -> Freed:
+    """Return what a rung frees with one more operation."""
+    return replace(freed, operations=freed.operations + 1, tokens=freed.tokens + tokens)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clew.message import Item, Role, cut_points
+from clew.message import Item, Message, Origin, Role, cut_points, pair
 
-TAIL_SHARE = 0.4
-"""Of the target, for recent messages beyond those that are always kept."""
-MOST_SHARE = 0.7
-"""Of the target, for those that are always kept; larger outputs among them are shown in excerpt."""
+TAIL_SHARE = 0.3
+"""Of the room, for recent messages beyond those that are always kept."""
+MOST_SHARE = 0.5
+"""Of the room, for those that are always kept; larger ones among them are shown in excerpt."""
+LEAST_SHOWN = 150
+"""Tokens of a message below which an excerpt says too little to be kept for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Keep:
     messages: int = 8
     """At least so many, where they fit at all."""
     tokens: int | None = None
-    """At most so many; by default a share of the target."""
+    """At most so many; by default a share of the room."""
 
 
 AS_USUAL = Keep()
@@ -34,22 +36,52 @@ def leading_system(view: Sequence[Item]) -> int:
     return len(view)
 
 
-def tail_start(view: Sequence[Item], sizes: Sequence[int], target_tokens: int, keep: Keep) -> int:
-    """Return where the verbatim tail begins: always a legal cut, never before the system prompt ends."""
-    points = [point for point in cut_points([item.message for item in view]) if point < len(view)]
-    first = leading_system(view)
-    room = keep.tokens if keep.tokens is not None else int(target_tokens * TAIL_SHARE)
+def tail_start(view: Sequence[Item], sizes: Sequence[int], room: int, keep: Keep, floor: int) -> int:
+    """Return where the verbatim tail begins: always a legal cut, never before ``floor``.
+
+    The last atom is always kept. Of those that are always wanted, a large one counts only as much as an
+    excerpt of it would take.
+    """
+    most = int(room * MOST_SHARE)
+    usual = keep.tokens if keep.tokens is not None else int(room * TAIL_SHARE)
+    excerpt = max(LEAST_SHOWN, most // max(1, keep.messages))
     start = len(view)
     held = 0
-    for point in reversed(points):
-        size = sum(sizes[point:start])
+    for point in reversed(last_cuts(view, sizes, floor, messages=keep.messages, tokens=max(most, usual))):
         wanted = len(view) - start < keep.messages
-        if start < len(view) and held + size > (int(target_tokens * MOST_SHARE) if wanted else room):
-            break
-        if point < first:
+        size = sum(min(size, excerpt) if wanted else size for size in sizes[point:start])
+        if start < len(view) and held + size > (most if wanted else usual):
             break
         start, held = point, held + size
     return start
+
+
+def last_cuts(
+    view: Sequence[Item], sizes: Sequence[int], floor: int, *, messages: int, tokens: int
+) -> list[int]:
+    """Return the legal cuts from ``floor`` on among the last messages: more than so many, of more tokens.
+
+    Looks at the recent turns alone where nothing in them answers a call made before.
+    """
+    held = 0
+    since = len(view)
+    while since > floor and (held <= tokens or len(view) - since <= messages):
+        since -= 1
+        held += sizes[since]
+    while since > floor and not _opens_turn(view[since].message):
+        since -= 1
+    recent = [item.message for item in view[since:]]
+    if since > floor and pair(recent).orphans:
+        since, recent = floor, [item.message for item in view[floor:]]
+    if since == floor:  # what stands before may still be tied to it
+        points = cut_points([item.message for item in view])
+    else:
+        points = [since + point for point in cut_points(recent)]
+    return [point for point in points if floor <= point < len(view)]
+
+
+def _opens_turn(message: Message) -> bool:
+    return message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results)
 
 
 def water_level(sizes: Sequence[int], room: int) -> int:

@@ -37,14 +37,23 @@ BY_KIND = {
     ValueKind.QUOTED: 0.4,
 }
 IN_ERROR = 1.3
+IN_FOCUS = 4.0
+"""For a value that a person's words on what matters name, and once more for a line that they name."""
 HALF_LIFE = 0.35
 """The share of the session after which a value that nobody named again has lost half its worth."""
+
+_WEIGHTS = [BY_VOICE[voice] for voice in Voice]
 
 
 def worth(value: Value, session_length: int) -> float:
     """Return how much a value is worth keeping; more is more."""
-    named = sum(weight for voice, weight in BY_VOICE.items() if value.counts[voice])
-    often = 1.0 + math.log2(1 + value.mentions) / 2
+    named = 0.0
+    mentions = 0
+    for weight, count in zip(_WEIGHTS, value.counts, strict=True):
+        if count:
+            named += weight
+            mentions += count
+    often = 1.0 + math.log2(1 + mentions) / 2
     age = (session_length - value.last_index) / max(1, session_length)
     recent = 0.5 ** (age / HALF_LIFE)
     error = IN_ERROR if value.in_error else 1.0

@@ -34,3 +34,5 @@ class Written:
     prompt_version: str
     read: tuple[str, ...] = ()
     """The ids of the messages that the writer was shown: all of the span, or it says less than it covers."""
+    problems: tuple[str, ...] = ()
+    """What went wrong on the way, in words for people."""

@@ -124,9 +124,19 @@ class Artifacts:
         if exchange.outcome.ended is Ended.REFUSED:
             return
         name = exchange.deed.subject.strip()[:_LONGEST_COMMAND]
-        artifact = self._touch(ArtifactKind.COMMAND, name, Action.RAN, exchange.asked)
+        key = Key(ArtifactKind.COMMAND, name)
+        before = self.held.get(key)
         ended, code = exchange.outcome
-        self.held[Key(ArtifactKind.COMMAND, name)] = replace(artifact, ended=ended, exit_code=code)
+        self.held[key] = Artifact(
+            ArtifactKind.COMMAND,
+            name,
+            Action.RAN,
+            before.count + 1 if before else 1,
+            before.first if before else exchange.asked,
+            exchange.asked,
+            ended=ended,
+            exit_code=code,
+        )
 
     def _touched(self, touch: Touch, cite: Cite) -> list[str]:
         if touch.action is Action.FETCHED:
@@ -147,23 +157,24 @@ class Artifacts:
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
         """Note one more thing done to an artifact; return what is now known about it."""
-        before = self.held.get(Key(kind, name)) or Artifact(kind, name, action, 0, cite, cite)
+        key = Key(kind, name)
+        before = self.held.get(key)
         changes = action in CHANGES
-        if not before.count and kind is ArtifactKind.FILE:
+        if before is None and kind is ArtifactKind.FILE:
             self._by_name.setdefault(_last(name), []).append(name)
-        if changes and not before.changes:
+        if changes and not (before and before.changes):
             self._changed += 1
-        after = replace(
-            before,
-            action=action,
-            count=before.count + 1,
-            last=cite,
-            changes=before.changes + changes,
-            last_change=cite if changes else before.last_change,
-            created=before.created or action is Action.CREATED,
-            moved_to="",
+        after = self.held[key] = Artifact(
+            kind,
+            name,
+            action,
+            before.count + 1 if before else 1,
+            before.first if before else cite,
+            cite,
+            before.changes + changes if before else int(changes),
+            cite if changes else before.last_change if before else None,
+            action is Action.CREATED or (before is not None and before.created),
         )
-        self.held[Key(kind, name)] = after
         return after
 
     def _file_name(self, path: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
-from clew.ledger.phrases import sentences_with
+from clew.ledger.phrases import may_hold, needs, sentences_with
 from clew.ledger.speech import Said, Speaker
 from clew.message import Cite, Trust
 
@@ -94,27 +94,56 @@ def _parted(text: str) -> tuple[str, ...]:
     return tuple(text.split("|"))
 
 
-_SIGNS = {
-    Speaker.USER: _parted(
-        "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
-        "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
-    ),
-    Speaker.ASSISTANT: _parted(
-        "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
-        "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
-    ),
-}
+_SIGNS_OF_USER = _parted(
+    "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
+    "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
+)
+_SIGNS_OF_ASSISTANT = _parted(
+    "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
+    "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
+)
 """Strings of which every decision of a speaker holds one: a quick way to pass over the rest."""
+_VERBS = (
+    "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call name put"
+)
+_PHRASES_OF_USER = (
+    needs("let lets"),
+    needs("go going", "with"),
+    needs("i we", "prefer like choose chose pick picked decided opted want"),
+    needs("we well", _VERBS),
+    needs("option approach variant choice"),
+    needs("do take use pick choose prefer", "option approach variant number first second third last"),
+    needs("use", "instead rather over"),
+    needs("instead rather"),
+)
+_PHRASES_OF_ASSISTANT = (
+    needs("decided chose chosen opted settled picked went decision going"),
+    needs(
+        "instead rather because since so avoid over",
+        "ll will let lets m",
+        f"{_VERBS} using keeping choosing avoiding skipping",
+    ),
+    needs(
+        "best right simplest cleanest safest better correct proper",
+        "approach option fix choice solution design place",
+    ),
+)
+"""The words that every decision of a speaker needs: much that holds a sign is none."""
 _SHORTEST = 10
 
 
 def decisions_in(said: Said) -> list[tuple[int, int]]:
     """Return where the sentences of a speaker that make a decision begin and end."""
     text = said.text
-    pattern = _BY_USER if said.speaker is Speaker.USER else _BY_ASSISTANT
+    if said.speaker is Speaker.USER:
+        phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
+    else:
+        phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
+    if not may_hold(phrases, text):
+        return []
     return [
         (start, end)
-        for start, end in sentences_with(pattern, _SIGNS[said.speaker], text)
+        for start, end in sentences_with(pattern, signs, text)
         if end - start >= _SHORTEST and not _NOT_YET.search(text[start:end])
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
@@ -47,8 +47,7 @@ class FailingTests:
         failed = {test.name for test in run.failed}
         for name, failing in list(self.open.items()):
             if name not in failed and _passed(run, name, failing):
-                closed = replace(failing.loop, closed=Closed.PASSED, closed_by=exchange.answered)
-                self.ended.append(closed)
+                self.ended.append(failing.loop.ended(Closed.PASSED, exchange.answered))
                 del self.open[name]
         for test in run.failed:
             before = self.open.get(test.name)

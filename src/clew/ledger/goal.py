@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
+from clew.ledger.phrases import may_hold, needs
 from clew.ledger.speech import Said, Speaker
 from clew.message import Cite, Trust
 
@@ -53,6 +54,7 @@ _EMPTY_WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Greetings, thanks, and words that only move the work along."""
+_FIRST_WORD = re.compile(r"\W*(\w+)")
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
 )
@@ -86,10 +88,32 @@ _REQUEST = re.compile(
           |find|debug|redesign|change)\b )""",
     re.VERBOSE | re.IGNORECASE,
 )
+_OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
+_TURN_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
+    change instead moving switch
+    """.split()
+)
+"""What ``_TURN`` can begin with."""
+_REQUEST_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now also then please next can could would i we let lets implement add fix write create build make update
+    refactor move rename remove delete design document investigate analyse analyze review port migrate convert
+    optimise optimize improve replace extract set help find debug redesign change
+    """.split()
+)
+"""What ``_REQUEST`` can begin with."""
 _DONE = re.compile(
     r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
-    r"|created|updated|summary|successfully|ready)\b",
-    re.IGNORECASE,
+    r"|created|updated|summary|successfully|ready)\b"
+)
+"""In lower case: a pattern that need not look at the case is several times as fast."""
+_DONE_WORDS = (
+    needs(
+        "done complete completed finished implemented fixed all committed pushed merged created updated summary"
+        " successfully ready"
+    ),
 )
 _ASIDE = re.compile(
     r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
@@ -129,8 +153,7 @@ class Goals:
             self.reported_done = False
         for said in reading.said:
             if said.speaker is Speaker.ASSISTANT:
-                ends = f"{said.text[:_DONE_SIDES]}\n{said.text[-_DONE_SIDES:]}"
-                self.reported_done = not reading.calls and bool(_DONE.search(ends))
+                self.reported_done = not reading.calls and _says_done(said.text)
             elif (kind := self._kind(said)) is not None:
                 self._set_goal(kind, said)
 
@@ -139,15 +162,20 @@ class Goals:
         if said.speaker is Speaker.PLAN:
             # In the user's place, a model's words are a plan that was approved, or the task of a sub-agent.
             return GoalKind.PLAN
-        if _EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE]) or not _WORD.search(text):
-            return None
         if not self.goals:
-            return GoalKind.FIRST
-        if _ASIDE.search(text, 0, _OPENING):
+            return None if _is_empty(text) else GoalKind.FIRST
+        kind = self._change(text)
+        if kind is None or _ASIDE.search(text, 0, _OPENING) or _is_empty(text):
             return None
-        if _TURN.match(text):
+        return kind
+
+    def _change(self, text: str) -> GoalKind | None:
+        """Return how words would change the goal, taken for what they are about."""
+        first = _FIRST_WORD.match(text)
+        word = first[1].lower() if first else ""
+        if word in _TURN_WORDS and _TURN.match(text):
             return GoalKind.CHANGED
-        if self.reported_done and _REQUEST.match(text) and self._is_new(text):
+        if self.reported_done and word in _REQUEST_WORDS and _REQUEST.match(text) and self._is_new(text):
             return GoalKind.NEXT
         return None
 
@@ -165,6 +193,16 @@ class Goals:
             return
         self.goals.append(Goal(f"g{len(self.goals) + 1}", kind, quote, said.cite(start, end), said.trust))
         self.reported_done = False
+
+
+def _says_done(text: str) -> bool:
+    """Tell whether the model says, in its first or last words, that it has done something."""
+    ends = text if len(text) <= _DONE_SIDES else f"{text[:_DONE_SIDES]}\n{text[-_DONE_SIDES:]}"
+    return may_hold(_DONE_WORDS, ends) and _DONE.search(ends.lower()) is not None
+
+
+def _is_empty(text: str) -> bool:
+    return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
 
 
 def _content_words(text: str) -> frozenset[str]:

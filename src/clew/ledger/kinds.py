@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import filterfalse
 from typing import NamedTuple
 
 
@@ -55,10 +56,16 @@ _ERRNO = (
     "E(?:NOENT|ACCES|PERM|EXIST|NOTDIR|ISDIR|NOTEMPTY|INVAL|TIMEDOUT|CONN[A-Z]+|ADDRINUSE|PIPE|NOSPC|MFILE|NOTFOUND|"
     "BUSY|ROFS|NOEXEC|LIFECYCLE|INTR|AGAIN|RESOLVE|USAGE|HOSTUNREACH|PROTO|BADF|XDEV|LOOP)"
 )
-_VALUE = re.compile(
+_WITH_SLASH = re.compile(
+    r"""
+    (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+%$#~-]+/)+[\w.@+%$#~-]*|(?:~|\.{1,2})?/[\w.@+-]{3,})
+  | (?P<issue>[\w.-]+/[\w.-]+\#\d+)
+    """,
+    re.VERBOSE,
+)
+_WITHOUT_SLASH = re.compile(
     rf"""
-    (?P<path>(?:~|\.{{1,2}})?/?(?:[\w.@+%$#~-]+/)+[\w.@+%$#~-]*|(?:~|\.{{1,2}})?/[\w.@+-]{{3,}})
-  | (?P<uuid>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}})
+    (?P<uuid>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}})
   | (?P<number>
         \d{{4}}-\d\d-\d\d(?:T[\d.]+Z?)?
       | [$€£]?(?!(?:19|20)\d\d$)\d{{4,}}(?:\.\d+)?
@@ -71,8 +78,7 @@ _VALUE = re.compile(
       | \.[a-z][\w-]*(?:ignore|rc|config|env|attributes)(?:\.\w+)? | \.env(?:\.\w+)?)
   | (?P<hash>(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{{7,64}})
   | (?P<issue>
-        \#[A-Z]?\d{{1,9}} | (?!UTF|SHA|ISO|GPT|AES|RFC|MD|X)[A-Z][A-Z0-9]{{1,9}}-\d{{1,6}}
-            | [\w.-]+/[\w.-]+\#\d+)
+        \#[A-Z]?\d{{1,9}} | (?!UTF|SHA|ISO|GPT|AES|RFC|MD|X)[A-Z][A-Z0-9]{{1,9}}-\d{{1,6}})
   | (?P<env>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)
   | (?P<code>[A-Z]{{1,5}}_?\d{{3,6}}|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{{6}}|{_ERRNO})
   | (?P<identifier>
@@ -117,12 +123,12 @@ _REMEMBERED = 200_000
 
 def kind_of(word: str) -> Known | None:
     """Return what a word is, without the punctuation at its ends; None for plain words."""
-    if (word.isalpha() and (word.islower() or word[1:].islower())) or len(word) > _LONGEST:
-        return None
     core = word.rstrip(".-~")
+    if (core.isalpha() and (core.islower() or core[1:].islower())) or len(word) > _LONGEST:
+        return None
     if core and core[0] in "+-$%" and not core.startswith("--") and not core[1:2].isdigit():
         core = core.lstrip("+-$%")
-    match = _VALUE.fullmatch(core)
+    match = (_WITH_SLASH if "/" in core else _WITHOUT_SLASH).fullmatch(core)
     if match is None or match.lastgroup is None or core in _NAMES:
         return None
     kind = _KINDS[match.lastgroup]
@@ -131,18 +137,14 @@ def kind_of(word: str) -> Known | None:
 
 def _counts(kind: ValueKind, value: str) -> bool:
     """Tell values from words and numbers that only look like one."""
-    match kind:
-        case ValueKind.PATH:
-            return not (
-                len(value) < _SHORTEST_PATH
-                or value.startswith("//")
-                or _NO_LETTER.fullmatch(value)
-                or _SLASHED_WORDS.fullmatch(value)  # "read/write", "and/or"
-            )
-        case ValueKind.IDENTIFIER:
-            return len(value) >= _SHORTEST_IDENTIFIER
-        case _:
-            return True
+    if kind is ValueKind.PATH:
+        return not (
+            len(value) < _SHORTEST_PATH
+            or value.startswith("//")
+            or _NO_LETTER.fullmatch(value)
+            or _SLASHED_WORDS.fullmatch(value)  # "read/write", "and/or"
+        )
+    return kind is not ValueKind.IDENTIFIER or len(value) >= _SHORTEST_IDENTIFIER
 
 
 class KnownWords(dict[str, "Known | None"]):
@@ -170,24 +172,75 @@ _CURRENCIES = ("$", "€", "£")
 _QUOTE = re.compile(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
 
 
-def with_punctuation(text: str, *, spoken: bool) -> Iterator[tuple[Known, int]]:
-    """Yield the values that cutting at punctuation would break, each with its place.
+def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
+    """Return the values that cutting at punctuation would break, each with its place.
 
     Of what tools print, only addresses and Windows paths.
     """
+    found: list[tuple[Known, int]] = []
     if "://" in text:
         for match in _URL.finditer(text):
-            yield Known(ValueKind.URL, match[0].rstrip(".,;:!?/")), match.start()
+            found.append((Known(ValueKind.URL, match[0].rstrip(".,;:!?/")), match.start()))
     if ":\\" in text:
         for match in _WINDOWS.finditer(text):
-            yield Known(ValueKind.PATH, match[0].rstrip("\\.,")), match.start()
-    if not spoken:
-        return
+            found.append((Known(ValueKind.PATH, match[0].rstrip("\\.,")), match.start()))
+    if spoken:
+        found += _amounts(text)
+        found += _quoted(text)
+    return found
+
+
+def _amounts(text: str) -> Iterator[tuple[Known, int]]:
     for match in _AMOUNT.finditer(text):
         if match["unit"] or "," in match[0]:
             start = match.start() - text.startswith(_CURRENCIES, max(0, match.start() - 1), match.start())
             yield Known(ValueKind.NUMBER, text[start : match.end()]), start
+
+
+def _quoted(text: str) -> Iterator[tuple[Known, int]]:
     for match in _QUOTE.finditer(text):
         value = match[1]
         if not value.isalnum() and value.strip() == value and KNOWN_WORDS[value] is None:
             yield Known(ValueKind.QUOTED, value), match.start(1)
+
+
+# All values of a text --------------------------------------------------------------------------------
+
+_MARKS = re.compile(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
+"""Where a value that holds punctuation itself may begin; an amount has its unit behind white space."""
+_LONGEST_CHUNK = 80
+"""Characters of a chunk that is remembered; longer ones seldom come back."""
+
+
+class PlainChunks(dict[str, bool]):
+    """Remembers whether what stands between two white spaces is plain: nothing in it can be a value."""
+
+    def __missing__(self, chunk: str) -> bool:
+        """Judge a chunk that was not met before."""
+        plain = not any(map(_IS_VALUE, WORD.findall(chunk))) and _MARKS.search(chunk) is None
+        if len(chunk) <= _LONGEST_CHUNK:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[chunk] = plain
+        return plain
+
+
+PLAIN_CHUNKS = PlainChunks()
+"""Shared by all ledgers, like the words."""
+_IS_VALUE = KNOWN_WORDS.__getitem__
+_IS_PLAIN = PLAIN_CHUNKS.__getitem__
+
+
+def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, int]]]:
+    """Return the words of a text that are values, as they first come, and its values ``with_punctuation``."""
+    if not spoken:
+        return _value_words(text), with_punctuation(text, spoken=False)
+    # People and models say the same plain words again and again: those are passed over first.
+    rest = " ".join(filterfalse(_IS_PLAIN, text.split()))
+    if not rest:
+        return [], []
+    return _value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
+
+
+def _value_words(text: str) -> list[str]:
+    return list(filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))))

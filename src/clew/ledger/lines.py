@@ -41,7 +41,7 @@ class Lines:
         """Of the whole line; None where what surrounds a value must be cited instead."""
         self.words = -1
         """How many plain words stand in what is cited; negative until somebody counts."""
-        self._raw_lines = _raw_lines(passage)
+        self._raw_lines = _raw_lines(passage) if passage.raw is not None else []
         self._line_number = self._counted = 0
 
     def move(self, at: int) -> None:

@@ -60,3 +60,7 @@ class Loop:
     def is_open(self) -> bool:
         """Tell whether it waits to be finished."""
         return self.closed is None
+
+    def ended(self, how: Closed, by: Cite) -> Loop:
+        """Return it as it came to an end."""
+        return Loop(self.id, self.kind, self.text, self.source, self.status, how, by)

@@ -46,7 +46,10 @@ class Loops:
 
     def add(self, reading: Reading) -> None:
         """Take in a message."""
-        for keeper in (self.talk, self.tasks, self.tests):
-            keeper.add(reading)
-            if len(keeper.ended) > MOST_ENDED:
-                del keeper.ended[: MOST_ENDED // 4]
+        self.talk.add(reading)
+        self.tasks.add(reading)
+        if reading.exchanges:
+            self.tests.add(reading)
+        for ended in (self.talk.ended, self.tasks.ended, self.tests.ended):
+            if len(ended) > MOST_ENDED:
+                del ended[: MOST_ENDED // 4]

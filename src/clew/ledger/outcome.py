@@ -108,6 +108,6 @@ def _exit_code(text: str) -> int | None:
     if code is None:
         if head.startswith("{"):
             code = _EXIT_IN_JSON.search(tail) or _EXIT_IN_JSON.search(head)
-        else:
+        elif "xit" in tail:
             code = _EXIT_AT_END.search(tail)
     return int(code[1]) if code else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ ERROR_LINES = 200
 SHORT_ARGUMENT = 300
 """Characters up to which an argument is something the model typed; longer ones are bodies: files, patches."""
 _LONGEST_LINE = 1_000
+_WITH_TEXT = (Text, ToolResult, Thinking)
 _ESCAPED = re.compile(r"[\x00-\x1f\"\\]")
 """What JSON does not write as it is."""
 
@@ -63,29 +64,30 @@ def passages(message: Message) -> Iterator[Passage]:
     for index, part in enumerate(message.parts):
         if isinstance(part, ToolCall):
             yield from _arguments(part, index)
-        else:
-            text = part.text if isinstance(part, Text | ToolResult | Thinking) else ""
-            if text:
-                yield from _pieces(Passage(_voice(message, part), index, text))
+        elif isinstance(part, _WITH_TEXT) and (text := part.text):
+            yield from _pieces(Passage(_voice(message, part), index, text))
 
 
 def _voice(message: Message, part: Part) -> Voice:
     if isinstance(part, ToolResult):
         return Voice.RESULT
-    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+    role = message.role
+    if role is Role.SYSTEM or role is Role.DEVELOPER:
         return Voice.SYSTEM
     if message.origin is not Origin.SPOKEN:
         return Voice.MACHINE
-    if message.role is Role.ASSISTANT:
+    if role is Role.ASSISTANT:
         return Voice.ASSISTANT
     return Voice.USER if part.trust >= Trust.USER else Voice.MACHINE
 
 
-def _pieces(whole: Passage) -> Iterator[Passage]:
+def _pieces(whole: Passage) -> Iterable[Passage]:
+    return (whole,) if len(whole.text) <= WHOLE else _ends(whole)
+
+
+def _ends(whole: Passage) -> Iterator[Passage]:
+    """Yield the beginning and the end of a long passage, and between them what speaks of errors."""
     text = whole.text
-    if len(text) <= WHOLE:
-        yield whole
-        return
     head = text.rfind("\n", 0, HEAD) + 1 or HEAD
     tail = text.find("\n", len(text) - TAIL - 1) + 1 or len(text) - TAIL
     yield whole._replace(text=text[:head])
@@ -120,7 +122,7 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
         yield from _pieces(Passage(voice, index, said))
         return
     at = 0
-    for leaf in _texts(given):
+    for leaf in _texts(given, []):
         raw = json.dumps(leaf, ensure_ascii=False)[1:-1] if _ESCAPED.search(leaf) else leaf
         found = said.find(raw, at)
         if found < 0:  # written with other escapes than ours: nowhere to point at but the whole
@@ -133,14 +135,15 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
             yield Passage(voice, index, leaf[:WHOLE], found, raw)
 
 
-def _texts(value: Json) -> Iterator[str]:
-    """Yield the texts in a JSON value, in order, without the keys."""
+def _texts(value: Json, found: list[str]) -> list[str]:
+    """Return what was found and the texts in a JSON value, in order, without the keys."""
     if isinstance(value, str):
         if value:
-            yield value
+            found.append(value)
     elif isinstance(value, dict):
         for child in value.values():
-            yield from _texts(child)
+            _texts(child, found)
     elif isinstance(value, list):
         for child in value:
-            yield from _texts(child)
+            _texts(child, found)
+    return found

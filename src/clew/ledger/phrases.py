@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TypeAlias
+
+Needs: TypeAlias = tuple[frozenset[bytes], ...]
+"""Sets of words; a phrase that needs them has at least one of each."""
 
 LONGEST_SENTENCE = 600
 _END = re.compile(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
@@ -11,6 +16,33 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECA
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?(?:\*\*|__)?")
 _FOREIGN_LINE = re.compile(r"[ \t]*(?:>|\||//|/\*|\$ |@@|<\w)|\t| {8,}")
 _CLOSERS = "\"'”’)*_`"
+_LOWER = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalpha() else ord(" ") for n in range(256))
+"""Makes letters small and all else white space, digits and other scripts too."""
+
+
+def needs(*words: str) -> Needs:
+    """Return what a phrase needs; the words of a set are parted by spaces, in lower case and in ASCII."""
+    return tuple(frozenset(one_of.encode().split()) for one_of in words)
+
+
+def may_hold(phrases: Iterable[Needs], text: str) -> bool:
+    """Tell whether a text has all the words that one of the phrases needs.
+
+    That costs next to nothing beside a search for the phrases themselves, and mostly the answer is no.
+    """
+    words = _words(text)
+    for phrase in phrases:
+        for one_of in phrase:
+            if one_of.isdisjoint(words):
+                break
+        else:
+            return True
+    return False
+
+
+@lru_cache(maxsize=4)  # several keepers ask about the same text, one after the other
+def _words(text: str) -> list[bytes]:
+    return text.encode("utf-8", "surrogatepass").translate(_LOWER).split()
 
 
 def sentences_with(pattern: re.Pattern[str], signs: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
@@ -31,7 +63,7 @@ def sentences_with(pattern: re.Pattern[str], signs: Iterable[str], text: str) ->
 
 def _lines_with(signs: Iterable[str], text: str) -> list[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
-    for sign in signs:
+    for sign in [sign for sign in signs if sign in text]:
         at = text.find(sign)
         while at >= 0:
             end = text.find("\n", at)

@@ -184,6 +184,19 @@ class Pins:
         """Set a rule by hand."""
         return self._new(quote, None, kind=kind, scope=scope or ANYTHING, made_by=MadeBy.PERSON)
 
+    def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:
+        """Hold again a rule that was found in an earlier part of the session, which only a digest tells."""
+        same = self._by_words.get(_plain(quote))
+        if same:
+            return self.held[same]
+        # What it forbids is read from its words again, so that later words can lift it.
+        found = next(iter(find(Message(Role.USER, (Text(quote, trust=Trust.USER),)))), None)
+        if found is None:
+            return self._new(quote, source, trust=trust)
+        return self._new(
+            quote, source, trust=trust, kind=found.kind, scope=found.scope, strength=found.strength
+        )
+
     def edit(self, id_: str, quote: str) -> Pin:
         """Put other words in place of a rule; the old words stay, superseded."""
         old = self.get(id_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SYNTAX = re.compile(r"[\n'\"\\;|&<>()#]")
+"""What a line does not have that is one command of plain words."""
 _QUOTED = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
@@ -43,8 +45,14 @@ class Simple:
     outputs: list[str] = field(default_factory=list)
 
 
-def simple_commands(line: str) -> Iterator[Simple]:
-    """Yield the commands of a line in order; the bodies of here-documents are not commands."""
+def simple_commands(line: str) -> Iterable[Simple]:
+    """Return the commands of a line in order; the bodies of here-documents are not commands."""
+    if len(line) <= LONGEST and not _SYNTAX.search(line):
+        return [Simple(line.split())] if line and not line.isspace() else []
+    return _parsed(line)
+
+
+def _parsed(line: str) -> Iterator[Simple]:
     command = Simple()
     tags: list[str] = []
     redirected = ""

@@ -49,13 +49,15 @@ def said(item: Item) -> list[Said]:
     """Return the words of the user and of the model in a message, in order."""
     message = item.message
     speaker = _speaker(message)
-    found = [
-        Said(speaker, text, part.trust, item.id, index, start)
-        for index, part in enumerate(message.parts)
-        if isinstance(part, Text) and speaker is not None and _holds(speaker, part)
-        for start, text in speech(part.text)
-    ]
-    if message.role in (Role.TOOL, Role.USER) and message.origin is Origin.SPOKEN:
+    found: list[Said] = []
+    if speaker is not None:
+        for index, part in enumerate(message.parts):
+            if isinstance(part, Text) and _holds(speaker, part):
+                found += [
+                    Said(speaker, text, part.trust, item.id, index, start)
+                    for start, text in speech(part.text)
+                ]
+    if (message.role is Role.TOOL or message.role is Role.USER) and message.origin is Origin.SPOKEN:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
@@ -72,25 +74,18 @@ def speech(text: str) -> list[tuple[int, str]]:
 
 
 def _speaker(message: Message) -> Speaker | None:
-    match message.role, message.origin:
-        case Role.ASSISTANT, Origin.SPOKEN:
+    role, origin = message.role, message.origin
+    if origin is Origin.SPOKEN:
+        if role is Role.ASSISTANT:
             return Speaker.ASSISTANT
-        case Role.USER, Origin.SPOKEN:
-            return Speaker.USER
-        case Role.USER, Origin.INJECTED:
-            return Speaker.PLAN
-        case _:
-            return None
+        return Speaker.USER if role is Role.USER else None
+    return Speaker.PLAN if role is Role.USER and origin is Origin.INJECTED else None
 
 
 def _holds(speaker: Speaker, part: Text) -> bool:
-    match speaker:
-        case Speaker.USER:
-            return part.trust >= Trust.USER
-        case Speaker.PLAN:
-            return part.trust is Trust.ASSISTANT
-        case Speaker.ASSISTANT:
-            return True
+    if speaker is Speaker.ASSISTANT:
+        return True
+    return part.trust >= Trust.USER if speaker is Speaker.USER else part.trust is Trust.ASSISTANT
 
 
 def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Said]:

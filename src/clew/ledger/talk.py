@@ -7,14 +7,14 @@ again, with no call behind it. Until then it counts for now, and a call behind i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
-from clew.ledger.phrases import is_foreign, sentence_around, sentences_with
+from clew.ledger.phrases import is_foreign, may_hold, needs, sentence_around, sentences_with
 from clew.ledger.speech import Said, Speaker
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Json
@@ -37,6 +37,10 @@ _PROMISE = re.compile(
       |follow-?ups?)\W*:\s*\S
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_PROMISE_PHRASES = (
+    needs("next remaining still follow followup followups"),
+    needs("then after afterwards once", "i ill we well"),
 )
 _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
@@ -75,14 +79,13 @@ class Talk:
             if exchange.deed.does is Does.ASK:
                 self._replied(exchange)
         for said in reading.said:
-            match said.speaker:
-                case Speaker.USER:
-                    self._user_spoke(said)
-                case Speaker.ASSISTANT:
-                    self._model_spoke(said)
-                case Speaker.PLAN:
-                    self._settle(said)
-                    self._request(said)
+            if said.speaker is Speaker.USER:
+                self._user_spoke(said)
+            elif said.speaker is Speaker.ASSISTANT:
+                self._model_spoke(said)
+            else:
+                self._settle(said)
+                self._request(said)
         if reading.calls:
             self._called(reading.calls)
 
@@ -114,17 +117,22 @@ class Talk:
         report = self.report
         if report is not None:
             self.ended.extend(self._closed_by_report())
-            self.open = [loop for loop in self.open if not _reported(loop, report)]
+        asked = [loop for loop in self.open if loop.kind is LoopKind.ASKED]
         if self.asked is not None:
-            self.open.append(self.asked)
-        self._close_asked(lambda _: True, Closed.ANSWERED, said.cite(0, len(said.text)))
+            asked.append(self.asked)
+        self.open = [
+            loop
+            for loop in self.open
+            if loop.kind is not LoopKind.ASKED and (report is None or not _reported(loop, report))
+        ]
+        self._end(asked, Closed.ANSWERED, said.cite(0, len(said.text)))
         self.report = self.asked = None
 
     def _closed_by_report(self) -> Iterator[Loop]:
         for loop in self.open:
             if self.report is not None and _reported(loop, self.report):
                 how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
-                yield replace(loop, closed=how, closed_by=self.report)
+                yield loop.ended(how, self.report)
 
     def _model_spoke(self, said: Said) -> None:
         self.report = said.cite(0, len(said.text))
@@ -134,16 +142,17 @@ class Talk:
             self.count += 1
             place = said.cite(*question)
             self.asked = Loop(f"q{self.count}", LoopKind.ASKED, said.text[slice(*question)], place)
-        promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
-        if promises:
-            self._announce(said, promises)
+        if may_hold(_PROMISE_PHRASES, said.text):
+            promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
+            if promises:
+                self._announce(said, promises)
 
     def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do next; what it announced before is replaced."""
         here = said.cite(promises[0][0], promises[-1][1])
         for loop in self.open:
             if loop.kind is LoopKind.PROMISE:
-                self.ended.append(replace(loop, closed=Closed.REPLACED, closed_by=here))
+                self.ended.append(loop.ended(Closed.REPLACED, here))
         self.open = [loop for loop in self.open if loop.kind is not LoopKind.PROMISE]
         for start, end in promises:
             self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
@@ -151,12 +160,12 @@ class Talk:
     def _replied(self, exchange: Exchange) -> None:
         """Close the questions that a tool put to the person, now that the person has reacted."""
         how = Closed.ANSWERED if exchange.outcome.ended is Ended.OK else Closed.REFUSED
-        self._close_asked(lambda loop: loop.source == exchange.asked, how, exchange.answered)
+        asked = [loop for loop in self.open if loop.kind is LoopKind.ASKED and loop.source == exchange.asked]
+        self.open = [loop for loop in self.open if loop not in asked]
+        self._end(asked, how, exchange.answered)
 
-    def _close_asked(self, which: Callable[[Loop], bool], how: Closed, by: Cite) -> None:
-        closed = [loop for loop in self.open if loop.kind is LoopKind.ASKED and which(loop)]
-        self.open = [loop for loop in self.open if loop not in closed]
-        self.ended.extend(replace(loop, closed=how, closed_by=by) for loop in closed)
+    def _end(self, loops: Iterable[Loop], how: Closed, by: Cite) -> None:
+        self.ended.extend(loop.ended(how, by) for loop in loops)
 
     def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
         self.count += 1

@@ -149,7 +149,7 @@ class Todos:
             self.loops[key] = replace(loop, status=status, closed=closed, closed_by=cite)
 
     def _end(self, loop: Loop, closed: Closed, cite: Cite) -> None:
-        self.ended.append(loop if loop.closed else replace(loop, closed=closed, closed_by=cite))
+        self.ended.append(loop if loop.closed else loop.ended(closed, cite))
 
 
 def _row(row: Json) -> tuple[str, str]:

@@ -7,10 +7,10 @@ longest ago; what the user or the model named goes last.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
+from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, values_in
 from clew.ledger.lines import Lines, Place
 from clew.ledger.passages import Voice, passages
 from clew.message import Cite, Item, Json, JsonObject
@@ -22,7 +22,6 @@ _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
 """What a person or the model says about a value tells more than a line of output with a word or two more."""
 _NO_COUNTS = [0] * len(Voice)
-_IS_VALUE = KNOWN_WORDS.__getitem__
 
 
 class Value:
@@ -81,6 +80,16 @@ class Value:
         return Cite(*self._last)
 
     @property
+    def first_message(self) -> str:
+        """Return the id of the message that named it first."""
+        return self._first[0]
+
+    @property
+    def last_message(self) -> str:
+        """Return the id of the message that named it last."""
+        return self._last[0]
+
+    @property
     def telling(self) -> Cite:
         """Return the line that says most about it: many plain words, short, rather prose than output."""
         return Cite(*self._telling)
@@ -119,24 +128,29 @@ class Values:
     def add(self, item: Item, index: int, failed: Container[int] = ()) -> None:
         """Take in the values that a message names; ``failed`` are its parts that tell of a failure."""
         for passage in passages(item.message):
-            self._scan(Lines(item.id, passage, passage.part in failed), index)
+            words, marked = values_in(passage.text, spoken=passage.voice <= Voice.ASSISTANT)
+            if words or marked:
+                lines = Lines(item.id, passage, passage.part in failed)
+                self._note_words(words, lines, index)
+                self._note_marked(marked, lines, index)
         if len(self._held) > MOST_VALUES:
             self._forget()
 
-    def _scan(self, lines: Lines, index: int) -> None:
+    def _note_words(self, words: Iterable[str], lines: Lines, index: int) -> None:
         text = lines.passage.text
         at = 0
-        for word in filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))):
+        for word in words:
             # Words come in the order of their first appearance, so the search never goes back.
             at = text.find(word, at)
             if at >= lines.end:
                 lines.move(at)
             known = KNOWN_WORDS[word]
-            if known is None or (known.kind is ValueKind.NUMBER and lines.is_line_number(at)):
-                continue
-            self._note(known, at, lines, index)
+            if known is not None and not (known.kind is ValueKind.NUMBER and lines.is_line_number(at)):
+                self._note(known, at, lines, index)
+
+    def _note_marked(self, marked: Iterable[tuple[Known, int]], lines: Lines, index: int) -> None:
         spotted: set[str] = set()
-        for known, at in with_punctuation(text, spoken=lines.passage.voice <= Voice.ASSISTANT):
+        for known, at in marked:
             if known.value not in spotted:
                 spotted.add(known.value)
                 lines.move(at)

@@ -19,6 +19,7 @@ from clew.log.kinds import (
 )
 from clew.log.messages import message_from_json, message_to_json
 from clew.log.prefix import Prefix
+from clew.log.saved import view_from_json, view_to_json
 from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, Flaw, Row, check_session
 from clew.log.view import Ref, Splice, Step, View
@@ -66,4 +67,6 @@ __all__ = [
     "parse",
     "root",
     "splices_to_json",
+    "view_from_json",
+    "view_to_json",
 ]

@@ -52,7 +52,7 @@ def quotes(messages: Iterable[Said]) -> Iterator[Told]:
     """Yield a claim for each message that says something: its first words, verbatim."""
     goal = True
     for message in messages:
-        text = message.text.strip()[:LONGEST_QUOTE].strip()
+        text = _opening(message.text.strip())
         if not text:
             continue
         kind = ClaimKind.FACT
@@ -61,6 +61,14 @@ def quotes(messages: Iterable[Said]) -> Iterator[Told]:
         elif re.search(r"\b(?:error|failed|exception|traceback)\b", text, re.I):
             kind = ClaimKind.ERROR
         yield Told(kind, text, (message.id,))
+
+
+def _opening(text: str) -> str:
+    """Return how a text begins, up to the end of a word if there is one."""
+    if len(text) <= LONGEST_QUOTE:
+        return text
+    cut = text[: LONGEST_QUOTE + 1]
+    return (cut.rsplit(maxsplit=1)[0] if re.search(r"\s", cut) else cut[:-1]).strip()
 
 
 def claims_text(claims: Iterable[Told]) -> str:
@@ -73,37 +81,27 @@ def claims_text(claims: Iterable[Told]) -> str:
 
 # Reading what was shown ------------------------------------------------------------------------------
 
-# How a prompt may mark a message: ``[m12 user]``, ``m12 user: …``, ``<message id="m12" role="user">``.
-_MARK = re.compile(
-    r'^[ \t]*(?:\[|#+ ?|<[a-z]+ id=")?(?P<id>m\d+)\b["\]:,]*[ \t]*(?:role=")?'
-    r"(?P<role>system|developer|user|assistant|tool)?\b[\"\]:>]*[ \t]*",
-    re.M,
-)
-_CLOSED = re.compile(r"</[a-z]+>\s*$")
-
 
 def shown(ask: Ask) -> list[Said]:
-    """Return the messages of a question under the ids that it marks them with.
+    """Return the messages of a question under the ids that it marks them with: ``[m12 user]``.
 
-    A question that marks none has its messages counted: ``m1``, ``m2``, …
+    Of a question with a transcript or an index only that is read. One that marks nothing has its messages
+    counted: ``m1``, ``m2``, …
     """
-    marked = [one for text in _texts(ask) for one in _marked(text)]
+    # Here and not above: whoever imports a model needs not have the rooms that compact.
+    from clew.compact.summary.transcript import read_fence, read_marks
+
+    texts = [*map(_words, ask.messages), ask.instruction]
+    fenced = [read for text in texts if (read := read_fence(text)) is not None]
+    marked = fenced[-1] if fenced else [one for text in texts for one in read_marks(text)]
     if marked:
-        return marked
+        return [Said(one.name, _role(one.speaker), one.text) for one in marked]
     return [Said(f"m{i}", message.role, _words(message)) for i, message in enumerate(ask.messages, start=1)]
 
 
-def _texts(ask: Ask) -> Iterator[str]:
-    yield from (_words(message) for message in ask.messages)
-    yield ask.instruction
-
-
-def _marked(text: str) -> Iterator[Said]:
-    marks = list(_MARK.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    for mark, end in zip(marks, ends, strict=False):
-        said_there = _CLOSED.sub("", text[mark.end() : end]).strip()
-        yield Said(mark["id"], Role(mark["role"] or "user"), said_there)
+def _role(speaker: str) -> Role:
+    """Return who speaks; the lines of an earlier digest are a machine's."""
+    return Role(speaker) if speaker in list(Role) else Role.ASSISTANT
 
 
 def _words(message: Message) -> str:

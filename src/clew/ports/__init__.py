@@ -2,6 +2,7 @@
 
 from clew.ports.events import Ctx, Event, Head, SessionInfo, Stored, require_name
 from clew.ports.model import Ask, AsyncModel, Model, Reply, Stop, Usage
+from clew.ports.snapshots import Snapshots
 from clew.ports.steps import Steps, drive, drive_async, run, run_async
 from clew.ports.store import Store
 
@@ -14,6 +15,7 @@ __all__ = [
     "Model",
     "Reply",
     "SessionInfo",
+    "Snapshots",
     "Steps",
     "Stop",
     "Store",

@@ -15,9 +15,9 @@ _HEADER = re.compile(r"^-- (\w+): .*$", re.MULTILINE)
 
 
 @cache
-def statements() -> dict[str, str]:
-    """Return every statement by its name."""
-    text = files("clew.store").joinpath("statements.sql").read_text(encoding="utf-8")
+def statements(file: str = "statements.sql") -> dict[str, str]:
+    """Return every statement of a file by its name."""
+    text = files("clew.store").joinpath(file).read_text(encoding="utf-8")
     _, *pieces = _HEADER.split(text)
     return {name: sql.strip() for name, sql in zip(pieces[::2], pieces[1::2], strict=True)}
 

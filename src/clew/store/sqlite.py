@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from clew.errors import HeadMoved, NotFound, StoreDamaged, UnsafeFileSystem
-from clew.log import Encoded, chain, encode
-from clew.ports import Ctx, Event, Head, SessionInfo, Store, Stored, require_name
+from clew.log import Encoded, chain, digest, encode
+from clew.message import JsonObject
+from clew.ports import Ctx, Event, Head, SessionInfo, Snapshots, Store, Stored, require_name
 from clew.settings import NetworkDisk
 from clew.store.blobs import detach, pack, unpack
 from clew.store.database import Database
@@ -22,7 +23,7 @@ PAGE = 256
 """Events read at a time: no transaction stays open while the caller thinks about one."""
 
 
-class SqliteStore(Store):
+class SqliteStore(Store, Snapshots):
     """Keeps logs in a SQLite file. Share one between threads; after a fork each process has its own.
 
     On a network file system it refuses to open, or with ``NetworkDisk.EXCLUSIVE`` opens for one process
@@ -117,6 +118,30 @@ class SqliteStore(Store):
             rows = connection.execute(statements()["sessions"], {"workspace": workspace}).fetchall()
         for session, seq, head_hash, first, last in rows:
             yield SessionInfo(session, Head(seq, head_hash), first, last)
+
+    def keep(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
+        """Keep what was derived from the session up to that head, in place of what was kept before."""
+        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        checksum, content = pack(text)
+        row = {"seq": head.seq, "hash": head.hash, "digest": digest(text), "checksum": checksum}
+        with self._database.writing() as connection:
+            key, _ = find_session(connection, ctx)
+            if key is not None:
+                query = {**row, "session": key, "content": content}
+                connection.execute(statements()["keep_snapshot"], query)
+
+    def kept(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
+        """Return what was kept last; None where there is nothing, or nothing that can be read."""
+        with self._database.reading() as connection:
+            key, _ = find_session(connection, ctx)
+            row = connection.execute(statements()["snapshot"], {"session": key}).fetchone()
+        if row is None:
+            return None
+        try:
+            body = json.loads(unpack(*row[2:]).decode("utf-8", "surrogatepass"))
+        except (StoreDamaged, ValueError):
+            return None  # it can be derived again
+        return Head(row[0], row[1]), body
 
     # Inside --------------------------------------------------------------------------------------------
 

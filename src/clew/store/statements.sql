@@ -70,3 +70,10 @@ WHERE rowid >= :from ORDER BY rowid
 
 -- all_blobs: every blob, for an audit
 SELECT rowid, workspace, digest, checksum, content FROM blob WHERE rowid >= :from ORDER BY rowid
+
+-- keep_snapshot: what was derived from a session, in place of what was kept before
+INSERT OR REPLACE INTO snapshot (session, seq, hash, digest, checksum, content)
+VALUES (:session, :seq, :hash, :digest, :checksum, :content)
+
+-- snapshot: what was derived from a session last
+SELECT seq, hash, digest, checksum, content FROM snapshot WHERE session = :session

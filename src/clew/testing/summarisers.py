@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from clew.errors import ModelBusy, ModelFailed, ModelTimeout
+from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import Message, Role, Text, Thinking, ToolCall, said
 from clew.models.extractive import Said, Told, claims_text, extractive, quotes, shown
 from clew.models.scripted import Line, ScriptedModel
@@ -87,6 +87,18 @@ def cites_nothing(ask: Ask) -> Reply:
     """Make true claims that name no source, or one that does not exist."""
     claims = enumerate(_honest(ask))
     return _claims(claim._replace(sources=("m999999",) if i % 2 else ()) for i, claim in claims)
+
+
+def cites_everything(ask: Ask) -> Reply:
+    """Make true claims, each with every message for a source."""
+    messages = shown(ask)
+    everything = tuple(message.id for message in messages)
+    return _claims(claim._replace(sources=everything) for claim in quotes(messages))
+
+
+def thinks_aloud(ask: Ask) -> Reply:
+    """Think in the answer itself, draft and all, until there is no room left for the answer."""
+    return _says(f"<think>\nMaybe like this: {claims_text(_honest(ask))}\nOr rather", Stop.MAX_TOKENS)
 
 
 # Bad in content --------------------------------------------------------------------------------------
@@ -168,6 +180,8 @@ BAD_SUMMARISERS: dict[str, Line] = {
     "timeout": ModelTimeout("scripted"),
     "busy": ModelBusy("429 scripted", retry_after=1.0),
     "failed": ModelFailed("500 scripted"),
+    "refused": ModelRefused("401 scripted"),
+    "too_long": ContextTooLong("400 scripted"),
     "empty": Reply(Message(Role.ASSISTANT, ())),
     "whitespace": " \n\t\n ",
     "only_thinking": Reply(Message(Role.ASSISTANT, (Thinking("Let me see what matters here.", "c2Vl"),))),
@@ -181,11 +195,14 @@ BAD_SUMMARISERS: dict[str, Line] = {
     "declines": _says("I'm sorry, but I can't help with that.", Stop.REFUSED),
     "garbage": '{"claims": [{"kind": "??", "text": \x07\ufffd]]}\u202e <|im_end|> 0x00 }{ "sources": m1,,',
     "wrong_language": wrong_language,
+    "no_claims": '{"claims": []}',
     "prose": prose,
     "longer_than_its_input": longer_than_its_input,
     "cut_at_max_tokens": cut_at_max_tokens,
     "echo": echo,
     "cites_nothing": cites_nothing,
+    "cites_everything": cites_everything,
+    "thinks_aloud": thinks_aloud,
     "drops_every_rule": drops_every_rule,
     "invents_instructions": invents_instructions,
     "obeys_tool_output": obeys_tool_output,

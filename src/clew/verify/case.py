@@ -52,16 +52,29 @@ class Look:
 
     def __init__(self, claim: Claim, case: Case) -> None:
         self.claim = claim
-        self.vouched = case.is_vouched(claim)
+        self.gist = gist(claim)
+        self.vouched = case.is_vouched(self.gist)
         """It is the ledger's, or that of a digest which was accepted before: it needs no proof."""
-        found = [(cite, case.source(cite)) for cite in claim.sources]
-        self.missing = [cite for cite, source in found if source is None]
+        self.missing: list[Cite] = []
         """Places that do not exist."""
-        self.sources = [source for _, source in found if source is not None]
+        self.sources: list[Source] = []
         """The parts that it cites."""
-        self.said = [source.at(cite) for cite, source in found if source is not None]
-        """The very places in them."""
-        self.lowest = lowest(case.label(cite, source) for cite, source in found if source is not None)
+        self._places: list[Cite] = []
+        labels: list[Trust] = []
+        for cite in claim.sources:
+            source = case.source(cite)
+            if source is None:
+                self.missing.append(cite)
+            else:
+                self.sources.append(source)
+                self._places.append(cite)
+                labels.append(case.label(cite, source))
+        self.lowest = lowest(labels)
+
+    @cached_property
+    def said(self) -> list[Wording]:
+        """The very places that it cites."""
+        return [source.at(cite) for source, cite in zip(self.sources, self._places, strict=True)]
 
     @property
     def ceiling(self) -> Trust:
@@ -128,7 +141,12 @@ class Case:
         """Return what the digests in the view after read like, by their ids."""
         names = {name: digest.id for name, digest in self.evidence.shown.items() if self.is_shown(name)}
         names.update((digest.id, digest.id) for digest in self.plan.digests)
-        return {names[name]: message.text for name, message in self.after if name in names}
+        return {digest: self.after_by_id[name].text for name, digest in names.items()}
+
+    @cached_property
+    def after_by_id(self) -> dict[str, Message]:
+        """Return the messages of the view after; that of a digest has the digest's id."""
+        return dict(self.after)
 
     @cached_property
     def read_back(self) -> dict[str, Shown | None]:
@@ -140,6 +158,13 @@ class Case:
         """Return the messages that the lines of the digests in the view after lead to."""
         claims = (cite.message for one in self.standing for claim in one.claims for cite in claim.sources)
         return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
+
+    @cached_property
+    def stood_for(self) -> frozenset[str]:
+        """Return the ids of the messages and digests that a digest in the view after stands for."""
+        standing = self.standing
+        covered = (name for digest in standing for name in digest.covers)
+        return frozenset(covered).union(name for digest in standing for name in digest.folds)
 
     def is_shown(self, name: str) -> bool:
         """Tell whether a message of the view before stays in it, whole or smaller."""
@@ -157,8 +182,10 @@ class Case:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Return the tokens of the messages of the view before, by id."""
-        count = self.evidence.counter.count
-        return {name: count(message) for name, message in self.before.items()}
+        count, known = self.evidence.counter.count, self.evidence.sizes
+        return {
+            name: known[name] if name in known else count(message) for name, message in self.before.items()
+        }
 
     @cached_property
     def tokens_before(self) -> int:
@@ -223,9 +250,9 @@ class Case:
 
     # What needs no proof ---------------------------------------------------------------------------------
 
-    def is_vouched(self, claim: Claim) -> bool:
+    def is_vouched(self, said: Gist) -> bool:
         """Tell whether a claim is the ledger's, or that of a digest which was accepted before."""
-        return gist(claim) in self._vouched
+        return said in self._vouched
 
     @cached_property
     def _vouched(self) -> frozenset[Gist]:

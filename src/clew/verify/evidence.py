@@ -31,6 +31,8 @@ class Evidence:
     counter: TokenCounter
     target_tokens: int
     """For the whole view, system prompt included."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Tokens of messages of the view, by id, where they are known; the rest is counted."""
     originals: Callable[[str], Message | None] | None = None
     """Finds a message in the log; where there is no log, the view holds the originals."""
     pins: tuple[Pin, ...] = ()

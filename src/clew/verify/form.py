@@ -9,7 +9,7 @@ from clew.message import Cite, Trust
 from clew.plan import Claim, ClaimKind, Digest
 from clew.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
 from clew.plan.spans import spans
-from clew.verify.case import Case
+from clew.verify.case import Case, gist
 from clew.verify.report import Finding, Level
 
 _CHECK = "form"
@@ -34,7 +34,8 @@ def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
         and text.endswith(f"</{TAG}>")
         and text.count(f"</{TAG}>") == 1
         and _pins(shown) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
-        and list(shown.claims) == [_meant(claim) for claim in sorted(digest.claims, key=_place)]
+        and len(shown.claims) == len(digest.claims)
+        and all(map(_is_meant, shown.claims, sorted(digest.claims, key=_place)))
         and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, spans(digest.covers))
     )
 
@@ -47,9 +48,14 @@ def _place(claim: Claim) -> int:
     return _ORDER[claim.kind]
 
 
-def _meant(claim: Claim) -> ShownClaim:
-    turns = tuple(dict.fromkeys(cite.message for cite in claim.sources))
-    return ShownClaim(claim.kind, claim.text, turns, claim.trust <= Trust.SEMI_TRUSTED)
+def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
+    """Tell whether what is shown is this claim."""
+    return (
+        shown.text == claim.text
+        and shown.kind is claim.kind
+        and shown.untrusted == (claim.trust <= Trust.SEMI_TRUSTED)
+        and shown.turns == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
+    )
 
 
 def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
@@ -57,7 +63,7 @@ def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
     bad = [claim for claim in digest.claims if not (claim.sources and _reads_alone(claim))]
     for claim in bad:
         # What is open must stand: it cannot be dropped, so the whole cannot be shown.
-        is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(claim)
+        is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(gist(claim))
         level = Level.REFUSE if is_loop else Level.DROP
         yield Finding(_CHECK, level, claim.id, "the claim does not read as it is meant", _odd(claim.sources))
     if not bad:

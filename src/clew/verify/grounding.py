@@ -73,12 +73,12 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
         if spoken.said.speaker in speakers
     ]
     quoted = [wording for wording in told if is_quote(claim.text, wording)]
+    if any(not is_cut_out(claim.text, wording) for wording in quoted):
+        return None
     said = f'"{short(claim.text)}" is given as the user\'s words'
-    if not quoted:
-        return said, f"nobody said that in {look.turns}" if told else f"{look.turns} is not the user speaking"
-    if all(is_cut_out(claim.text, wording) for wording in quoted):
+    if quoted:
         return said, f"it was cut out of a sentence in {look.turns} that may say something else"
-    return None
+    return said, f"nobody said that in {look.turns}" if told else f"{look.turns} is not the user speaking"
 
 
 def _reversed(look: Look) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 
-from clew.ledger.kinds import KNOWN_WORDS, WORD, with_punctuation
+from clew.ledger.kinds import KNOWN_WORDS, values_in
 from clew.ledger.values import Value
 from clew.message import words
 from clew.plan import Digest
@@ -53,7 +53,7 @@ def _values(case: Case) -> Loss:
     before = stand = reachable = 0
     gone: list[Value] = []
     for value in case.evidence.values:
-        last = value.last.message
+        last = value.last_message
         if value.text in named_after or last in whole:
             before += 1
             stand += 1
@@ -61,7 +61,7 @@ def _values(case: Case) -> Loss:
         if last not in case.before and value.text not in named_before:
             continue  # it had left the view earlier
         before += 1
-        first = value.first.message
+        first = value.first_message
         if first in whole:
             stand += 1
         elif first in case.cited or last in case.cited:
@@ -70,7 +70,7 @@ def _values(case: Case) -> Loss:
             gone.append(value)
     missed = heapq.nlargest(MOST_VALUES, gone, key=_worth)
     lost = tuple(
-        Lost(Matter.VALUE, value.last.message, value.text[:LONGEST], value.last.message) for value in missed
+        Lost(Matter.VALUE, value.last_message, value.text[:LONGEST], value.last_message) for value in missed
     )
     return Loss(Kept(Matter.VALUE, before, stand, reachable), lost)
 
@@ -95,6 +95,7 @@ def _named(texts: Iterable[str]) -> frozenset[str]:
     """Return the values that texts name."""
     found: set[str] = set()
     for text in texts:
-        found.update(known.value for word in WORD.findall(text) if (known := KNOWN_WORDS[word]))
-        found.update(known.value for known, _ in with_punctuation(text, spoken=True))
+        words, marked = values_in(text, spoken=True)
+        found.update([known.value for word in words if (known := KNOWN_WORDS[word])])
+        found.update([known.value for known, _ in marked])
     return frozenset(found)

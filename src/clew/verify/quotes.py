@@ -76,10 +76,17 @@ def is_unspaced(sign: str) -> bool:
     return "\u0e00" <= sign <= "\u0e7f" or "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff"
 
 
+def is_elided(quote: str) -> bool:
+    """Tell whether a text is an excerpt that says what it leaves out."""
+    return "[… " in quote and ELISION.search(quote) is not None
+
+
 def is_quote(quote: str, source: Wording) -> bool:
     """Tell whether a text is a quote of a source: words that stand in it, or an excerpt of it."""
-    if ELISION.search(quote):
+    if is_elided(quote):
         return _is_excerpt(quote, source.text)
+    if quote == source.text:
+        return not quote.isspace() and bool(quote)
     return stands_in(quote.strip(), source.text) or stands_in(plain(quote), source.plain)
 
 
@@ -144,7 +151,9 @@ def is_cut_out(quote: str, source: Wording) -> bool:
     ``delete legacy/`` is a quote of ``never delete legacy/``, and says the opposite.
     """
     quote = quote.strip()
-    if ELISION.search(quote):
+    if quote == source.text:
+        return False
+    if is_elided(quote):
         return False  # whole lines, and what is missing is marked
     if len(quote) >= LONG:
         return _follows_negation(quote, [source])

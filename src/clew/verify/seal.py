@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clew.message import Item
 from clew.plan import Condense, Digest
 from clew.plan.digest import checksum
 from clew.verify.case import Case
@@ -24,7 +23,8 @@ class Seal:
 def seal_of(case: Case, condense: Condense) -> Seal:
     """Return what the digest of an operation must say."""
     folded = [case.evidence.shown[name] for name in condense.ids if name in case.evidence.shown]
-    own = [Item(name, case.before[name]) for name in condense.ids if name not in case.evidence.shown]
+    condensed = frozenset(condense.ids).difference(case.evidence.shown)
+    own = [item for item in case.evidence.view if item.id in condensed]
     return Seal(
         level=1 + max((digest.level for digest in folded), default=-1),
         covers=_covers(case, condense),

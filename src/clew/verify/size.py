@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from clew.plan import ClaimKind, Condense
-from clew.plan.render import digest_message
-from clew.verify.case import Case, Gist, Look, gist
+from clew.verify.case import Case, Gist, Look
 from clew.verify.report import Finding, Level
 
 LONGEST_CLAIM = 4_000
@@ -31,15 +30,15 @@ def check_size(case: Case) -> Iterator[Finding]:
         yield from _too_long(case, condense)
     seen: set[Gist] = set()
     for look in case.every_look():
-        what = "the claim stands there twice" if gist(look.claim) in seen else _echo(look)
-        seen.add(gist(look.claim))
+        what = "the claim stands there twice" if look.gist in seen else _echo(look)
+        seen.add(look.gist)
         if what:
             yield Finding("size", Level.DROP, look.claim.id, what)
 
 
 def _too_long(case: Case, condense: Condense) -> Iterator[Finding]:
     covered = sum(case.sizes[name] for name in condense.ids)
-    own = case.evidence.counter.count(digest_message(condense.digest))
+    own = case.evidence.counter.count(case.after_by_id[condense.digest.id])
     if own >= covered:
         what = f"the digest has {own:,} tokens, no fewer than the {covered:,} of what it stands for"
         yield Finding("size", Level.REFUSE, condense.digest.id, what)

@@ -9,7 +9,7 @@ from clew.message import Cite, Message, Trust, words
 from clew.plan import ClaimKind, Digest, Pin
 from clew.verify.case import Case
 from clew.verify.evidence import LedgerEntry
-from clew.verify.quotes import ELISION, Wording, is_quote, plain, stands_in
+from clew.verify.quotes import Wording, is_elided, is_quote, plain, stands_in
 from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
@@ -117,7 +117,7 @@ def missing_loops(case: Case) -> list[LedgerEntry]:
 
 def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     """Tell whether a claim from the same turn states a long loop by an excerpt or by how it begins."""
-    if ELISION.search(text):
+    if is_elided(text):
         return is_quote(text, Wording(loop.text))
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 

@@ -30,11 +30,16 @@ def rules_apart(
     for cut in cuts:
         first = _piece(sentence, 0, cut, around)
         rest = _piece(sentence, cut, len(sentence.text), around)
-        if first is not None and rest is not None:
+        if first is not None and rest is not None and not _is_case(first[1]):
             yield first
             yield from rules_apart(*rest, around)
             return
     yield sentence, seen
+
+
+def _is_case(seen: Evidence) -> bool:
+    """Tell whether a clause only says when the next one holds: "if anything is unclear, stop and ask"."""
+    return any(hit.cue == "if" and hit.start == 0 for hit in seen.hits)
 
 
 def _cuts(text: str, seen: Evidence) -> Iterator[int]:

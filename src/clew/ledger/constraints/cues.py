@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
+from clew.ledger.constraints.phrases import Entry, Node, Phrase, Place, is_entry
 from clew.ledger.constraints.tokens import CODE, PATH, QUOTE, Token
 
 NOTHING = "nothing"
 """The cue of words that merely contain a cue; it never fires."""
 
 _GAP_WORDS = 5
+_LONG_GAP_WORDS = 30
 _CLAUSE_WORDS = 10
 _LONG_CLAUSE = 40
 _FIRST_WORDS = 6
 _CLAUSE_STARTS = "\n,;:.!?，、；：。！？（("
 _NOUNS = frozenset((CODE, PATH, QUOTE))
-
-
-class Place(Enum):
-    """Where in a clause a phrase counts."""
-
-    FIRST = "first"
-    """It opens the sentence, at most behind connectives: "and please no emojis"."""
-    START = "start"
-    """It opens a clause, at most behind a connective: "..., but never push"."""
-    FREE = "free"
-    """Anywhere, unless a subject stands right before it: "don't push", not "we don't push"."""
-    ANYWHERE = "anywhere"
-    END = "end"
-    """It closes a clause: "blocking issues only"."""
+_ADDRESSED = frozenset(("you", "we", "u"))
 
 
 class Hit(NamedTuple):
@@ -44,98 +32,31 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """One phrase of a cue, and where it counts. A word ``-ing`` stands for any word that ends so."""
-
-    cue: str
-    words: tuple[str, ...]
-    tail: tuple[str, ...]
-    """The words behind its gap, where it has one."""
-    place: Place
-    unless_next: frozenset[str] = frozenset()
-    """Words right behind it that make it mean something else."""
-    unless_after: frozenset[str] = frozenset()
-    """Words right before it that make it mean something else: "how to keep"."""
-    goes_on: bool = False
-    """It counts only where a word of the same clause follows: "no mocks", not "no, leave it"."""
-
-    def fits(self, before: Token | None, behind: Token | None) -> bool:
-        """Tell whether the phrase counts between these words of its clause."""
-        if before is not None and before.word in self.unless_after:
-            return False
-        if behind is None:
-            return not self.goes_on
-        return not any(_is(behind.word, entry) for entry in self.unless_next)
-
-
-def _is(word: str, entry: str) -> bool:
-    if entry[0] == "-":
-        return word.endswith(entry[1:]) and not word.endswith("ss") and len(word) > len(entry)
-    return word == entry
-
-
-class Node:
-    """A place in the tree of phrases: those that end here, and the words that lead on."""
-
-    __slots__ = ("endings", "leads", "phrases")
-
-    def __init__(self) -> None:
-        self.phrases: list[Phrase] = []
-        self.leads: dict[str, Node] = {}
-        self.endings: list[tuple[str, Node]] = []
-        """Leads that stand for any word with an ending."""
-
-    def along(self, words: Sequence[Token], i: int) -> Iterator[tuple[Phrase, int]]:
-        """Yield the phrases whose first words stand from ``i`` on, each with the index behind them."""
-        for phrase in self.phrases:
-            yield phrase, i
-        if i == len(words):
-            return
-        word = words[i].word
-        if word in self.leads:
-            yield from self.leads[word].along(words, i + 1)
-        for ending, node in self.endings:
-            if _is(word, ending):
-                yield from node.along(words, i + 1)
-
-    def all(self) -> Iterator[Phrase]:
-        """Yield every phrase of the tree."""
-        yield from self.phrases
-        for node in (*self.leads.values(), *(node for _, node in self.endings)):
-            yield from node.all()
-
-
-def tree(phrases: Iterable[Phrase]) -> Node:
-    """Return the tree in which phrases are found word by word."""
-    root = Node()
-    for phrase in phrases:
-        node = root
-        for word in phrase.words:
-            if word[0] == "-":
-                node.endings.append((word, Node()))
-                node = node.endings[-1][1]
-            else:
-                node = node.leads.setdefault(word, Node())
-        node.phrases.append(phrase)
-    return root
-
-
-@dataclass(frozen=True, slots=True)
 class Grammar:
     """The little grammar of a language that the cues lean on: sets of words."""
 
     headings: frozenset[str] = frozenset()
     """Words by which a heading announces rules."""
+    ban_headings: frozenset[str] = frozenset()
+    """Those of them that announce what is forbidden."""
+    both_headings: frozenset[str] = frozenset()
+    """Words beside those by which a heading announces what is to be done as well: "Dos and don'ts"."""
     connectives: frozenset[str] = frozenset()
     """Words that may stand before the verb of a command."""
     coordinators: frozenset[str] = frozenset()
     """Connectives that carry the subject of the clause on: "we use it but don't change it"."""
+    fillers: frozenset[str] = frozenset()
+    """Words that may stand between those of a phrase without changing it: "I really don't want"."""
     adverbs: frozenset[str] = frozenset()
     """Words between a subject and its verb: "they truly don't"."""
     subjects: frozenset[str] = frozenset()
     """Words that make what follows a statement."""
     statements: frozenset[str] = frozenset()
     """Words that make the clause they stand in a statement: pronouns, "would"."""
+    requests: frozenset[str] = frozenset()
+    """Words that make an order of a clause when they stand before somebody: "can you ... and keep it"."""
+    orders: frozenset[str] = frozenset()
+    """Verbs that make an order of the clause they open, whatever follows: "move it and don't ..."."""
     dependents: frozenset[str] = frozenset()
     """Words that make a clause they open a statement: "to", "if", "because"."""
     imperatives: frozenset[str] = frozenset()
@@ -154,10 +75,9 @@ class Language:
         """Yield the cues of a sentence from left to right."""
         del text  # the words are enough here
         for i, token in enumerate(words):
-            if token.word in self.phrases.leads:
-                for phrase, behind in self.phrases.along(words, i):
-                    if end := self._end(phrase, words, i, behind):
-                        yield Hit(phrase.cue, token.start, words[end - 1].end)
+            for phrase, behind in self.phrases.starting(words, i, self.grammar.fillers):
+                if end := self._end(phrase, words, i, behind):
+                    yield Hit(phrase.cue, token.start, words[end - 1].end)
             if token.word in self.grammar.imperatives and self._opens(words, i):
                 yield from self._negated(words, i)
 
@@ -166,9 +86,19 @@ class Language:
         del text
         return any(token.word in self.grammar.headings for token in words)
 
+    def heads_bans(self, words: Sequence[Token]) -> bool:
+        """Tell whether a heading announces what is forbidden, and nothing else."""
+        said = {token.word for token in words}
+        return not said.isdisjoint(self.grammar.ban_headings) and said.isdisjoint(self.grammar.both_headings)
+
+    @property
+    def heading_words(self) -> frozenset[str]:
+        """Return the words by which a heading announces rules."""
+        return self.grammar.headings
+
     def _end(self, phrase: Phrase, words: Sequence[Token], i: int, behind: int) -> int:
         """Return the index behind a phrase whose first words stand at ``i``, or 0 where it does not count."""
-        end = _tail(phrase.tail, words, behind) if phrase.tail else behind
+        end = _tail(phrase, words, behind) if phrase.tail else behind
         if not end or not self._stands(phrase.place, words, i, end):
             return 0
         before = words[i - 1] if i and not words[i].opens else None
@@ -205,12 +135,16 @@ class Language:
 
     def _is_statement(self, words: Sequence[Token], end: int) -> bool:
         """Tell whether the clause that goes up to ``end`` speaks of somebody rather than to somebody."""
+        about_somebody = False
         for k in range(end, max(-1, end - _LONG_CLAUSE), -1):
-            if words[k].word in self.grammar.statements:
-                return True
+            if words[k].word in self.grammar.requests and words[k + 1].word in _ADDRESSED:
+                return False
+            about_somebody |= words[k].word in self.grammar.statements
             if words[k].opens:
-                return words[k].word in self.grammar.dependents
-        return False
+                if words[k].word in self.grammar.orders:
+                    return False
+                return about_somebody or words[k].word in self.grammar.dependents
+        return about_somebody
 
     def _is_subject(self, word: str) -> bool:
         """Tell pronouns, names of things and plural nouns, after which a verb tells rather than commands."""
@@ -228,19 +162,24 @@ class Language:
                 return
 
 
-def _are(words: Sequence[Token], start: int, entries: tuple[str, ...]) -> bool:
+def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
     return all(
-        _is(token.word, entry)
+        is_entry(token.word, entry)
         for token, entry in zip(words[start : start + len(entries)], entries, strict=True)
     )
 
 
-def _tail(tail: tuple[str, ...], words: Sequence[Token], begin: int) -> int:
-    """Return the index behind ``tail`` where it stands after one to five words of the same clause, else 0."""
-    for k in range(begin, min(begin + _GAP_WORDS, len(words) - len(tail)) + 1):
+def _tail(phrase: Phrase, words: Sequence[Token], begin: int) -> int:
+    """Return the index behind the tail of a phrase where it stands after its gap, else 0.
+
+    The gap has at least one word, and ends with the clause unless the phrase reaches far.
+    """
+    tail = phrase.tail
+    reach = _LONG_GAP_WORDS if phrase.far else _GAP_WORDS
+    for k in range(begin, min(begin + reach, len(words) - len(tail)) + 1):
         if k > begin and _are(words, k, tail):
             return k + len(tail)
-        if k < len(words) and words[k].opens:
+        if not phrase.far and k < len(words) and words[k].opens:
             return 0
     return 0
 
@@ -268,6 +207,16 @@ class UnspacedLanguage:
         """Tell whether a heading or lead-in announces rules."""
         del words
         return any(heading in text for heading in self.headings)
+
+    def heads_bans(self, words: Sequence[Token]) -> bool:
+        """Tell whether a heading announces what is forbidden: it is not known here."""
+        del words
+        return False
+
+    @property
+    def heading_words(self) -> frozenset[str]:
+        """Return the words by which a heading announces rules."""
+        return frozenset(self.headings)
 
 
 def _opens_clause(text: str, start: int) -> bool:

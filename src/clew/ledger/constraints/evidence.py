@@ -8,8 +8,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from clew.ledger.constraints.cues import Hit, Language
-from clew.ledger.constraints.languages import guess, is_function_word, language
+from clew.ledger.constraints.languages import ENGLISH, guess, is_english, is_function_word, language
 from clew.ledger.constraints.model import model
+from clew.ledger.constraints.phrases import Phrase
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.tokens import Token, plain_words, tokens
 
@@ -17,8 +18,8 @@ _TINY_WORDS = 2
 _LONG_WORDS = 35
 _OPENING = 8
 """Characters within which a sentence still opens: "and then return"."""
-_NUMBER_WITHIN = 12
-_NUMBER = re.compile(r"\b(?:\d[\d.,]*\w{0,2}|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_NUMBER_WITHIN = 20
+_NUMBER = re.compile(r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b")
 _MEASURE = re.compile(
     r"\b\d[\d.,k-]*\s?"
     r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
@@ -26,8 +27,28 @@ _MEASURE = re.compile(
 )
 _ADDRESS = frozenset(("you", "your", "yourself"))
 _ORDERS = frozenset(("task", "use", "ensure"))
+_IN_CASE = frozenset((*_ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
+"""What may be ordered for a case: "if it is missing, leave the setting out"."""
 _ORDERED = {"only_mid": "only_task", "gate": "gate_task", "gate_you": "gate_task"}
 """What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
+_ASKED = frozenset(
+    (
+        "avoid",
+        "ban",
+        "keep",
+        "keep_way",
+        "only",
+        "consent",
+        "omit",
+        "prefer",
+        "prefer_weak",
+        "must_work",
+        "always",
+    )
+)
+"""What makes a rule of a polite question: "can you keep the price the same"."""
+_BRIEFED = frozenset(("conduct", "must_thing", "if_order"))
+"""What binds an agent that is told who it is."""
 _RULE_PLACES = frozenset(("rule_heading", "rule_lead"))
 _BANS = frozenset(("ban", "ban_you", "ban_word", "avoid"))
 _REMEMBERED = 256
@@ -35,6 +56,11 @@ _REMEMBERED = 256
 _FAINT = 1.0
 """Cues worth less cannot make a rule without a heavier one."""
 _TAKING_BACK = frozenset(("lift", "lift_that", "may"))
+_EVERYWHERE = frozenset(
+    ("you", "your", "i", "it", "is", "me", "we", "the", "a", "an", "and", "to", "in", "on", "for", "of", "be")
+)
+"""Words of so many sentences that they tell nothing by themselves."""
+_COMPLETION = "it"
 
 
 class Surroundings(NamedTuple):
@@ -73,16 +99,40 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     hits = [*tongue.hits(text, words), *over]
     hits += _shape(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
-    return Evidence((*hits, *_told_by(cues, around)), words, "ban_lead" in cues, bool(over))
+    told = _told_by(cues, around, introduced=bool(sentence.lead))
+    return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over))
 
 
-def _told_by(cues: set[str], around: Surroundings) -> Iterator[Hit]:
-    """Yield what the surroundings say, alone and together with the cues of a sentence."""
+def is_silent(text: str) -> bool:
+    """Tell quickly, by its words alone, that no sentence of an English text could make or end a rule.
+
+    The words of the whole text stand for those of each sentence in it, and of each heading and lead-in, so a
+    text that is silent holds no sentence with evidence. It must be too short to be a briefing.
+    """
+    words = {*plain_words(text), _COMPLETION}
+    if _telling_words().isdisjoint(words):
+        return is_english(text, words)
+    heads = language(ENGLISH).heading_words
+    return heads.isdisjoint(words) and is_english(text, words) and not _may_tell(ENGLISH, frozenset(words))
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    """Return the words without one of which an English text is silent."""
+    return language(ENGLISH).heading_words | _anchors(ENGLISH).keys()
+
+
+def _told_by(cues: set[str], around: Surroundings, *, introduced: bool) -> Iterator[Hit]:
+    """Yield what the surroundings say, alone and together with the cues of a sentence.
+
+    In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices.
+    """
     if around.document:
         yield Hit("document", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
-    if "conduct" in cues and (around.briefing or cues & _RULE_PLACES):
+    told = around.briefing and not introduced and not cues.isdisjoint(_BRIEFED)
+    if told or ("conduct" in cues and cues & _RULE_PLACES):
         yield Hit("ordered", 0, 0)
 
 
@@ -103,22 +153,36 @@ def _anchors(name: str) -> dict[str, list[frozenset[str]]]:
         for negator in tongue.grammar.negators:
             anchors[negator] = [frozenset((negator,))]
         for phrase in tongue.phrases.all():
-            needed = frozenset(word for word in (*phrase.words, *phrase.tail) if word[0] != "-")
             if phrase.cue in telling:
-                anchors.setdefault(max(needed, key=_rarity), []).append(needed)
+                for needed in _needed(phrase):
+                    anchors.setdefault(max(needed, key=_rarity), []).append(needed)
     return anchors
 
 
-def _rarity(word: str) -> tuple[bool, int]:
-    return not is_function_word(word), len(word)
+def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
+    """Yield the sets of words of which a sentence must have one to hold a phrase."""
+    entries = (*phrase.words, *phrase.tail)
+    words = frozenset(entry for entry in entries if isinstance(entry, str) and entry[0] != "-")
+    classes = [entry for entry in entries if isinstance(entry, frozenset)]
+    if classes and all(map(is_function_word, words)):
+        # "is frozen": every other sentence has an "is", so the words of the class must tell.
+        yield from (words | {member} for member in min(classes, key=len))
+    else:
+        yield words
+
+
+def _rarity(word: str) -> tuple[bool, bool, int, str]:
+    return not is_function_word(word), word not in _EVERYWHERE, len(word), word
 
 
 def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:
     """Yield what the heading and the lead-in over a sentence say."""
-    if sentence.heading and _heads_rules(sentence.heading, around.language):
+    if sentence.item and sentence.heading and _heads_bans(sentence.heading, around.language):
+        yield Hit("ban_lead", 0, 0)
+    elif sentence.heading and _heads_rules(sentence.heading, around.language):
         yield Hit("rule_heading", 0, 0)
     if sentence.lead:
-        if _bans(sentence.lead, name):
+        if _bans(sentence.lead, name) or _heads_bans(sentence.lead, name):
             yield Hit("ban_lead", 0, 0)
         elif _heads_rules(sentence.lead, name):
             yield Hit("rule_lead", 0, 0)
@@ -130,9 +194,14 @@ def _heads_rules(heading: str, default: str) -> bool:
 
 
 @lru_cache(maxsize=_REMEMBERED)
+def _heads_bans(heading: str, default: str) -> bool:
+    return language(guess(heading, plain_words(heading), default)).heads_bans(tokens(heading))
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def _bans(lead: str, name: str) -> bool:
     """Tell whether what follows a lead-in completes a ban: "Please don't:" and "push"."""
-    completed = f"{lead[:-1]} it"
+    completed = f"{lead[:-1]} {_COMPLETION}"
     return any(hit.cue in _BANS for hit in language(name).hits(completed, tokens(completed)))
 
 
@@ -171,5 +240,14 @@ def _sums(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
     for hit in hits:
         if hit.cue == "limit" and (number := _NUMBER.search(text, hit.end, hit.end + _NUMBER_WITHIN)):
             yield Hit("limit_number", hit.start, number.end())
+        elif hit.cue == "limit" and (number := _NUMBER.search(text, 0, hit.start)):
+            yield Hit("limit_number", number.start(), hit.end)
         if opens_with_order and hit.cue in _ORDERED:
             yield Hit(_ORDERED[hit.cue], hit.start, hit.end)
+    case = next((hit for hit in hits if hit.cue == "if" and hit.start <= _OPENING), None)
+    order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)
+    if case and order:
+        yield Hit("if_order", case.start, order.end)
+    asked = next((hit for hit in hits if hit.cue == "request"), None)
+    if asked and any(hit.cue in _ASKED for hit in hits):
+        yield Hit("asked", asked.start, asked.end)

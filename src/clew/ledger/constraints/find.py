@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from clew.ledger.constraints.clauses import rules_apart
-from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence
+from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, is_silent
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.model import confidence, model
-from clew.ledger.constraints.pasted import NOTHING_PASTED, is_briefing, pasted
+from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, pasted
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.tokens import plain_words
@@ -18,6 +19,8 @@ from clew.message import Message, Origin, Text, Trust
 _BOUNDS = ("limit_number", "measure")
 _SAMPLE = 2_000
 """Characters that tell the language of a message."""
+_REMEMBERED = 4
+"""Texts kept as read: a message is asked for the rules that it ends, and at once for those that it makes."""
 
 
 def find(message: Message) -> list[Found]:
@@ -46,8 +49,18 @@ def _in_part(part: Text, index: int) -> list[Found]:
     return found
 
 
-def spoken(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
-    """Yield the speaker's own sentences that could make or end a rule, each with what fires in it."""
+def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    """Return the speaker's own sentences that could make or end a rule, each with what fires in it."""
+    return () if len(text) < LONG and is_silent(text) else _told(text, trust)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _told(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return tuple(sentences_that_tell(text, trust))
+
+
+def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
+    """Yield what ``spoken`` returns, by reading the text sentence by sentence."""
     sample = text[:_SAMPLE]
     default = guess(sample, plain_words(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED

@@ -22,7 +22,8 @@ _TO_THE_AGENT = re.compile(
     r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
     re.IGNORECASE,
 )
-_LONG = 600
+LONG = 600
+"""Characters from which on a text may be a document or a briefing."""
 _ADDRESS_WITHIN = 400
 _LAST_WORDS = 400
 
@@ -44,7 +45,7 @@ def pasted(text: str) -> Pasted:
     A plan to be carried out may hold rules for the work in a section of its own; a text to be reviewed,
     translated or explained holds none at all, but people like to add their own words below it.
     """
-    if len(text) < _LONG:
+    if len(text) < LONG:
         return NOTHING_PASTED
     headings = [match.start() for match in _HEADING.finditer(text)]
     if plan := _opener(_PLAN, text):
@@ -60,7 +61,7 @@ def pasted(text: str) -> Pasted:
 def _opener(pattern: re.Pattern[str], text: str) -> int:
     """Return where the line that announces a document ends, if much follows it; else 0."""
     opener = pattern.search(text)
-    return opener.end() if opener and len(text) - opener.end() >= _LONG else 0
+    return opener.end() if opener and len(text) - opener.end() >= LONG else 0
 
 
 def _last_words(text: str) -> int:
@@ -72,4 +73,4 @@ def _last_words(text: str) -> int:
 
 def is_briefing(text: str) -> bool:
     """Tell whether a long text tells the agent who it is and what it is to do."""
-    return len(text) >= _LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
+    return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))

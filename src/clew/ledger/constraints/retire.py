@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from clew.ledger.constraints.evidence import Evidence
@@ -19,6 +19,8 @@ _LIFTS = frozenset(("lift", "lift_that"))
 _ALLOWS = frozenset(("permit", "may"))
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
+_ANY_WORK = frozenset(("edit",))
+"""What is done to a thing, whatever it is; the words that mean the same count as this one."""
 _ALIKE = 0.75
 _REMEMBERED = 1_024
 _QUANTITY = re.compile(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
@@ -82,14 +84,19 @@ def _lifted(
 
 
 def _narrower(subject: Subject, old: Subject) -> bool:
-    """Tell an exception from the end of a rule: leave to push to staging does not end "don't push"."""
-    return subject.words > old.words and not subject.paths
+    """Tell an exception from the end of a rule: leave to push to staging does not end "don't push".
+
+    To edit a thing that was off limits is no exception: a rule need not say what must not be done to it.
+    """
+    return subject.words - _ANY_WORK > old.words - _ANY_WORK and not subject.paths
 
 
 def _contradicted(
     active: Sequence[Constraint], found: Found, subject: Subject, words: Sequence[Token]
 ) -> Iterator[tuple[Constraint, str]]:
     """Yield the constraints that a newer one contradicts, and how."""
+    chosen = tuple(choices(words, subject))
+    numbers = _numbers(found.quote) if _has_bound(found) else ()
     for constraint in active:
         old = constraint.found
         old_subject = about(old)
@@ -97,16 +104,18 @@ def _contradicted(
             continue
         if subject.paths and not subject.likeness(old_subject):
             continue
-        why = _other_choice(words, subject, old) or _other_number(found, old)
+        why = _other_choice(chosen, old) if chosen else ""
+        why = why or (_other_number(numbers, old) if numbers else "")
         if not why and _opposed(found.kind, old.kind) and subject.likeness(old_subject) >= _ALIKE:
             why = f"it is {found.kind} where the older one is {old.kind}"
         if why:
             yield constraint, why
 
 
-def _other_choice(words: Sequence[Token], subject: Subject, old: Found) -> str:
-    olds = {choice.group: choice for choice in choices(tokens(old.quote), about(old))}
-    for new in choices(words, subject):
+def _other_choice(chosen: Iterable[Choice], old: Found) -> str:
+    """Return how what was chosen replaces what an older rule chose."""
+    olds = {choice.group: choice for choice in _choices_of(old)}
+    for new in chosen:
         before = olds.get(new.group)
         if before is not None and new.beside == before.beside and _replaces(new, before):
             return f"{_named(new.chosen) or 'something else'} replaces {_named(before.chosen)}"
@@ -121,15 +130,20 @@ def _named(values: frozenset[str]) -> str:
     return ", ".join(sorted(values))
 
 
-def _other_number(found: Found, old: Found) -> str:
-    """Return how two limits on the same unit differ: 80 columns, 100 columns."""
-    if not (_has_bound(found) and _has_bound(old)):
+def _other_number(news: Iterable[tuple[str, str]], old: Found) -> str:
+    """Return how a limit differs from an older one on the same unit: 80 columns, 100 columns."""
+    if not _has_bound(old):
         return ""
-    news = {unit.lower(): number for number, unit in _QUANTITY.findall(found.quote)}
-    for number, unit in _QUANTITY.findall(old.quote):
-        if news.get(unit.lower(), number) != number:
-            return f"{news[unit.lower()]} {unit} replaces {number} {unit}"
+    by_unit = {unit.lower(): number for number, unit in news}
+    for number, unit in _numbers(old.quote):
+        if by_unit.get(unit.lower(), number) != number:
+            return f"{by_unit[unit.lower()]} {unit} replaces {number} {unit}"
     return ""
+
+
+def _numbers(quote: str) -> list[tuple[str, str]]:
+    """Return the numbers of a sentence, each with its unit."""
+    return _QUANTITY.findall(quote)
 
 
 def _has_bound(found: Found) -> bool:
@@ -146,3 +160,9 @@ def _opposed(new: Kind, old: Kind) -> bool:
 def about(found: Found) -> Subject:
     """Return what a found constraint is about; active ones are asked for again and again."""
     return subject_of(found.quote, tokens(found.quote), found.scope)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _choices_of(found: Found) -> tuple[Choice, ...]:
+    """Return what a found constraint chooses among alternatives."""
+    return tuple(choices(tokens(found.quote), about(found)))

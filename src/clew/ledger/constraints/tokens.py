@@ -18,14 +18,14 @@ _TOKEN = re.compile(
     | (?P<command>\A/[a-z][\w:-]*(?=\s))
     | (?P<path>https?://\S+
         | (?<![\w/])@?[\w.~*-]*(?:/[\w.*@$-]+)+/? | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z))
-    | (?P<word>[^\W_]+-only\b | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])
+    | (?P<word>[^\W_]+-only\b | (?i:don'ts)\b | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])
         | [^\W_]+(?:'(?:t|s|re|d|ll|ve|m|T|S|RE|D|LL|VE|M)(?!\w))?)
     | (?P<mark>[,;:()—–…!?.，、：；。！？（）] | (?<=\s)-{1,2}(?=\s)))""",
     re.VERBOSE,
 )
 _BREAKS = frozenset(("mark", "command"))
 _OPAQUE = {"code": CODE, "quote": QUOTE, "path": PATH}
-_PLAIN = re.compile(r"don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
+_PLAIN = re.compile(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
 
 
 class Token(NamedTuple):

@@ -99,6 +99,10 @@ class Found:
     lead: str = ""
     """The line that introduces the list the quote is an item of: "Please don't:" over "push"."""
 
+    def __hash__(self) -> int:
+        # Active constraints are looked up again and again, and most fields follow from these two.
+        return hash((self.quote, self.span))
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:

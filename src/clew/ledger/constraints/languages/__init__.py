@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from clew.ledger.constraints.cues import Grammar, Language, Phrase, Place, UnspacedLanguage, tree
+from clew.ledger.constraints.cues import Grammar, Language, UnspacedLanguage
+from clew.ledger.constraints.phrases import Entry, Phrase, Place, tree
 from clew.ledger.constraints.tables import table
 
 ENGLISH = "english"
@@ -19,8 +20,10 @@ _SCRIPTS = (
     (re.compile(r"[\u4e00-\u9fff]"), "chinese"),
     (re.compile(r"[\u0400-\u04ff]"), "russian"),
 )
+_OTHER_SCRIPT = re.compile("|".join(script.pattern for script, _ in _SCRIPTS))
 _FEW_WORDS = 6
 _GAP = " * "
+_LONG_GAP = " ... "
 _UNLESS = ("unless_next", "unless_after")
 
 
@@ -41,6 +44,11 @@ def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
     return best if most >= enough else default
 
 
+def is_english(text: str, words: Iterable[str]) -> bool:
+    """Tell whether no part of a text could be in another language; words as in ``guess``."""
+    return _foreign_words().isdisjoint(words) and (text.isascii() or not _OTHER_SCRIPT.search(text))
+
+
 def is_function_word(word: str) -> bool:
     """Tell whether a word, in any of the languages, says nothing of what a sentence is about."""
     return word in _function_words()
@@ -53,31 +61,54 @@ def language(name: str) -> Language | UnspacedLanguage:
     grammar: dict[str, Any] = content["grammar"]
     if grammar.get("unspaced", False):
         index: dict[str, list[Phrase]] = {}
-        for phrase in _phrases(content["cues"], whole=True):
-            index.setdefault(phrase.words[0], []).append(phrase)
+        for phrase in _unspaced_phrases(content["cues"]):
+            index.setdefault(str(phrase.words[0]), []).append(phrase)
         longest_first = sorted(index, key=len, reverse=True)
         return UnspacedLanguage(
             re.compile("|".join(map(re.escape, longest_first))),
             {text: tuple(phrases) for text, phrases in index.items()},
             tuple(grammar["headings"].split()),
         )
-    phrases = list(_phrases(content["cues"], whole=False))
+    classes = {f"{{{key}}}": frozenset(words.split()) for key, words in content.get("classes", {}).items()}
     return Language(
-        tree(phrases), Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()})
+        tree(_spaced_phrases(content["cues"], classes)),
+        Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()}),
     )
 
 
-def _phrases(cues: dict[str, list[dict[str, Any]]], *, whole: bool) -> Iterator[Phrase]:
-    """Yield the phrases of a table; ``whole`` ones are not cut into words."""
+Cues = dict[str, list[dict[str, Any]]]
+
+
+def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
+    """Yield the phrases of a table whose language writes no spaces: each is one piece."""
+    for cue, text, place, entry in _entries(cues):
+        yield Phrase(cue, (text,), (), place, **_conditions(entry))
+
+
+def _spaced_phrases(cues: Cues, classes: dict[str, frozenset[str]]) -> Iterator[Phrase]:
+    """Yield the phrases of a table word by word; ``{name}`` stands for any word of that class."""
+
+    def words(text: str) -> tuple[Entry, ...]:
+        return tuple(classes[word] if word[0] == "{" else word for word in text.split())
+
+    for cue, text, place, entry in _entries(cues):
+        far = _LONG_GAP in text
+        head, _, tail = text.partition(_LONG_GAP if far else _GAP)
+        yield Phrase(cue, words(head), words(tail), place, far, **_conditions(entry))
+
+
+def _entries(cues: Cues) -> Iterator[tuple[str, str, Place, dict[str, Any]]]:
     for cue, entries in cues.items():
         for entry in entries:
-            unless_next, unless_after = (frozenset(entry.get(key, "").split()) for key in _UNLESS)
-            goes_on = entry.get("goes_on", False)
             for place in Place:
                 for text in entry.get(place.value, ()):
-                    head, _, tail = (text, "", "") if whole else text.partition(_GAP)
-                    words = (text,) if whole else tuple(head.split())
-                    yield Phrase(cue, words, tuple(tail.split()), place, unless_next, unless_after, goes_on)
+                    yield cue, text, place, entry
+
+
+def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what must hold around the phrases of an entry."""
+    conditions: dict[str, Any] = {key: frozenset(entry.get(key, "").split()) for key in _UNLESS}
+    return {**conditions, "goes_on": entry.get("goes_on", False)}
 
 
 @cache

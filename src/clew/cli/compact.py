@@ -1,0 +1,168 @@
+"""Make a session smaller without losing the plot, and show what stands, what left and how to undo it.
+
+A session of clew's log is compacted there: the log keeps every message, and `clew undo` brings them back. Any
+other file is only read; its compacted list is drawn, or written with -o, --to or --json. Rules, open work and
+the system prompt stay whatever the size. Without --window or --target-tokens, half is left. No model is
+needed; with --model one writes the prose, and code checks it.
+
+examples:
+  clew compact examples/sphinx-9229.traj.json.zst
+  clew compact codex:019a4c… --focus "the failing parser test"
+  clew compact session.jsonl --target-tokens 20000 --dry-run
+  clew compact session.jsonl --window 32000 --to openai -o smaller.json
+  clew compact - --target-tokens 8000 --json < messages.json | jq .messages
+  clew compact session.jsonl --model anthropic/claude-sonnet-4-5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from clew.budget import DEFAULT
+from clew.cli.convert import tell_losses
+from clew.cli.export import PRIVATE
+from clew.cli.inputs import Input, add_input
+from clew.cli.jobs import Done, Order, compact_listed, compact_stored
+from clew.cli.progress import Wait, Watched, waiting
+from clew.cli.stored import log_or_input
+from clew.cli.terminal import Terminal
+from clew.cli.text import positive, printable
+from clew.errors import CompactionRefused, InputError
+from clew.ledger.codec import to_json
+from clew.ledger.pins import Pin
+from clew.message import JsonObject
+from clew.models import open_model
+from clew.plan.codec import claim_to_json, plan_to_json
+from clew.wire import WIRES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_input(parser)
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--window", metavar="N", type=positive, help="the window it must fit, with a reply")
+    size.add_argument(
+        "--target-tokens", metavar="N", type=positive, help="how much to leave, the system prompt not counted"
+    )
+    parser.add_argument("--focus", metavar="TEXT", help="what matters now, in your words")
+    parser.add_argument("--keep", metavar="N", type=positive, help="the last messages to keep (default: 8)")
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="who writes the digest: anthropic/…, openai/…, scripted (default: code)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and what would be lost")
+    parser.add_argument("--to", choices=sorted(WIRES), help="print the list in this format")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the list, or --json, there")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    parser.add_argument("--json", action="store_true", help="one object with everything, for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Compact, and tell."""
+    if args.output and args.output.exists() and not args.force:
+        raise InputError(f"{args.output} is there already", "choose another name, or --force")
+    try:
+        with waiting(term) as wait:
+            done = _done(args, wait)
+    except CompactionRefused as refusal:
+        term.note(printable(f"clew: {refusal}"))
+        return 1
+    _write(args, term, done)
+    return 0
+
+
+def _done(args: argparse.Namespace, wait: Wait) -> Done:
+    order = Order(
+        target_tokens=args.target_tokens,
+        window=args.window,
+        focus=args.focus,
+        policy=replace(DEFAULT, keep_messages=args.keep) if args.keep else DEFAULT,
+        wire=args.to,
+        summariser=Watched(open_model(args.model), wait.tell) if args.model else None,
+        dry_run=args.dry_run,
+    )
+    wait.tell(f"reading {args.file}")
+    with log_or_input(args) as found:
+        if not isinstance(found, Input):
+            wait.tell("compacting")
+            return compact_stored(found, order)
+        transcript = found.the_session(wait.term)
+        wait.tell(f"compacting {len(transcript.entries):,} messages")
+        return compact_listed(args.file, transcript, order)
+
+
+def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
+    """Write what is for programs where it was asked to go; the rest is for people."""
+    if args.json:
+        _put(json.dumps(_object(done), ensure_ascii=False), args.output, term)
+        return
+    if args.to or args.output:
+        converted = done.converted()
+        tell_losses(converted, term)
+        if converted.system is not None:
+            term.note(f"note: {done.wire.title} keeps the system prompt apart; --json prints it too")
+        _put(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
+        if not args.output:
+            term.note(f"note: {done.tokens(done.before):,} → {done.tokens(done.after):,} tokens")
+            return
+    from clew.cli.picture import picture  # it draws with rich, which programs need not wait for
+
+    console = term.console()
+    for line in picture(done, console.width, args.output):
+        console.print(line, markup=False, soft_wrap=True)  # a command that is broken in two cannot be copied
+
+
+def _put(text: str, path: Path | None, term: Terminal) -> None:
+    """Write to a file that is always whole and at first its owner's alone, or to standard output."""
+    if path is None:
+        term.write(text)
+        return
+    part = path.with_name(f"{path.name}.part")
+    # Half a character, which no encoding takes, is an escape that JSON reads back.
+    line = f"{text}\n".encode("utf-8", "backslashreplace")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
+        out.write(line)
+    part.replace(path)
+
+
+def _object(done: Done) -> JsonObject:
+    """Return everything that a program may want to know, as one object."""
+    converted, outcome, digest = done.converted(), done.outcome, done.digest
+    system = done.system_tokens
+    return {
+        "session": done.name,
+        "changed": outcome is not None,
+        "dry_run": done.dry_run,
+        "undoable": done.undoable,
+        "tokens": {
+            "before": done.tokens(done.before) - system,
+            "after": done.tokens(done.after) - system,
+            "system": system,
+            "window": done.window,
+        },
+        "wire": done.wire.name,
+        "system": converted.system,
+        "messages": converted.items,
+        "pins": [_pin_to_json(pin) for pin in done.ledger.pins.active],
+        "claims": [claim_to_json(claim) for claim in digest.claims] if digest else [],
+        "plan": plan_to_json(outcome.plan) if outcome else None,
+        "report": outcome.report.to_json() if outcome else None,
+        "attempts": to_json(outcome.attempts) if outcome else [],
+        "usage": {"calls": outcome.calls, **asdict(outcome.usage)} if outcome else None,
+    }
+
+
+def _pin_to_json(pin: Pin) -> JsonObject:
+    source = to_json(pin.source)
+    return {
+        "id": pin.id,
+        "quote": pin.quote,
+        "source": source,
+        "trust": pin.trust.label,
+        "kind": pin.kind.value,
+    }

@@ -1,0 +1,128 @@
+"""Measure what a compaction keeps: cut real sessions, compact the first part, look at what was needed later.
+
+Every PATH is a session file or a folder of them. Each session is cut at half and at three quarters of its
+tokens; each policy compacts the first part to the same share of its tokens; then the real continuation says
+what was needed again. No model is asked and nothing leaves this computer. `told` ranks the policies: of the
+needed values, those of which the view still says what they are. See docs/concepts/measure.md for the rest.
+
+Where the sessions' own tools compacted, it also says what those compactions lost.
+
+examples:
+  clew eval ~/.claude/projects/my-project
+  clew eval sessions/ --share 0.05,0.10,0.20,0.40 --chain --html report.html
+  clew eval sessions/ --policy clew --policy tail --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clew.cli.eval_tables import figures, tables
+from clew.cli.inputs import open_input
+from clew.cli.terminal import Terminal
+from clew.cli.text import positive
+from clew.errors import InputError, NotFound
+from clew.evals import POLICIES, SessionFile, Study, labels_near, read_labels, session_files, study
+from clew.evals.chain import chained
+from clew.evals.cuts import LEAST_TOKENS
+from clew.evals.lost import lost_by_tools
+from clew.evals.report import Findings, page
+from clew.evals.study import Progress, common_keys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a session file, a folder, or an id")
+    parser.add_argument(
+        "--share", type=_shares, default=(0.10,), metavar="S", help="of the tokens: 0.10, or 0.05,0.10,0.20"
+    )
+    parser.add_argument(
+        "--policy", action="append", choices=[*POLICIES], metavar="NAME", help=f"of {', '.join(POLICIES)}"
+    )
+    parser.add_argument("--chain", action="store_true", help="also compact 1, 5, 20 and 100 times in a row")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a report with figures, one file")
+    parser.add_argument("--json", action="store_true", help="the figures, for other programs")
+    parser.add_argument(
+        "--least", type=positive, default=LEAST_TOKENS, metavar="TOKENS", help="leave out shorter sessions"
+    )
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="sentences that people labelled as rules")
+    parser.add_argument(
+        "--jobs", type=positive, default=0, metavar="N", help="processes (default: all cores)"
+    )
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Measure, and print what was measured."""
+    paths = [_path(name) for name in args.paths]
+    files = session_files(paths)
+    labels = read_labels(args.labels) if args.labels else labels_near(paths)
+    chosen = tuple(POLICIES[name] for name in args.policy or POLICIES)
+    plan = Study(chosen, args.share, least_tokens=args.least, labels=labels, jobs=args.jobs)
+    with _progress(term) as progress:
+        found = _findings(files, plan, args.chain, progress)
+    if not found.rows and not found.lost:
+        raise NotFound(
+            f"no session of at least {args.least:,} tokens in {', '.join(args.paths)}", "try --least 1000"
+        )
+    if args.html:
+        args.html.write_text(page(found), encoding="utf-8")
+        term.note(f"wrote {args.html}")
+    if args.json:
+        term.write(json.dumps(figures(found)))
+    else:
+        tables(found, term)
+    return 0
+
+
+def _findings(
+    files: list[SessionFile], plan: Study, with_chains: bool, progress: Progress | None
+) -> Findings:
+    common = common_keys(files, plan, progress)
+    rows = study(files, plan, common, progress)
+    lost = lost_by_tools(files, plan, common, progress)
+    links = chained(files, plan, common, progress) if with_chains else []
+    return Findings(rows, links, lost, shlex.join(["clew", *sys.argv[1:]]))
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    shares = tuple(float(one) for one in text.split(","))
+    if not all(0 < share <= 1 for share in shares):
+        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
+    return shares
+
+
+def _path(name: str) -> Path:
+    path = Path(name).expanduser()
+    if path.exists():
+        return path
+    found = open_input(name).path
+    if found is None:
+        raise InputError(f"{name} is not a file", "give a file or a folder")
+    return found
+
+
+@contextmanager
+def _progress(term: Terminal) -> Iterator[Progress | None]:
+    """Draw bars on standard error, where a person looks at it."""
+    if not term.err.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
+        tasks = {}
+
+        def told(doing: str, done: int, of: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bar.add_task(doing, total=of)
+            bar.update(tasks[doing], completed=done)
+
+        yield told

@@ -1,0 +1,211 @@
+"""Show what stands behind a reference: the messages themselves, the very words that it quotes marked.
+
+REF is a message (m12), a digest (d1: its lines, then the messages it stands for), a line of one (d1.4), or a
+rule (p2). In a file that is not of clew's log, messages are numbered by their place.
+
+examples:
+  clew expand codex:019a4c… d1.4
+  clew expand codex:019a4c… p2 --around 2
+  clew expand session.jsonl m12 --full
+  clew expand codex:019a4c… d1 --json | jq -r '.claims[].text'
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text as Styled
+
+from clew.cli.inputs import Input, add_input
+from clew.cli.jobs import read_list
+from clew.cli.neutral import message_to_json
+from clew.cli.quoted import Span, marked_lines
+from clew.cli.show import SIGNS, part_words, speaker
+from clew.cli.stored import Log, history, log_or_input
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, positive, printable
+from clew.errors import NotFound
+from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
+from clew.plan import Claim, Digest
+from clew.plan.codec import claim_to_json
+from clew.plan.spans import spans
+from clew.session import Condensed, Expansion, Quote
+
+ADVICE = "m12 is a message, p2 a rule; digests are in clew's log: `clew import`, then `clew compact`"
+CLAIM_CHARACTERS = 160
+"""Of a line in the list of a digest's lines; asked for alone, it is shown whole."""
+EARLIER = "it was there when the list was compacted: look in the file that went in"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_input(parser)
+    parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4 or p2")
+    parser.add_argument(
+        "--around", metavar="K", type=positive, default=0, help="and so many messages before and after"
+    )
+    parser.add_argument("--full", action="store_true", help="fold nothing")
+    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands behind a reference."""
+
+    expansion: Expansion
+    items: tuple[Item, ...]
+    """The messages as they were said, neighbours among them."""
+    claims: tuple[Claim, ...] = ()
+    """The lines of a digest, or the one that was asked for."""
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Show it."""
+    with log_or_input(args) as where:
+        if isinstance(where, Input):
+            session = where.the_session(term)
+            found = _in_list(read_list(session.full(), session.model or "unknown"), args.ref, args.around)
+        else:
+            found = _in_log(where, args.ref, args.around)
+    if args.json:
+        term.write(json.dumps(_to_json(found), ensure_ascii=False))
+        return 0
+    with term.paged(not args.no_pager) as console:
+        for line in _page(found, args.full):
+            console.print(line, markup=False, soft_wrap=True)
+    return 0
+
+
+# Where to look ---------------------------------------------------------------------------------------
+
+
+def _in_log(log: Log, ref: str, around: int) -> Found:
+    with log.open() as session:
+        expansion = session.expand(ref)
+        items = tuple(session.originals(_with_neighbours(expansion.ids, around)))
+    digest_id = ref.partition(".")[0]
+    digests = [one.compaction.digest for one in history(log) if one.name == digest_id]
+    return Found(expansion, items, _claims(digests[0] if digests else None, ref))
+
+
+def _in_list(read: Condensed, ref: str, around: int) -> Found:
+    expansion = _expansion(read, ref)
+    ids = _with_neighbours(expansion.ids, around)
+    items = tuple(Item(name, read.originals[name]) for name in ids if name in read.originals)
+    return Found(expansion, items, _claims(read.digest, ref))
+
+
+def _expansion(read: Condensed, ref: str) -> Expansion:
+    """Return what stands behind a reference in a list; of what a digest covers, the list has no more."""
+    if ref in read.ledger.pins.held:
+        pin = read.ledger.pins.get(ref)
+        return _cited(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
+    digest = read.digest
+    if digest and ref == digest.id:
+        return Expansion(ref, "digest", "", digest.covers)
+    for claim in _claims(digest, ref):
+        return _cited(read, ref, "claim", claim.text, claim.sources)
+    if ref not in read.originals:
+        earlier = digest is not None and ref in digest.covers
+        raise NotFound(f"there is no {ref!r} in this list", EARLIER if earlier else ADVICE)
+    return Expansion(ref, "message", "", (ref,))
+
+
+def _cited(read: Condensed, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
+    quotes = tuple(
+        Quote(cite, cite.quote(read.originals[cite.message]))
+        for cite in cites
+        if cite.message in read.originals
+    )
+    return Expansion(ref, what, text, tuple(dict.fromkeys(cite.message for cite in cites)), quotes)
+
+
+def _claims(digest: Digest | None, ref: str) -> tuple[Claim, ...]:
+    claims = digest.claims if digest else ()
+    return tuple(claim for claim in claims if ref in (claim.id, digest and digest.id))
+
+
+def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
+    """Return ids with those of the messages beside them, in the order of the session."""
+    numbers = {int(name[1:]) for name in ids if name[1:].isdecimal()}
+    near = {number + step for number in numbers for step in range(-around, around + 1)}
+    return [f"m{number}" for number in sorted(near) if number > 0] if around > 0 else list(ids)
+
+
+# As people read it -----------------------------------------------------------------------------------
+
+
+def _page(found: Found, full: bool) -> Iterator[Styled]:
+    what = found.expansion
+    source = f" · from {printable(spans(what.ids))}" if what.what in ("digest", "claim") else ""
+    yield Styled.assemble((f"{printable(what.ref)} · {what.what}", "bold"), source)
+    for claim in found.claims:
+        yield _claim_line(claim, whole=full or what.what == "claim")
+    if what.what == "rule":
+        yield Styled(f'  "{printable(what.text)}"')
+    tools: dict[str, str] = {}
+    for item in found.items:
+        yield Styled("")
+        yield from _message(item, found, tools, full)
+    missing = len(what.ids) - sum(item.id in what.ids for item in found.items)
+    if missing:
+        yield Styled(f"{count(missing, 'message')} not in this file: {EARLIER}", style="yellow")
+
+
+def _claim_line(claim: Claim, *, whole: bool) -> Styled:
+    sign = "~" if claim.trust <= Trust.SEMI_TRUSTED else "-"
+    turns = printable(",".join(dict.fromkeys(cite.message for cite in claim.sources)))
+    said = printable(claim.text).replace("\n", "\n    ") if whole else one_line(claim.text, CLAIM_CHARACTERS)
+    name = f"  {printable(claim.id):<7} {claim.kind.value:<9}"
+    return Styled.assemble((name, "dim"), f"{sign} {said}", (f" [{turns}]", "dim"))
+
+
+def _message(item: Item, found: Found, tools: dict[str, str], full: bool) -> Iterator[Styled]:
+    who = speaker(item.message)
+    sign, style = SIGNS[who]
+    beside = "" if item.id in found.expansion.ids else " · beside it"
+    yield Styled.assemble((f"{printable(item.id):<6}", "bold"), (f"{sign} {who}", style), (beside, "dim"))
+    tools.update((call.call_id, call.name) for call in item.message.calls)
+    for number, part in enumerate(item.message.parts):
+        marks = list(_marks(found.expansion.quotes, item.id, number))
+        yield from _part(part, marks, tools, full)
+
+
+def _marks(quotes: Iterable[Quote], message: str, part: int) -> Iterator[Span]:
+    for cite, quote in ((quote.cite, quote.words) for quote in quotes):
+        if (cite.message, cite.part) == (message, part):
+            yield Span(cite.start, cite.start + len(quote))
+
+
+def _part(part: Part, marks: Sequence[Span], tools: dict[str, str], full: bool) -> Iterator[Styled]:
+    text, style = part_words(part, tools)
+    if isinstance(part, Text | Thinking):
+        yield from marked_lines(part.text or text, marks, style, full=full)
+        return
+    yield Styled(f"  {printable(text)}", style=style)
+    if isinstance(part, ToolResult) or marks:
+        yield from marked_lines(words(part), marks, full=full)
+
+
+# As programs read it ---------------------------------------------------------------------------------
+
+
+def _to_json(found: Found) -> JsonObject:
+    what = found.expansion
+    return {
+        "ref": what.ref,
+        "what": what.what,
+        "text": what.text,
+        "ids": list(what.ids),
+        "quotes": [{**_cite_to_json(quote.cite), "words": quote.words} for quote in what.quotes],
+        "claims": [claim_to_json(claim) for claim in found.claims],
+        "messages": [{"id": item.id, **message_to_json(item.message)} for item in found.items],
+    }
+
+
+def _cite_to_json(cite: Cite) -> JsonObject:
+    return dict(cite._asdict())

@@ -1,0 +1,247 @@
+"""A compaction that somebody asks for: of a session in a log, or of a list that is only read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from clew.budget import DEFAULT, FRESH, Asked, Asker, Compact, Policy, Region, Stop
+from clew.cli.progress import Watched
+from clew.cli.stored import Log
+from clew.errors import BudgetExceeded, CompactionRefused, InputError
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Message, Role
+from clew.plan import Digest
+from clew.plan.apply import apply
+from clew.session import Condensed, Outcome, Session, compact
+from clew.session.fit import Gauge
+from clew.session.replay import region_of
+from clew.tokens import TokenCounter, counter_for, model_named
+from clew.transcripts import Transcript
+from clew.wire import WIRES, Converted, Wire, convert, wire_named
+
+NEVER_FULL = 1 << 40
+"""A window in which a list is only read: its messages numbered, its ledger kept."""
+TRIES = 3
+DEFAULT_WIRE = "anthropic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is asked for."""
+
+    target_tokens: int | None = None
+    """For all but the system prompt; without it, half of what is there, or less where the window is small."""
+    window: int | None = None
+    focus: str | None = None
+    policy: Policy = DEFAULT
+    wire: str | None = None
+    summariser: Watched | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What came of it."""
+
+    name: str
+    """What the person calls the session."""
+    before: tuple[Item, ...]
+    after: tuple[Item, ...]
+    ledger: Ledger
+    counter: TokenCounter
+    window: int
+    wire: Wire
+    outcome: Outcome | None = None
+    """None where there is nothing to gain."""
+    digest: Digest | None = None
+    """The digest that stands in the view now."""
+    focus: str | None = None
+    dry_run: bool = False
+    undoable: bool = False
+    """It is on record in clew's log."""
+
+    def tokens(self, items: Iterable[Item]) -> int:
+        """Return the tokens of messages."""
+        return sum(self.counter.count(item.message) for item in items)
+
+    @property
+    def system_tokens(self) -> int:
+        """Return the tokens of the system prompt, which nothing touches."""
+        return self.tokens(prompt(self.before))
+
+    def converted(self) -> Converted:
+        """Return the view in the wire format to write."""
+        return convert([item.message for item in self.after], self.wire)
+
+
+# Of a session in a log -------------------------------------------------------------------------------
+
+
+def compact_stored(log: Log, order: Order) -> Done:
+    """Compact a session of a log; a dry run appends nothing."""
+    session = Session.open(
+        log.name,
+        log.store,
+        workspace=log.ctx.workspace,
+        window=order.window,
+        policy=order.policy,
+        summariser=order.summariser,
+    )
+    if session.is_off:
+        raise InputError(f"compaction of {log.name!r} is switched off", "switch it on first")
+    before = tuple(session.view())
+    wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
+    target = _whole(order, before, session.counter)
+    if target is not None:
+        target = _snug(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
+    found = _stored_outcome(session, target, order)
+    after = apply(found.plan, before) if found and order.dry_run else session.view()
+    digests = [one.digest for one in session.trace() if one.digest]
+    return Done(
+        name=log.name,
+        before=before,
+        after=tuple(after),
+        ledger=session.ledger,
+        counter=session.counter,
+        window=session.gauge.window.tokens,
+        wire=wire,
+        outcome=found,
+        digest=_last([*digests, *(found.plan.digests if found else ())]),
+        focus=order.focus,
+        dry_run=order.dry_run,
+        undoable=log.own and not order.dry_run,
+    )
+
+
+def _stored_outcome(session: Session, target: int | None, order: Order) -> Outcome | None:
+    if order.dry_run:
+        outcome = session.preview(target_tokens=target, focus=order.focus)
+        return outcome if outcome and outcome.plan.operations else None
+    done = session.compact(target_tokens=target, focus=order.focus)
+    return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls) if done else None
+
+
+def _previewed(session: Session, target: int, order: Order) -> Sequence[Item]:
+    outcome = session.preview(target_tokens=target, focus=order.focus)
+    view = session.view()
+    return apply(outcome.plan, view) if outcome else view
+
+
+# Of a list that is only read -------------------------------------------------------------------------
+
+
+def read_list(messages: Sequence[Message], model: str) -> Condensed:
+    """Return a list as it is, numbered, with its ledger and the digest that it may hold."""
+    return compact(messages, NEVER_FULL, model=model)
+
+
+def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
+    """Compact what a file holds; nothing is written anywhere."""
+    messages, model = transcript.full(), transcript.model or "unknown"
+    known, counter = model_named(model), counter_for(model)
+    wire = wire_named(order.wire or _own_wire(transcript.format))
+    base = read_list(messages, model)
+    system = sum(counter.count(item.message) for item in base.items if _is_system(item))
+
+    def condensed(target: int, summariser: Watched | None = None) -> Condensed:
+        # What it calls the target leaves out every system message, ours only the prompt.
+        return compact(
+            messages,
+            after=base,
+            summariser=summariser,
+            target_tokens=target - system,
+            model=model,
+            focus=order.focus,
+            policy=order.policy,
+        )
+
+    target = _whole(order, base.items, counter)
+    if target is None:
+        target = _half(base.items, counter, Gauge(known, order.policy, order.window))
+    else:
+        target = _snug(target, lambda aim: condensed(aim).items, wire, counter)
+    done = condensed(target, None if order.dry_run else order.summariser) if target is not None else base
+    return Done(
+        name=name,
+        before=base.items,
+        after=done.items,
+        ledger=base.ledger,
+        counter=counter,
+        window=order.window or known.window_tokens,
+        wire=wire,
+        outcome=_listed_outcome(done, order.summariser),
+        digest=done.digest,
+        focus=order.focus,
+        dry_run=order.dry_run,
+    )
+
+
+def _listed_outcome(done: Condensed, asked: Watched | None) -> Outcome | None:
+    if done.plan is None or done.report is None:
+        return None
+    if asked is None:
+        return Outcome(done.plan, done.report, done.attempts)
+    return Outcome(done.plan, done.report, done.attempts, asked.bill.usage, asked.bill.calls)
+
+
+def _half(items: Sequence[Item], counter: TokenCounter, gauge: Gauge) -> int | None:
+    """Return how far down a person wants it who does not say; the same that a session's ``compact`` takes."""
+    tokens = dict.fromkeys(Region, 0)
+    for item in items:
+        tokens[region_of(item.message)] += counter.count(item.message)
+    verdict = gauge.judge(gauge.allot(tokens), [Asked(Asker.USER)], FRESH, time.time())
+    if isinstance(verdict, Stop):
+        raise BudgetExceeded(verdict.why)
+    return verdict.target_tokens if isinstance(verdict, Compact) else None
+
+
+# How far down ----------------------------------------------------------------------------------------
+
+
+def prompt(items: Iterable[Item]) -> list[Item]:
+    """Return the system prompt: the messages at the start that no compaction touches."""
+    return list(takewhile(_is_system, items))
+
+
+def _is_system(item: Item) -> bool:
+    return item.message.role in (Role.SYSTEM, Role.DEVELOPER)
+
+
+def _whole(order: Order, items: Sequence[Item], counter: TokenCounter) -> int | None:
+    """Return the target with the system prompt, where one was named."""
+    if order.target_tokens is None:
+        return None
+    return order.target_tokens + sum(counter.count(item.message) for item in prompt(items))
+
+
+def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, counter: TokenCounter) -> int:
+    """Return the target at which the list fits as it is sent, too.
+
+    A wire format may want more words than the view has: an answer for a call that was cut off from its
+    own, arguments in another form.
+    """
+    aim = target
+    for _ in range(TRIES):
+        try:
+            view = proposed(aim)
+        except (BudgetExceeded, CompactionRefused):
+            return target  # where it is done, what does not fit is said and put on record
+        system = [item.message for item in prompt(view)]
+        sent = wire.parse(convert([item.message for item in view[len(system) :]], wire).items)
+        over = sum(map(counter.count, [*system, *sent])) - target
+        if over <= 0:
+            break
+        aim -= over
+    return aim
+
+
+def _own_wire(form: str) -> str:
+    """Return the wire format that a list is in already; Anthropic's for all else."""
+    return form if form in WIRES else DEFAULT_WIRE
+
+
+def _last(digests: Sequence[Digest]) -> Digest | None:
+    return digests[-1] if digests else None

@@ -1,0 +1,285 @@
+"""A compaction as people look at it: what fills the view before and after, what stands, what left."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.text import Text as Styled
+
+from clew.cli.anatomy import Kind
+from clew.cli.jobs import Done
+from clew.cli.text import count, one_line, printable
+from clew.message import Cite, Item, Message, Origin, Role
+from clew.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
+from clew.plan.spans import spans
+from clew.session import Outcome
+from clew.verify import CHECKS, Level, Matter, Report
+
+SORTS = (
+    Kind("system", "s", "magenta"),
+    Kind("digest", "d", "red"),
+    Kind("user", "u", "cyan"),
+    Kind("injected", "i", "bright_black"),
+    Kind("assistant", "a", "green"),
+    Kind("tool output", "r", "yellow"),
+)
+"""What a view is made of, in the order of the bars; a letter beside every colour."""
+MOST_LISTED = 4
+MOST_RULES = 8
+MOST_OPERATIONS = 12
+LABEL = 10
+BLANK = Styled("")
+_PLURAL = {
+    Matter.RULE: "rules",
+    Matter.OPEN: "open items",
+    Matter.DECISION: "decisions",
+    Matter.VALUE: "exact values",
+}
+
+
+def picture(done: Done, width: int, wrote: Path | None = None) -> list[Styled]:
+    """Draw what a compaction did, or would do."""
+    if done.outcome is None:
+        size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
+        return [Styled(f"{one_line(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
+    plan, report = done.outcome.plan, done.outcome.report
+    lines = [*_head(done), *_bars(done, width), BLANK, *_rungs(plan.operations, plan.freed), *_held(done)]
+    if done.dry_run:
+        lines += _listed("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
+    lines += [BLANK, *_standing(done, width), BLANK, *_leaving(report, width, done.dry_run)]
+    return [*lines, BLANK, *_checked(done.outcome, width), BLANK, *_what_next(done, wrote, width)]
+
+
+def _row(label: str, words: str, style: str = "") -> Styled:
+    return Styled.assemble((f"{printable(label):<{LABEL}}", "bold"), (printable(words), style))
+
+
+class Entry(NamedTuple):
+    """A line of a list: what to call it by, and what it says."""
+
+    name: str
+    text: str
+
+
+def _listed(
+    label: str, title: str, entries: Iterable[Entry], width: int, most: int, total: int = 0
+) -> list[Styled]:
+    """Return the first entries under a title; the rest, of these or of the total, are counted."""
+    listed = list(entries)
+    more = max(total, len(listed)) - min(most, len(listed))
+    rows = [title] if title else []
+    wide = max((len(entry.name) for entry in listed[:most]), default=0) + 1
+    room = max(20, width - LABEL - wide - 2)
+    rows += [f"  {printable(one.name):<{wide}}{one_line(one.text, room)}" for one in listed[:most]]
+    if more and listed:
+        rows.append(f"  … and {more:,} more")
+    return [_row(label if not number else "", row) for number, row in enumerate(rows)]
+
+
+# Before and after ------------------------------------------------------------------------------------
+
+
+def _head(done: Done) -> list[Styled]:
+    before, after = done.tokens(done.before), done.tokens(done.after)
+    exact = "" if done.counter.exact else ", estimated"
+    messages = f" · {len(done.before):,} → {count(len(done.after), 'message')}"
+    title = Styled.assemble((one_line(done.name, 60), "bold"), messages)
+    size = Styled.assemble(
+        (f"{before:,} → {after:,} tokens", "bold"),
+        f" ({after / max(1, before) - 1:.0%}{exact}), {after / done.window:.0%} of a window of ",
+        f"{done.window:,}",
+    )
+    if done.dry_run:
+        size.append(" · dry run: nothing was changed", style="bold yellow")
+    return [title, size, BLANK]
+
+
+def _bars(done: Done, width: int) -> list[Styled]:
+    before, after = _weights(done, done.before), _weights(done, done.after)
+    room = max(10, width - LABEL)
+    most = max(1, sum(before.values()), sum(after.values()))
+    rows = [_bar("before", before, room, most), _bar("after", after, room, most), BLANK]
+    for kind in SORTS:
+        if before[kind] or after[kind]:
+            row = Styled(" " * LABEL).append(kind.letter, style=f"{kind.colour} reverse")
+            rows.append(row.append(f" {kind.name:<12}{before[kind]:>9,} → {after[kind]:>9,}"))
+    return rows
+
+
+def _weights(done: Done, items: Iterable[Item]) -> dict[Kind, int]:
+    weights = dict.fromkeys(SORTS, 0)
+    named = {kind.name: kind for kind in SORTS}
+    for item in items:
+        weights[named[_sort(item.message)]] += done.counter.count(item.message)
+    return weights
+
+
+def _sort(message: Message) -> str:
+    """Return what a message counts as in the bars."""
+    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return "system"
+    if message.origin is Origin.SUMMARY:
+        return "digest"
+    if any(message.results) or message.role is Role.TOOL:
+        return "tool output"
+    if message.origin is Origin.INJECTED:
+        return "injected"
+    return message.role.value
+
+
+def _bar(label: str, weights: dict[Kind, int], room: int, most: int) -> Styled:
+    """Return one bar; what is there at all has at least one cell."""
+    row = _row(label, "")
+    drawn = 0
+    for kind, tokens in weights.items():
+        cells = max(1, round(room * tokens / most)) if tokens else 0
+        cells = min(cells, room - drawn)
+        row.append(kind.letter * cells, style=f"{kind.colour} reverse")
+        drawn += cells
+    return row.append("·" * (room - drawn), style="dim")
+
+
+# What was done ---------------------------------------------------------------------------------------
+
+
+def _rungs(operations: Sequence[Operation], freed: Sequence[Freed]) -> list[Styled]:
+    rows = []
+    for number, one in enumerate(freed):
+        did = "; ".join(_did([operation for operation in operations if operation.rung is one.rung]))
+        rows.append(_row("freed" if not number else "", f"{one.tokens:>9,}  {one.rung.value:<10} {did}"))
+    return rows
+
+
+def _did(operations: Sequence[Operation]) -> Iterator[str]:
+    """Say in a few words what a rung did."""
+    for operation in operations:
+        if isinstance(operation, Condense):
+            digest = operation.digest
+            folds = f", with {', '.join(digest.folds)} in it" if digest.folds else ""
+            lines = count(len(digest.claims), "line")
+            yield f"{count(len(operation.ids), 'message')} → {digest.id}, {lines}{folds}"
+    smaller = sum(isinstance(operation, Shrink) for operation in operations)
+    if smaller:
+        yield f"{count(smaller, 'message')} shown smaller"
+    dropped = sum(len(operation.ids) for operation in operations if isinstance(operation, Drop))
+    if dropped:
+        yield f"{count(dropped, 'message')} left out"
+
+
+def _held(done: Done) -> list[Styled]:
+    """Say what the digest tells, by kind."""
+    if done.digest is None:
+        return []
+    kinds = Counter(claim.kind for claim in done.digest.claims)
+    told = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
+    return [_row(done.digest.id, f"tells of {told}")]
+
+
+def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
+    for operation in operations:
+        match operation:
+            case Shrink():
+                yield Entry(f"shrink {operation.id}", operation.reason)
+            case Condense():
+                yield Entry(f"condense {spans(operation.ids)}", f"into {operation.digest.id}")
+            case Drop():
+                yield Entry(f"drop {spans(operation.ids)}", operation.reason)
+
+
+# What stands, what left ------------------------------------------------------------------------------
+
+
+def _standing(done: Done, width: int) -> list[Styled]:
+    rules = [Entry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in done.ledger.pins.active]
+    loops = [Entry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in done.ledger.loops.open]
+    files = [
+        Entry(claim.id, claim.text)
+        for claim in (done.digest.claims if done.digest else ())
+        if claim.kind is ClaimKind.ARTIFACT
+    ]
+    rows = [
+        *(
+            _listed("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)
+            if rules
+            else []
+        ),
+        *(_listed("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
+        *(_listed("", "files and commands", files, width, MOST_LISTED) if files else []),
+    ]
+    return _labelled("stands", rows or [_row("", "there are no rules, and nothing is open")])
+
+
+def _labelled(label: str, rows: Sequence[Styled]) -> list[Styled]:
+    return [_row(label, "") + rows[0][LABEL:], *rows[1:]]
+
+
+def _place(source: Cite | None) -> str:
+    return f" [{source.message}]" if source else ""
+
+
+def _leaving(report: Report, width: int, dry_run: bool) -> list[Styled]:
+    """Say what the model no longer sees; in a dry run, at length."""
+    rows: list[Styled] = []
+    for kept in report.kept:
+        if kept.before == kept.stand:
+            continue
+        reach = f"; {kept.reachable:,} are named by a line that stays" if kept.reachable else ""
+        gone = f"; {kept.gone:,} only the log has" if kept.gone else ""
+        title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} stay{reach}{gone}"
+        lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
+        most = MOST_OPERATIONS if dry_run else MOST_LISTED
+        rows += _listed("", title, lost, width, most, kept.before - kept.stand)
+    return _labelled("leaves", rows or [_row("", "no rule, open item, decision or exact value")])
+
+
+# Who checked, and what now ---------------------------------------------------------------------------
+
+
+def _checked(outcome: Outcome, width: int) -> list[Styled]:
+    against = {finding.check for finding in outcome.report.findings if finding.level is not Level.NOTE}
+    rows = [_row("checks", "")]
+    for check in CHECKS:
+        bad = check.name in against
+        if rows[-1].cell_len + len(check.name) + 4 > width:
+            rows.append(_row("", ""))
+        rows[-1].append("✗ " if bad else "✓ ", style="red" if bad else "green").append(f"{check.name}  ")
+    return [*rows, _row("written", author(outcome))]
+
+
+def author(outcome: Outcome) -> str:
+    """Say who wrote a digest, in how many attempts, and what that cost."""
+    last = outcome.attempts[-1].author if outcome.attempts else "clew"
+    how = ", ".join(f"{one.author} {one.outcome}" for one in outcome.attempts)
+    if not outcome.calls:
+        return "by code, no model was asked" if last == "clew" else how
+    usage = outcome.usage
+    cost = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
+
+
+def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
+    name = shlex.quote(done.name)
+    rows = [_row("list", f"in {wrote}, ready for {done.wire.title}")] if wrote else []
+    if done.undoable:
+        look = f"clew expand {name} {done.digest.id if done.digest else 'm1'}"
+        return [
+            *rows,
+            _command("undo", f"clew undo {name}", "brings every message back", width),
+            _command("look", look, "the lines, and the turns they come from", width),
+            _command("why", f"clew trace {name} m12", "why something stayed or left", width),
+        ]
+    if done.dry_run:
+        return [*rows, _row("do it", "the same without --dry-run")]
+    if not wrote:
+        rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json writes the smaller list"))
+    return [*rows, _command("to undo", f"clew import {name}", "then compact what it names", width)]
+
+
+def _command(label: str, line: str, why: str, width: int) -> Styled:
+    """Return what to type, and what for where there is room for it."""
+    row = _row(label, line, "green")
+    return row.append(f"  {why}", style="dim") if row.cell_len + len(why) + 2 <= width else row

@@ -1,0 +1,85 @@
+"""What a person sees while they wait: on standard error, and only where somebody is looking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from typing import TypeAlias
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import one_line
+from clew.ports import Ask, Model, Reply
+from clew.session.bill import Bill
+
+Tell: TypeAlias = Callable[[str], None]
+"""Says which step begins."""
+STEPS = 4
+"""What a compaction goes through: reading, compacting, asking a model perhaps, drawing."""
+WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A while that somebody waits."""
+
+    tell: Tell
+    term: Terminal
+    """Where notes go meanwhile: they are printed when the bar is gone."""
+
+
+@contextmanager
+def waiting(term: Terminal, steps: int = STEPS) -> Iterator[Wait]:
+    """Draw a bar while the work goes on, and leave no trace of it; piped away, draw nothing."""
+    if not term.err.isatty():
+        yield Wait(lambda _step: None, term)
+        return
+    notes = StringIO()
+    try:
+        with _bar(term, steps) as tell:
+            yield Wait(tell, Terminal(term.out, notes))
+    finally:
+        term.err.write(notes.getvalue())
+
+
+@contextmanager
+def _bar(term: Terminal, steps: int) -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
+        task = bar.add_task("", total=steps)
+
+        def tell(step: str) -> None:
+            done = bar.tasks[task].completed
+            bar.update(task, description=one_line(step, WIDTH), completed=min(done + 1, steps - 1))
+
+        yield tell
+
+
+class Watched:
+    """A model that says when it is asked, and adds up what that costs."""
+
+    def __init__(self, model: Model, tell: Tell) -> None:
+        """Watch a model."""
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+        self.bill = Bill()
+        self._model = model
+        self._tell = tell
+
+    def ask(self, ask: Ask) -> Reply:
+        """Pass the question on."""
+        self.bill.calls += 1
+        again = f", question {self.bill.calls}" if self.bill.calls > 1 else ""
+        self._tell(f"asking {self.name} to {ask.purpose}{again}")
+        reply = self._model.ask(ask)
+        self.bill.add(reply.usage)
+        return reply

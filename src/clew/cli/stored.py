@@ -1,0 +1,168 @@
+"""Sessions that live in a log: clew's own, or one that was exported and is only looked at."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clew.cli.inputs import WORKSPACE, Input, opened, own_store
+from clew.errors import InputError, NotFound
+from clew.log import COMPACTION, REFUSAL, UNDO, import_session
+from clew.message import Json
+from clew.ports import Ctx, Store
+from clew.session import Compaction, Session
+from clew.session.record import read_compaction
+from clew.store import MemoryStore
+from clew.transcripts import Source
+
+ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` brings one in"
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A session in a log."""
+
+    store: Store
+    ctx: Ctx
+    own: bool
+    """It is in clew's own log: what is done to it stays."""
+
+    @property
+    def name(self) -> str:
+        """Return what the session is called."""
+        return self.ctx.session
+
+    def open(self) -> Session:
+        """Open it to be looked at."""
+        return Session.open(self.name, self.store, workspace=self.ctx.workspace)
+
+
+def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
+    """Declare the session of a log that some commands work on."""
+    more = ", or a file that clew exported" if or_export else " (clew sessions lists them)"
+    parser.add_argument("file", metavar="SESSION", help=f"a session of clew's log{more}")
+    parser.set_defaults(format=None, session=None)
+
+
+@contextmanager
+def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
+    """Open what the arguments name: a session of a log as one, anything else to be read."""
+    with _own(args.file) as log:
+        if log:
+            yield log
+            return
+    given = opened(args)
+    yield _exported(given.source) if given.source and given.is_clew else given
+
+
+@contextmanager
+def a_log(args: argparse.Namespace) -> Iterator[Log]:
+    """Open the session of a log that is meant, exported or not."""
+    if not _is_file(args.file):
+        with own_log(args.file) as log:
+            yield log
+        return
+    with log_or_input(args) as found:
+        if isinstance(found, Input):
+            raise InputError(f"{args.file} is no session of a log", "`clew import` makes it one")
+        yield found
+
+
+@contextmanager
+def own_log(name: str) -> Iterator[Log]:
+    """Open a session of clew's own log; what is not there is ``NotFound``."""
+    with _own(name) as log:
+        if log is None:
+            advice = "nothing is ever done to a file" if _is_file(name) else ADVICE
+            raise NotFound(f"there is no session {name!r} in clew's log", advice)
+        yield log
+
+
+@contextmanager
+def _own(name: str) -> Iterator[Log | None]:
+    if _is_file(name):
+        yield None
+        return
+    with own_store() as store:
+        ctx = Ctx(workspace=WORKSPACE, session=name)
+        yield Log(store, ctx, own=True) if store and store.head(ctx).seq else None
+
+
+def _is_file(name: str) -> bool:
+    return name == "-" or Path(name).exists()
+
+
+def _exported(source: Source) -> Log:
+    store = MemoryStore()
+    with source.on_disk() as path, Path(path).open("rb") as file:
+        return Log(store, import_session(store, WORKSPACE, file).ctx, own=False)
+
+
+# What was done to it ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A compaction of a session, in force or not."""
+
+    name: str
+    """By its number: ``d2`` is the second one, and its digest, where it made one."""
+    compaction: Compaction
+    undone: str | None = None
+    """When it was undone."""
+    taken_in: str | None = None
+    """The later digest that took its own in."""
+
+    @property
+    def in_force(self) -> bool:
+        """Tell whether it shapes the view."""
+        return self.undone is None
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """Return the digests that went into its own."""
+        return self.compaction.digest.folds if self.compaction.digest else ()
+
+    def stands_since(self, seq: Json) -> bool:
+        """Tell whether it is in force, and was made by this event or after it."""
+        return self.in_force and isinstance(seq, int) and self.compaction.seq >= seq
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A compaction that did not take effect."""
+
+    time: str
+    reason: str
+
+
+def history(log: Log) -> list[Past]:
+    """Return every compaction there ever was, oldest first."""
+    past: list[Past] = []
+    for stored in log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]):
+        if stored.event.kind == COMPACTION.name:
+            past.append(Past(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
+        else:
+            since, time = stored.event.body["compaction"], stored.event.time
+            past = [replace(one, undone=time) if one.stands_since(since) else one for one in past]
+    folded = {name: one.name for one in past if one.in_force for name in one.folds}
+    return [replace(one, taken_in=folded.get(one.name)) for one in past]
+
+
+def refusals(log: Log) -> list[Refusal]:
+    """Return the compactions that were proposed and did not take effect."""
+    events = log.store.read(log.ctx, kinds=[REFUSAL.name])
+    return [Refusal(one.event.time, str(one.event.body.get("reason", ""))) for one in events]
+
+
+def past_named(log: Log, name: str) -> Past:
+    """Return a compaction by its number."""
+    past = history(log)
+    for one in past:
+        if one.name == name:
+            return one
+    there = f"there are {', '.join(one.name for one in past[-8:])}" if past else "there is none"
+    raise NotFound(f"no compaction {name!r} in {log.name!r}", there)

@@ -1,0 +1,75 @@
+"""Take the last compaction of a session back, or the last N: the model sees every message again.
+
+Nothing that came since is lost, and the compactions stay on record: `clew trace` tells of them.
+
+examples:
+  clew undo codex:019a4c…
+  clew undo codex:019a4c… 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from itertools import takewhile
+
+from clew.cli.stored import add_session, own_log
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, positive, printable
+from clew.message import Item, JsonObject
+from clew.session import Compaction
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_session(parser, or_export=False)
+    parser.add_argument(
+        "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Undo, and say what that brings back and costs."""
+    with own_log(args.file) as log, log.open() as session:
+        before = session.view()
+        undone = session.undo(args.compactions)
+        after = session.view()
+
+        def tokens(items: Sequence[Item]) -> int:
+            return sum(session.counter.count(item.message) for item in items)
+
+        sizes = {
+            "before": tokens(before),
+            "after": tokens(after),
+            "sent_anew": tokens(_changed(before, after)),
+        }
+    if args.json:
+        told = {"session": log.name, "undone": [_to_json(one) for one in undone], "tokens": sizes}
+        term.write(json.dumps(told, ensure_ascii=False))
+        return 0
+    for one in undone:
+        when = one.time[:16].replace("T", " ")
+        term.write(printable(f"undone: the compaction of {when}, {one_line(one.plan.reason, 80)}"))
+    term.write(
+        f"{sizes['before']:,} → {sizes['after']:,} tokens, {len(before):,} → {count(len(after), 'message')}; "
+        f"{sizes['sent_anew']:,} tokens of the next request are not in the provider's cache"
+    )
+    return 0
+
+
+def _changed(before: Sequence[Item], after: Sequence[Item]) -> Sequence[Item]:
+    """Return the view from the first message that is not the same: what a cache cannot have."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    return after[same:]
+
+
+def _to_json(compaction: Compaction) -> JsonObject:
+    return {
+        "event": compaction.seq,
+        "time": compaction.time,
+        "digest": compaction.digest.id if compaction.digest else None,
+        "tokens_before": compaction.plan.tokens_before,
+        "tokens_after": compaction.plan.tokens_after,
+    }

@@ -1,0 +1,44 @@
+"""About how many tokens a line of a digest takes: quicker than counting each; the whole is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.plan import Claim
+from clew.tokens import TokenCounter
+
+SAMPLE = 100
+"""Claims that are counted to learn how many tokens a byte has here, and what stands around a line."""
+
+
+class Gauge:
+    """Estimates tokens by bytes, at the rate of a sample."""
+
+    def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
+        """Count a sample, evenly spread: its words alone, as lines, and under the names of their turns."""
+        sample = claims[:: max(1, len(claims) // SAMPLE)]
+        count = counter.count_text
+        plain = [one.text for one in sample]
+        words = count("\n".join(plain))
+        lines = count("\n".join(f"- {text}" for text in plain))
+        named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in sample))
+        broken = count("\n".join(text.replace("\n", "\n  ") for text in plain))
+        self._per_byte = words / max(1, sum(map(_bytes, plain)))
+        self._per_line = (lines - words) / max(1, len(sample))
+        self._per_break = (broken - words) / max(1, sum(text.count("\n") for text in plain))
+        self.per_turn = (named - lines) / max(1, len(sample))
+        """For every turn that a line names."""
+
+    def line(self, claim: Claim) -> float:
+        """Return the tokens of a claim's line, without the turns that it names."""
+        text = claim.text
+        return _bytes(text) * self._per_byte + text.count("\n") * self._per_break + self._per_line
+
+    def claim(self, claim: Claim) -> float:
+        """Return the tokens of a claim that stands alone."""
+        turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
+        return self.line(claim) + self.per_turn * turns
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

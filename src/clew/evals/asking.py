@@ -1,0 +1,71 @@
+"""Finding everything that a view of a cut is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from clew.evals.cuts import Cut
+from clew.evals.duties import (
+    changed_files,
+    exchanges,
+    failed_attempts,
+    last_test_status,
+    open_tasks,
+    superseded,
+)
+from clew.evals.needs import Label, Labels, Needs
+from clew.evals.reading import Speaker, passages
+from clew.evals.reuse import reuse_probes
+from clew.ledger import Ledger
+from clew.message import Trust
+
+
+def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label] = ()) -> Needs:
+    """Return what a view of this cut is asked for."""
+    done = exchanges(cut.items)
+    labelled = _said_before(cut, labels)
+    return Needs(
+        tuple(reuse_probes(cut, is_common)),
+        tuple(label.text for label in labelled),
+        tuple(label.text for label in labelled if label.is_decision),
+        _rules(cut),
+        tuple(open_tasks(done)),
+        tuple(changed_files(done)),
+        tuple(failed_attempts(done)),
+        last_test_status(done),
+        tuple(superseded(done)),
+    )
+
+
+def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
+    if not labels:
+        return []
+    said = [_flat(one.text) for one in passages(cut.items) if one.speaker is Speaker.USER]
+    return [label for label in labels if any(_flat(label.text) in text for text in said)]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _rules(cut: Cut) -> tuple[str, ...]:
+    ledger = Ledger()
+    ledger.extend(cut.items)
+    return tuple(pin.quote for pin in ledger.pins.active if pin.trust is Trust.USER)
+
+
+def read_labels(path: Path) -> Labels:
+    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
+    found: defaultdict[str, list[Label]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
+    return dict(found)
+
+
+def session_name(path: Path) -> str:
+    """Return the name by which labels know a file: its own, without the ending of its packing."""
+    return path.name.removesuffix(".zst").removesuffix(".gz")

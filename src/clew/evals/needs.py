@@ -1,0 +1,39 @@
+"""Everything that a view is asked for at one cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from clew.evals.duties import Superseded
+from clew.evals.probe import Probe
+
+
+class Label(NamedTuple):
+    """A sentence of the user's that people read and found to be a rule or a decision."""
+
+    text: str
+    is_decision: bool
+
+
+Labels: TypeAlias = Mapping[str, Sequence[Label]]
+"""By the name of the session's file, without the ending of its packing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the continuation needs, and what the session has laid on its agent."""
+
+    probes: tuple[Probe, ...]
+    constraints: tuple[str, ...]
+    """Labelled sentences before the cut: standing rules and decisions."""
+    decisions: tuple[str, ...]
+    """Those of them that are decisions."""
+    rules: tuple[str, ...]
+    """Rules that nobody labelled, as the ledger finds them."""
+    open: tuple[str, ...]
+    files: tuple[str, ...]
+    failed: tuple[str, ...]
+    tests: tuple[str, ...]
+    superseded: tuple[Superseded, ...]

@@ -1,0 +1,44 @@
+"""Everything that is compared, by name."""
+
+from clew.evals.policies.limits import bare_values, oracle, stuffed
+from clew.evals.policies.ours import Compactor, clew_policy
+from clew.evals.policies.plain import (
+    clear_and_trim,
+    clear_results,
+    first_and_tail,
+    frame,
+    last_messages,
+    random_lines,
+    tail,
+    user_messages,
+    user_then_agent,
+)
+from clew.evals.policies.policy import Compact, Policy
+
+POLICIES = {
+    policy.name: policy
+    for policy in (
+        Policy("clew", clew_policy, "clew, with no model", begin=Compactor),
+        Policy("tail", tail, "the newest messages that fit"),
+        Policy("first-and-tail", first_and_tail, "the first request and the newest messages"),
+        Policy(
+            "clear-and-trim", clear_and_trim, "old tool results cleared, then the oldest messages dropped"
+        ),
+        Policy(
+            "user-messages", user_messages, "what the user said, newest first (Codex, without its summary)"
+        ),
+        Policy("user-then-agent", user_then_agent, "the user's words, the agent's, then short arguments"),
+        Policy("frame", frame, "what was done, told in fixed words (as forge does), and the last messages"),
+        Policy("random-lines", random_lines, "lines drawn at random"),
+        Policy("last-8", last_messages, "the last eight messages", keeps_budget=False),
+        Policy(
+            "clear-results", clear_results, "all but the last five tool results cleared", keeps_budget=False
+        ),
+        Policy("bare-values", bare_values, "cheat: a bare list of values", is_cheat=True),
+        Policy("stuffed", stuffed, "cheat: values with frequent words strewn between", is_cheat=True),
+        Policy("oracle", oracle, "ceiling: knows what will be asked", sees_future=True),
+    )
+}
+"""By name, in the order of the tables."""
+
+__all__ = ["POLICIES", "Compact", "Policy", "clew_policy"]

@@ -1,0 +1,38 @@
+"""What is compared: a policy makes a smaller view of a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from clew.evals.cuts import Cut
+from clew.evals.probe import Probe
+from clew.message import Item
+
+Compact: TypeAlias = Callable[[Cut], Sequence[Item]]
+"""Return what stands in place of ``cut.items``, within ``cut.budget_tokens``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A named way to compact."""
+
+    name: str
+    compact: Compact
+    about: str = ""
+    begin: Callable[[], Compact] | None = None
+    """Makes a compactor with a memory of its own, for sessions that are compacted again and again: it is
+    then given its last view with what came after. Without it ``compact`` is used, which remembers nothing."""
+    recall: Callable[[Cut, Probe], str] | None = None
+    """Returns what a search for a probe's question brings back; None where nothing can be searched."""
+    keeps_budget: bool = True
+    """False for policies that cannot aim at a size; their share tells what they took."""
+    sees_future: bool = False
+    """The policy is told what will be needed: a ceiling, not a contender."""
+    is_cheat: bool = False
+    """Made to win the measure and nothing else."""
+
+    def started(self) -> Compact:
+        """Return a compactor for one session."""
+        return self.begin() if self.begin else self.compact

@@ -1,0 +1,177 @@
+"""The report: one HTML file that needs nothing else, with figures one could print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from importlib.resources import files
+
+from clew.evals.chain import Link
+from clew.evals.lost import OURS, THEIRS, Lost
+from clew.evals.report.figures import (
+    CLASSES,
+    DUTIES,
+    Tint,
+    against_budget,
+    by_class,
+    cost,
+    drift,
+    is_apart,
+    ranked,
+    side_by_side,
+)
+from clew.evals.report.svg import colours
+from clew.evals.study import Row, usual_budget
+from clew.evals.summary import HEADLINE, Line, agreement, summarised
+
+TABLE = (
+    "share", *CLASSES, "bound_far", "told_far", *DUTIES, "recoverable", "stale", "refetch_tokens", "over",
+    "refused", "invalid", "seconds",
+)  # fmt: skip
+COMPACTIONS_TOLD = 12
+COST = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that a report tells."""
+
+    rows: Sequence[Row]
+    links: Sequence[Link] = ()
+    lost: Sequence[Lost] = ()
+    command: str = "clew eval"
+
+
+def page(found: Findings) -> str:
+    """Return the report."""
+    style = files("clew.evals.report").joinpath("page.css").read_text(encoding="utf-8")
+    body = "\n".join(_body(found))
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>What compaction keeps</title>'
+        f"<style>{style}</style><body>{body}</body></html>\n"
+    )
+
+
+def _body(found: Findings) -> Iterator[str]:
+    yield "<h1>What compaction keeps</h1>"
+    if found.rows:
+        yield from _measured(found)
+    if found.lost:
+        yield from _lost(found.lost)
+    yield f"<h2>How this was made</h2><p><code>{escape(found.command)}</code></p>"
+
+
+def _measured(found: Findings) -> Iterator[str]:
+    every = summarised(found.rows)
+    budget = usual_budget(line.share for line in every)
+    best_first = ranked(line for line in every if line.share == budget)
+    others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
+    tint = colours([OURS, *others])
+    yield _lead(found.rows)
+    drawn = [
+        *_over_budgets(every, tint),
+        *_at_budget(best_first, budget, tint),
+        *_chains(found.links, tint),
+        (cost(best_first, tint), COST),
+    ]
+    figures = (f"<figure>{one}<figcaption>{escape(said)}</figcaption></figure>" for one, said in drawn)
+    yield f'<div class="figures">{"".join(figures)}</div>'
+    yield f"<h2>All figures at {budget:.0%} of the tokens</h2>"
+    yield _table(best_first)
+    yield from _agreement([row for row in found.rows if row.share == budget])
+
+
+def _lead(rows: Sequence[Row]) -> str:
+    cuts = {(row.session, row.at): row.probes for row in rows}
+    sessions = len({row.session for row in rows})
+    return (
+        f'<p class="lead">{len(cuts):,} cuts of {sessions:,} real sessions, {sum(cuts.values()):,} values '
+        "that the continuation needed again. No model was asked. Bands and whiskers are 95 % intervals by "
+        "session.</p>"
+    )
+
+
+def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+    if len({line.share for line in every}) < 2:
+        return
+    yield (
+        against_budget(every, HEADLINE, tint),
+        "Needed values of which the view still says what they are, against the room a policy is given.",
+    )
+    yield (
+        against_budget(every, "retained", tint),
+        "Needed values that merely stand in the view. A bare list of values does well here, which is why "
+        "this is not the headline.",
+    )
+
+
+def _at_budget(some: Sequence[Line], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
+    yield (
+        side_by_side(some, HEADLINE, tint),
+        f"The headline at {budget:.0%} of the tokens. Grey: cheats and the ceiling.",
+    )
+    yield by_class(some, tint), f"By class of what is asked, at {budget:.0%}: from values to duties."
+
+
+def _chains(links: Sequence[Link], tint: Tint) -> Iterator[tuple[str, str]]:
+    if not links:
+        return
+    yield (
+        drift(links, HEADLINE, tint),
+        "Drift: the same session and the same room, compacted more and more often on the way.",
+    )
+    yield (
+        drift(links, "constraints", tint),
+        "One rule, planted in the first tenth of the session: is it still there?",
+    )
+
+
+def _table(some: Sequence[Line]) -> str:
+    rows = []
+    for line in some:
+        kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
+        cells = "".join(f"<td>{_cell(line, name)}</td>" for name in TABLE)
+        rows.append(f'<tr class="{kind}"><td>{escape(line.policy)}</td>{cells}</tr>')
+    return _wide(("policy", *TABLE), rows)
+
+
+def _cell(line: Line, name: str) -> str:
+    mean = line.means.get(name)
+    if mean is None:
+        return "–"
+    return f"{mean.value:,.0f}" if name == "refetch_tokens" else f"{mean.value:.2f}"
+
+
+def _wide(names: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in names)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
+
+
+def _agreement(rows: Sequence[Row]) -> Iterator[str]:
+    if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
+        return
+    taus = [agreement(rows, metric) for metric in (HEADLINE, "bound", "hard")]
+    told = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
+    yield (
+        "<p>Ranking on random halves of the sessions, Kendall’s tau, mean of 100 halvings: "
+        f"{told}. One is perfect agreement.</p>"
+    )
+
+
+def _lost(lost: Sequence[Lost]) -> Iterator[str]:
+    yield "<h2>What the tools themselves lost at their compactions</h2>"
+    rows = [replace(row, share=0.0) for one in lost for row in one.rows()]
+    yield f"<p>{len(lost)} compactions; <i>{OURS}</i> was given as many tokens as {THEIRS} left.</p>"
+    yield _table(summarised(rows))
+    newest = sorted(lost, key=lambda one: one.time or "", reverse=True)[:COMPACTIONS_TOLD]
+    names = ("when", "tokens", "left", "values lost", "rules", "tasks", "files", "some of the values")
+    yield _wide(names, [_lost_row(one) for one in newest])
+
+
+def _lost_row(one: Lost) -> str:
+    some = ", ".join(escape(probe.value) for probe in one.values[:6])
+    counts = (one.tokens_before, one.tokens_after, *map(len, (one.values, one.rules, one.open, one.files)))
+    cells = "".join(f"<td>{count:,}</td>" for count in counts)
+    return f'<tr><td>{escape((one.time or "")[:16])}</td>{cells}<td class="text">{some}</td></tr>'

@@ -1,0 +1,207 @@
+"""How good one view of one cut is: shares between 0 and 1, and None where nothing could be asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from clew.errors import BudgetExceeded
+from clew.evals.bound import binding_of
+from clew.evals.cuts import COUNTER, Cut
+from clew.evals.duties import Superseded
+from clew.evals.exact import first_place, key_of
+from clew.evals.needs import Needs
+from clew.evals.policies.policy import Policy
+from clew.evals.probe import Probe
+from clew.evals.reader import Reader
+from clew.evals.reading import Speaker, view_text
+from clew.evals.survive import Survival
+from clew.message import Item
+from clew.wire.convert import convert
+from clew.wire.crossing.losses import Choices
+from clew.wire.rules import Scope
+
+RULE_SHARE = 0.8
+"""Of a rule's words, within 40 words of the view, for it to have survived..."""
+TASK_SHARE = 0.7
+"""...and of a task's, or of what a failure said."""
+NO_REPAIR = Choices(repair=False)
+WIRE = "anthropic"
+"""The strictest of the providers: what it takes, the others take converted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one view kept. Every field is a mean over what was asked at this cut."""
+
+    share: float | None
+    """The tokens of the view, of those of what was compacted."""
+    retained: float | None
+    far: float | None
+    rare: float | None
+    hard: float | None
+    user: float | None
+    """Of values that the user named first: nobody can fetch those again."""
+    need: float | None
+    """Retained, with the values that had to be fetched again counted in."""
+    bound: float | None
+    bound_far: float | None
+    told: float | None
+    told_far: float | None
+    answered: float | None
+    """Of questions about the values, those that a plain reader answers from the view alone."""
+    constraints: float | None
+    decisions: float | None
+    rules: float | None
+    open: float | None
+    files: float | None
+    failed: float | None
+    tests: float | None
+    stale: float | None
+    """Of replaced values, those where the view says the old one and not the new: the less the better."""
+    recoverable: float | None
+    refetch_tokens: float | None
+    """What it costs to fetch again the values that were lost."""
+    over: float | None
+    """1 where the view is larger than its budget."""
+    refused: float | None
+    """1 where the policy gave up: what must be kept did not fit."""
+    invalid: float | None
+    """1 where a provider's API would refuse it and did not refuse the session as it was."""
+    seconds: float | None
+
+
+METRICS = tuple(field.name for field in fields(Score))
+
+
+def scored(cut: Cut, policy: Policy) -> Score:
+    """Let a policy compact a cut, and score what it returns."""
+    given = cut if policy.sees_future else cut.blind()
+    begun = time.perf_counter()
+    try:
+        view = policy.compact(given)
+    except BudgetExceeded:
+        return refusal(cut, time.perf_counter() - begun, policy)
+    return score_of(cut, view, time.perf_counter() - begun, policy)
+
+
+def refusal(cut: Cut, seconds: float, policy: Policy) -> Score:
+    """Score a policy that gave up: nothing was sent, so nothing was kept."""
+    return replace(score_of(cut, (), seconds, policy), refused=1.0, invalid=0.0)
+
+
+def score_of(cut: Cut, view: Sequence[Item], seconds: float, policy: Policy | None = None) -> Score:
+    """Score a view of a cut."""
+    needs = cut.needs
+    assert needs is not None, "a cut is scored after its needs were found"
+    text = view_text(view)
+    tokens = COUNTER.count_all(item.message for item in view)
+    asked = _Asked(cut, needs, text, policy)
+    survives = Survival(text).share
+    return Score(
+        share=tokens / max(1, cut.tokens),
+        **asked.reuse(),
+        constraints=_mean(survives(one) >= RULE_SHARE for one in needs.constraints),
+        decisions=_mean(survives(one) >= RULE_SHARE for one in needs.decisions),
+        rules=_mean(survives(one) >= RULE_SHARE for one in needs.rules),
+        open=_mean(survives(one) >= TASK_SHARE for one in needs.open),
+        files=_mean(first_place(text, "path", key_of("path", one)) >= 0 for one in needs.files),
+        failed=_mean(survives(one) >= TASK_SHARE for one in needs.failed),
+        tests=_mean([all(one in text for one in needs.tests)] if needs.tests else []),
+        stale=_mean(_is_stale(one, text) for one in needs.superseded),
+        over=float(tokens > cut.budget_tokens > 0),
+        refused=0.0,
+        invalid=float(_is_invalid(cut, view)),
+        seconds=seconds,
+    )
+
+
+class _Asked:
+    """The reuse probes of one cut, each looked for once."""
+
+    def __init__(self, cut: Cut, needs: Needs, text: str, policy: Policy | None) -> None:
+        self._cut = cut
+        self._text = text
+        self._recall = policy.recall if policy else None
+        self._all = needs.probes
+        self._probes = [probe for probe in needs.probes if not probe.refetched]
+        self._kept = {probe.key for probe in needs.probes if self._holds(text, probe)}
+
+    @staticmethod
+    def _holds(text: str, probe: Probe) -> bool:
+        return first_place(text, probe.kind, probe.key) >= 0
+
+    def reuse(self) -> dict[str, float | None]:
+        """Return the scores of the reuse probes by the names of their fields."""
+        kept, probes = self._kept, self._probes
+        bound, told = self._bindings()
+        far = [probe for probe in probes if probe.far]
+        return {
+            "retained": _mean(probe.key in kept for probe in probes),
+            "far": _mean(probe.key in kept for probe in far),
+            "rare": _mean(probe.key in kept for probe in probes if probe.rare),
+            "hard": _mean(probe.key in kept for probe in probes if probe.hard),
+            "user": _mean(probe.key in kept for probe in probes if probe.origin is Speaker.USER),
+            "need": _mean(probe.key in kept for probe in self._all),
+            "bound": _known(bound[probe.key] for probe in probes),
+            "bound_far": _known(bound[probe.key] for probe in far),
+            "told": _known(told[probe.key] for probe in probes),
+            "told_far": _known(told[probe.key] for probe in far),
+            "answered": _known(map(Reader(self._text).answers, probes)),
+            "recoverable": _mean(probe.key in kept or self._recalls(probe) for probe in probes),
+            "refetch_tokens": self._refetch_tokens(),
+        }
+
+    def _bindings(self) -> tuple[dict[str, bool | None], dict[str, bool | None]]:
+        bound: dict[str, bool | None] = {}
+        told: dict[str, bool | None] = {}
+        for probe in self._probes:
+            binding = binding_of(probe)
+            bound[probe.key] = binding.is_bound(self._text)
+            told[probe.key] = binding.is_told(self._text)
+        return bound, told
+
+    def _recalls(self, probe: Probe) -> bool:
+        return self._recall is not None and self._holds(self._recall(self._cut.blind(), probe), probe)
+
+    def _refetch_tokens(self) -> float:
+        """Return the tokens of the smallest outputs that hold what was lost, each counted once."""
+        lost = (probe.fetch for probe in self._all if probe.key not in self._kept)
+        return float(sum(tokens for _, tokens in {fetch for fetch in lost if fetch}))
+
+
+def _is_stale(change: Superseded, text: str) -> bool:
+    return _says(text, change.old, change.words) and not _says(text, change.new, change.words)
+
+
+def _says(text: str, value: str, words: Sequence[str]) -> bool:
+    """Tell whether some line holds the value and at least half of the other words of its line."""
+    at = text.find(value)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        line = text[start : end if end >= 0 else len(text)]
+        if sum(word in line for word in words) * 2 >= len(words):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def _is_invalid(cut: Cut, view: Sequence[Item]) -> bool:
+    """Tell whether a provider would refuse the view for what it would not refuse the session for."""
+    refused = _rules_broken((*cut.system, *view)) if view else {"empty"}
+    return bool(refused) and bool(refused - _rules_broken((*cut.system, *cut.items)))
+
+
+def _rules_broken(items: Sequence[Item]) -> set[str]:
+    written = convert([item.message for item in items], WIRE, NO_REPAIR)
+    return set(written.wire.check(written.body, scope=Scope.MESSAGES).rule_ids)
+
+
+def _mean(hits: Iterable[bool]) -> float | None:
+    held = list(hits)
+    return sum(held) / len(held) if held else None
+
+
+def _known(hits: Iterable[bool | None]) -> float | None:
+    return _mean(hit for hit in hits if hit is not None)

@@ -1,0 +1,155 @@
+"""From rows to a table: means over cuts, with confidence intervals by session."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from clew.evals.score import METRICS
+from clew.evals.study import Row
+from clew.message import JsonObject
+
+SEED = 20_260
+RESAMPLES = 500
+HALVINGS = 100
+HEADLINE = "told"
+"""What policies are ranked by: a bare list of values gets nothing for it."""
+WIDTH = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over cuts, and where it would lie with other sessions of the same kind."""
+
+    value: float
+    low: float
+    high: float
+    cuts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One policy at one budget."""
+
+    policy: str
+    share: float
+    cuts: int
+    sessions: int
+    means: dict[str, Mean]
+
+    def to_json(self) -> JsonObject:
+        """Return the means under the names of the metrics, their intervals beside them."""
+        values: JsonObject = {name: round(mean.value, 4) for name, mean in self.means.items()}
+        intervals: JsonObject = {
+            name: [round(mean.low, 4), round(mean.high, 4)] for name, mean in self.means.items()
+        }
+        asked: JsonObject = {name: mean.cuts for name, mean in self.means.items()}
+        return {
+            "budget": self.share,
+            "cuts": self.cuts,
+            "sessions": self.sessions,
+            **dict.fromkeys(METRICS),
+            **values,
+            "interval": intervals,
+            "asked": asked,
+        }
+
+
+def summarised(rows: Iterable[Row]) -> list[Line]:
+    """Return a line for each policy and budget, in the order of the rows."""
+    groups: defaultdict[tuple[str, float], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.policy, row.share].append(row)
+    return [_line(policy, share, held) for (policy, share), held in groups.items()]
+
+
+def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
+    sessions = list(dict.fromkeys(row.session for row in rows))
+    draws = _draws(len(sessions))
+    place = {session: i for i, session in enumerate(sessions)}
+    means = {}
+    for metric in METRICS:
+        sums, counts = [0.0] * len(sessions), [0] * len(sessions)
+        for row in rows:
+            value = getattr(row.score, metric)
+            if value is not None:
+                sums[place[row.session]] += value
+                counts[place[row.session]] += 1
+        if any(counts):
+            means[metric] = _mean(sums, counts, draws)
+    return Line(policy, share, len(rows), len(sessions), means)
+
+
+def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
+    resampled = []
+    for draw in draws:
+        count = sum(map(counts.__getitem__, draw))
+        if count:
+            resampled.append(sum(map(sums.__getitem__, draw)) / count)
+    resampled.sort()
+    edge = int(len(resampled) * (1 - WIDTH) / 2)
+    return Mean(sum(sums) / sum(counts), resampled[edge], resampled[-1 - edge], sum(counts))
+
+
+def _draws(sessions: int) -> list[list[int]]:
+    """Return sessions drawn with repetition, the same each time: cuts of one session are not independent."""
+    source = random.Random(SEED)
+    return [source.choices(range(sessions), k=sessions) for _ in range(RESAMPLES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two halves of the sessions rank the policies alike: Kendall's tau."""
+
+    metric: str
+    mean: float
+    worst: float
+    policies: int
+
+
+def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
+    """Halve the sessions at random, many times, and compare the rankings of the two halves."""
+    by_session: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_session[row.session].append(row)
+    sessions = sorted(by_session)
+    policies = list(dict.fromkeys(row.policy for row in rows))
+    source = random.Random(SEED)
+    found = []
+    for _ in range(HALVINGS):
+        source.shuffle(sessions)
+        half = len(sessions) // 2
+        halves = [
+            _plain_means([row for session in part for row in by_session[session]], metric)
+            for part in (sessions[:half], sessions[half:])
+        ]
+        if all(set(policies) <= means.keys() for means in halves):
+            found.append(kendall([halves[0][one] for one in policies], [halves[1][one] for one in policies]))
+    if not found:
+        return Agreement(metric, 0.0, 0.0, len(policies))
+    return Agreement(metric, sum(found) / len(found), min(found), len(policies))
+
+
+def _plain_means(rows: Iterable[Row], metric: str) -> dict[str, float]:
+    held: defaultdict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        value = getattr(row.score, metric)
+        if value is not None:
+            held[row.policy].append(value)
+    return {policy: sum(values) / len(values) for policy, values in held.items()}
+
+
+def kendall(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return Kendall's tau of two rankings: 1 where they agree, -1 where one is the other turned round."""
+    pairs = list(combinations(range(len(one)), 2))
+    if not pairs:
+        return 1.0
+    signs = (_sign(one[i] - one[j]) * _sign(other[i] - other[j]) for i, j in pairs)
+    return sum(signs) / len(pairs)
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)

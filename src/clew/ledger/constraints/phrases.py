@@ -1,0 +1,134 @@
+"""The phrases of a language, and the tree in which they are found word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from clew.ledger.constraints.tokens import Token
+
+
+class Place(Enum):
+    """Where in a clause a phrase counts."""
+
+    FIRST = "first"
+    """It opens the sentence, at most behind connectives: "and please no emojis"."""
+    START = "start"
+    """It opens a clause, at most behind a connective: "..., but never push"."""
+    FREE = "free"
+    """Anywhere, unless a subject stands right before it: "don't push", not "we don't push"."""
+    ANYWHERE = "anywhere"
+    END = "end"
+    """It closes a clause: "blocking issues only"."""
+
+
+Entry = str | frozenset[str]
+"""A word of a phrase: itself, an ending ("-ing"), or any of a class of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One phrase of a cue, and where it counts. A word ``-ing`` stands for any word that ends so."""
+
+    cue: str
+    words: tuple[Entry, ...]
+    tail: tuple[Entry, ...]
+    """The words behind its gap, where it has one."""
+    place: Place
+    far: bool = False
+    """The gap may be long and run through other clauses: "show me the diff, all of it, before you push"."""
+    unless_next: frozenset[str] = frozenset()
+    """Words right behind it that make it mean something else."""
+    unless_after: frozenset[str] = frozenset()
+    """Words right before it that make it mean something else: "how to keep"."""
+    goes_on: bool = False
+    """It counts only where a word of the same clause follows: "no mocks", not "no, leave it"."""
+
+    def fits(self, before: Token | None, behind: Token | None) -> bool:
+        """Tell whether the phrase counts between these words of its clause."""
+        if before is not None and before.word in self.unless_after:
+            return False
+        if behind is None:
+            return not self.goes_on
+        return not any(is_entry(behind.word, entry) for entry in self.unless_next)
+
+
+def is_entry(word: str, entry: Entry) -> bool:
+    """Tell whether a word is one that an entry of a phrase stands for."""
+    if isinstance(entry, frozenset):
+        return word in entry
+    if entry[0] == "-":
+        return word.endswith(entry[1:]) and not word.endswith("ss") and len(word) > len(entry)
+    return word == entry
+
+
+class Node:
+    """A place in the tree of phrases: those that end here, and the words that lead on."""
+
+    __slots__ = ("leads", "phrases", "wide")
+
+    def __init__(self) -> None:
+        self.phrases: list[Phrase] = []
+        self.leads: dict[str, Node] = {}
+        self.wide: list[tuple[Entry, Node]] = []
+        """Leads that stand for any word with an ending or of a class."""
+
+    def along(self, words: Sequence[Token], i: int, fillers: frozenset[str]) -> Iterator[tuple[Phrase, int]]:
+        """Yield the phrases whose first words stand from ``i`` on, each with the index behind them.
+
+        Between the words of a phrase fillers may stand: "I really don't want".
+        """
+        for phrase in self.phrases:
+            yield phrase, i
+        if not (self.leads or self.wide):
+            return
+        while i < len(words):
+            word = words[i].word
+            yield from self._from(word, words, i, fillers)
+            if word not in fillers or words[i].opens:
+                return
+            i += 1
+
+    def starting(
+        self, words: Sequence[Token], i: int, fillers: frozenset[str]
+    ) -> Iterator[tuple[Phrase, int]]:
+        """Yield the phrases that begin with the word at ``i``, each with the index behind it."""
+        return self._from(words[i].word, words, i, fillers)
+
+    def _from(
+        self, word: str, words: Sequence[Token], i: int, fillers: frozenset[str]
+    ) -> Iterator[tuple[Phrase, int]]:
+        if word in self.leads:
+            yield from self.leads[word].along(words, i + 1, fillers)
+        for entry, node in self.wide:
+            if is_entry(word, entry):
+                yield from node.along(words, i + 1, fillers)
+
+    def all(self) -> Iterator[Phrase]:
+        """Yield every phrase of the tree."""
+        yield from self.phrases
+        for node in (*self.leads.values(), *(node for _, node in self.wide)):
+            yield from node.all()
+
+
+def tree(phrases: Iterable[Phrase]) -> Node:
+    """Return the tree in which phrases are found word by word."""
+    root = Node()
+    for phrase in phrases:
+        node = root
+        for entry in phrase.words:
+            node = _lead(node, entry)
+        node.phrases.append(phrase)
+    return root
+
+
+def _lead(node: Node, entry: Entry) -> Node:
+    """Return the node that an entry leads to, made where it is new."""
+    if isinstance(entry, str) and entry[0] != "-":
+        return node.leads.setdefault(entry, Node())
+    for known, onward in node.wide:
+        if known == entry:
+            return onward
+    node.wide.append((entry, Node()))
+    return node.wide[-1][1]

@@ -1,0 +1,146 @@
+"""A compaction from wish to event: asked for, decided on, and committed if the view is still the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
+from clew.compact.tail import Keep
+from clew.errors import BudgetExceeded, ClewError, CompactionRefused, ModelFailed, StalePlan
+from clew.plan.apply import apply
+from clew.ports import Ask, Event, Reply, Steps
+from clew.session.engine import Job, Outcome, Writer, decide
+from clew.session.fit import Fitted, Gauge, budget_event
+from clew.session.record import Compaction, compaction_event, refusal_event
+from clew.session.replay import Replay
+
+HOLDER = "clew"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of a compaction."""
+
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    trigger: Trigger = Trigger.MANUAL
+    reason: str = "asked for"
+    focus: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is known of a request that is about to be sent."""
+
+    signals: tuple[Signal, ...] = ()
+    fixed_tokens: Mapping[Region, int] | None = None
+    """What else is sent, by region: tools, instructions, notes."""
+    cache_age_seconds: float | None = None
+    """Since the last request; None before the first."""
+    made: int = 0
+    """Requests so far."""
+
+
+def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
+    """Return what a person who asks for a compaction wants; None where there is nothing to gain."""
+    if target_tokens is not None:
+        reason = f"down to {target_tokens:,} tokens, as asked"
+        return Wish(target_tokens, Trigger.MANUAL, reason, focus) if replay.tokens > target_tokens else None
+    budget = measure(replay, gauge, Request((Asked(Asker.USER),)))
+    match budget.verdict:
+        case Compact(trigger, why, target):
+            return Wish(target, trigger, why, focus)
+        case Stop(why):
+            raise BudgetExceeded(why)
+        case _:
+            return None
+
+
+def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
+    """Say how full the window is and whether it is time."""
+    there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
+    allotment = gauge.allot({**there, **(request.fixed_tokens or {})})
+    return TokenBudget(allotment, gauge.judge(allotment, request.signals, replay.state, time.time()))
+
+
+def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
+    """Return the view to compact, with all that is known about it."""
+    return Job(
+        view=replay.items,
+        ledger=replay.ledger,
+        counter=replay.counter,
+        target_tokens=wish.target_tokens,
+        originals=replay.original,
+        shown=replay.shown_digest,
+        digest_id=f"d{replay.compactions + 1}",
+        keep=Keep(gauge.policy.keep_messages, gauge.policy.keep_tokens or None),
+        focus=wish.focus,
+        trigger=wish.trigger.value,
+        reason=wish.reason,
+    )
+
+
+def compacting(
+    replay: Replay, gauge: Gauge, wish: Wish | None, writer: Writer | None
+) -> Steps[Compaction | None]:
+    """Decide on a compaction and commit it; None where nothing is to be done."""
+    if wish is None or replay.view.off:
+        return None
+    replay.state = replay.state.begin(HOLDER, time.time())
+    try:
+        outcome = yield from decide(job_of(replay, gauge, wish), writer)
+    except (CompactionRefused, BudgetExceeded) as refusal:
+        replay.state = replay.state.failed(replay.tokens, refusal.detail)
+        event = refusal_event(str(refusal), wish.trigger, replay.state)
+        replay.append(lambda: [event])
+        raise
+    except ClewError:
+        replay.state = replay.state.failed(replay.tokens, "it broke off")
+        raise
+    if not outcome.plan.operations:
+        replay.state = replay.state.failed(replay.tokens, "nothing could be made smaller")
+        return None
+    return _commit(replay, outcome, wish)
+
+
+def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
+    """Append the compaction; what others appended meanwhile stays, unless it reshaped the view."""
+    plan = outcome.plan
+    state = replay.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
+    made_for = replay.compactions, len(replay.view.steps), replay.view.off
+
+    def event() -> list[Event]:
+        if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
+            raise StalePlan("somebody else compacted or undid meanwhile")
+        apply(plan, replay.items)  # says if it no longer fits
+        return [compaction_event(outcome, replay.refs, state, wish.focus)]
+
+    seq = replay.append(event)
+    return replay.compaction(seq)
+
+
+def fitting(
+    replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
+) -> Steps[Fitted]:
+    """Measure, compact where it is time and pays, and put one TokenBudget event on record."""
+    budget = measure(replay, gauge, request)
+    verdict = budget.verdict
+    choice = compaction = None
+    if isinstance(verdict, Compact):
+        cache = Cache(gauge.model, request.cache_age_seconds)
+        choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
+        if auto and choice.move is not Move.WAIT:
+            wish = Wish(verdict.target_tokens, verdict.trigger, verdict.why)
+            compaction = yield from compacting(replay, gauge, wish, writer)
+    if compaction:
+        budget = measure(replay, gauge, Request((), request.fixed_tokens))
+    fitted = Fitted(budget, choice, compaction)
+    replay.append(lambda: [budget_event(fitted)])
+    return fitted
+
+
+def nobody(_ask: Ask) -> Reply:
+    """Answer for a session that has no model."""
+    raise ModelFailed("no model was given")

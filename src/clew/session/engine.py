@@ -1,0 +1,212 @@
+"""From a view that is too large to a plan that was checked: propose, judge, mend, fall back, or refuse.
+
+What a model writes is proposed first, judged by code that did not write it, asked for once more with the
+list of its misses, and mended where code can. Where that fails, the model-free digest takes its place; where
+even that would break a promise, nothing happens. Nothing here touches a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from clew.compact.brief import Brief
+from clew.compact.ladder import Situation, outline, propose
+from clew.compact.summary import SessionRequest, write
+from clew.compact.tail import AS_USUAL, Keep
+from clew.compact.told import brief_of
+from clew.compact.written import Outline, Written
+from clew.errors import CompactionRefused, ModelError, SummaryFailed
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Message
+from clew.plan import Digest, Plan
+from clew.ports import Steps, Usage
+from clew.session.bill import Bill, billed
+from clew.tokens import TokenCounter
+from clew.verify import Evidence, LedgerEntry, Level, Report, repair, verify
+from clew.wire import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes the prose of a digest."""
+
+    name: str
+    window_tokens: int
+    request: SessionRequest | None = None
+    """What the session itself sends, for a question that its provider reads from the cache."""
+    tries: int = 2
+    """How often it is asked for the whole digest: the second time with what was wrong the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A view to compact, and all that is known about it."""
+
+    view: Sequence[Item]
+    ledger: Ledger
+    counter: TokenCounter
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    originals: Callable[[str], Message | None]
+    """Finds any message of the session as it was."""
+    shown: tuple[str, Digest] | None = None
+    """The digest in the view, and the id of its message."""
+    carried: Brief = field(default_factory=Brief)
+    """What must survive besides the ledger's: of a session whose beginning only a digest tells."""
+    digest_id: str = "d1"
+    keep: Keep = AS_USUAL
+    focus: str | None = None
+    """What a person said matters now."""
+    trigger: str = "manual"
+    reason: str = "asked for"
+    wire: Wire | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One proposal, and what came of it."""
+
+    author: str
+    outcome: str
+    """``accepted``, ``repaired``, ``refused``, or ``failed`` where there was nothing to judge."""
+    misses: tuple[str, ...] = ()
+    """What was wrong with it, in words for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A plan that may take effect, its report, and how it came about."""
+
+    plan: Plan
+    report: Report
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    """What the models that were asked cost."""
+    calls: int = 0
+
+
+def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
+    """Return the plan to put into effect; ``CompactionRefused`` where none keeps what must be kept."""
+    decision = _Decision(_situation(job), _evidence(job))
+    found = (yield from decision.by_model(writer)) if writer else None
+    found = found or decision.by_code()
+    if found is None:
+        raise CompactionRefused("; ".join(decision.attempts[-1].misses[:3]))
+    return Outcome(*found, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
+
+
+@dataclass(slots=True)
+class _Decision:
+    """A decision on its way: what was tried so far, and what that cost."""
+
+    now: Situation
+    evidence: Evidence
+    attempts: list[Attempt] = field(default_factory=list)
+    bill: Bill = field(default_factory=Bill)
+
+    def by_model(self, writer: Writer) -> Steps[tuple[Plan, Report] | None]:
+        """Ask for a digest until one is right, and mend the last; None where prose is no use."""
+        sketch = outline(self.now)
+        if sketch is None:
+            return None
+        last: Plan | None = None
+        misses: tuple[str, ...] = ()
+        for _ in range(writer.tries):
+            try:
+                written = yield from billed(self._write(sketch, writer, misses), self.bill)
+            except (SummaryFailed, ModelError) as failure:
+                self.attempts.append(Attempt(writer.name, "failed", (str(failure),)))
+                break
+            last = propose(self.now, written)
+            report = verify(last, self.evidence)
+            if report.accepted:
+                self.attempts.append(Attempt(writer.name, "accepted"))
+                return last, report
+            misses = tuple(_misses(report))
+            self.attempts.append(Attempt(writer.name, "refused", misses))
+        return self._mended(last) if last else None
+
+    def by_code(self) -> tuple[Plan, Report] | None:
+        """Propose a digest that needs no model."""
+        plan = propose(self.now)
+        report = verify(plan, self.evidence)
+        if report.accepted:
+            self.attempts.append(Attempt("clew", "accepted"))
+            return plan, report
+        self.attempts.append(Attempt("clew", "refused", tuple(_misses(report))))
+        return self._mended(plan)
+
+    def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
+        return write(
+            sketch,
+            model_name=writer.name,
+            window_tokens=writer.window_tokens,
+            counter=self.now.counter,
+            focus=self.now.focus,
+            request=writer.request,
+            misses=misses,
+        )
+
+    def _mended(self, plan: Plan) -> tuple[Plan, Report] | None:
+        """Return what code can make of an attempt, where that is accepted."""
+        better = repair(plan, verify(plan, self.evidence), self.evidence)
+        report = verify(better, self.evidence) if better else None
+        if better is None or report is None or not (report.accepted and better.fits):
+            return None
+        self.attempts.append(Attempt(self.attempts[-1].author, "repaired"))
+        return better, report
+
+
+def _misses(report: Report) -> list[str]:
+    return [
+        f"{finding.what} ({finding.why})" if finding.why else finding.what
+        for finding in report.findings
+        if finding.level is not Level.NOTE
+    ]
+
+
+# What the rooms below are asked with -----------------------------------------------------------------
+
+
+def _situation(job: Job) -> Situation:
+    return Situation(
+        job.view,
+        job.counter,
+        job.target_tokens,
+        job.ledger.values,
+        lambda span: told(job, span),
+        keep=job.keep,
+        shown=job.shown,
+        originals=job.originals,
+        focus=job.focus,
+        digest_id=job.digest_id,
+        trigger=job.trigger,
+        reason=job.reason,
+    )
+
+
+def told(job: Job, span: Sequence[Item]) -> Brief:
+    """Return what a digest of this span must say."""
+    brief = brief_of(job.ledger, span)
+    return Brief((*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims))
+
+
+def _evidence(job: Job) -> Evidence:
+    brief = told(job, job.view)
+    loops = tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in job.ledger.loops.open)
+    decisions = tuple(LedgerEntry(one.id, one.quote, one.source) for one in job.ledger.decisions)
+    return Evidence(
+        view=job.view,
+        counter=job.counter,
+        target_tokens=job.target_tokens,
+        originals=job.originals,
+        pins=brief.pins,
+        loops=loops,
+        decisions=decisions,
+        ledger_claims=brief.claims,
+        values=job.ledger.values,
+        shown=dict([job.shown]) if job.shown else {},
+        keep_messages=1,
+        wire=job.wire,
+    )

@@ -1,0 +1,103 @@
+"""What is asked before a request: how full the window is, whether it is time to compact, and if it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from clew.budget import (
+    Allotment,
+    Cache,
+    Choice,
+    Compact,
+    Fill,
+    Move,
+    Option,
+    Outlook,
+    Policy,
+    Region,
+    Signal,
+    State,
+    TokenBudget,
+    Verdict,
+    Window,
+    allot,
+    choose,
+    judge,
+    requests_to_come,
+    window_for,
+)
+from clew.log import TOKEN_BUDGET, new_event
+from clew.ports import Event
+from clew.session.record import Compaction
+from clew.tokens import Model
+
+SUMMARY_SHARE = 0.3
+"""Of the target, reckoned for the digest that a model writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was measured and decided before a request."""
+
+    budget: TokenBudget
+    choice: Choice | None = None
+    """Whether the compaction pays; None where none was called for."""
+    compaction: Compaction | None = None
+    """What was done about it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return whether to go on, warn, compact or stop."""
+        return self.budget.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Measures the window of one model under one policy."""
+
+    model: Model
+    policy: Policy
+    window_tokens: int | None = None
+    """Less, or more, than the model's own."""
+
+    @property
+    def window(self) -> Window:
+        """Return the window that is filled."""
+        if self.window_tokens is None:
+            return window_for(self.model, self.policy)
+        return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
+
+    def allot(self, tokens: Mapping[Region, int]) -> Allotment:
+        """Split the window among what is there."""
+        window = self.window
+        return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
+
+    def judge(
+        self, allotment: Allotment, signals: Iterable[Signal], state: State, at_unix_s: float
+    ) -> Verdict:
+        """Say whether it is time."""
+        return judge(Fill.of(allotment, at_unix_s), self.policy, signals, state)
+
+    def weigh(
+        self, allotment: Allotment, verdict: Compact, cache: Cache, requests: int, with_model: bool
+    ) -> Choice:
+        """Say whether the compaction that a verdict calls for pays."""
+        used = Fill.of(allotment).used_tokens
+        fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
+        option = Option(
+            Move.SUMMARISE if with_model else Move.PRUNE,
+            verdict.target_tokens,
+            min(fixed, verdict.target_tokens),
+            int(verdict.target_tokens * SUMMARY_SHARE) if with_model else 0,
+        )
+        outlook = Outlook(used, cache, requests_to_come(requests))
+        return choose(outlook, [option], verdict)
+
+
+def budget_event(fitted: Fitted) -> Event:
+    """Make the event that tells of it."""
+    body = fitted.budget.to_json()
+    if fitted.choice:
+        body["choice"] = fitted.choice.to_json()
+    return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)

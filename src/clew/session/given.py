@@ -1,0 +1,91 @@
+"""A list as a caller holds it: dictionaries, SDK objects or clew's own messages; and the same list back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clew.errors import InputError
+from clew.message import Message
+from clew.wire import Body, Wire
+
+_DUMPS = ("model_dump", "to_dict", "dict")
+"""How objects of SDKs tell what they hold, the most faithful first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a caller gave, read."""
+
+    entries: list[Any]
+    """The caller's own list."""
+    system_field: Any
+    """The system field of a body, as it came."""
+    system: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    wire: Wire | None
+    """None for a list of clew's own messages."""
+    held: Mapping[int, Any]
+    """The caller's own entries, by the identity of what was read in their place."""
+
+    @classmethod
+    def read(cls, given: Sequence[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
+        """Read a list, or a whole request body; what cannot be one is an ``InputError``."""
+        if isinstance(given, str | bytes):
+            raise InputError("this is text, not a list of messages", "parse it first, for example with json")
+        if not isinstance(given, Mapping) and given and all(isinstance(one, Message) for one in given):
+            return cls(list(given), None, (), tuple(given), None, {})
+        held: dict[int, Any] = {}
+        body = Body.parse(_plain_body(given, held), wire)
+        fields = given if isinstance(given, Mapping) else {body.wire.list_key: given}
+        entries = list(fields.get(body.wire.list_key, ()))
+        system = fields.get(body.wire.system_key or "")
+        return cls(entries, system, body.system, body.messages, body.wire, held)
+
+    def render(self, messages: Sequence[Message]) -> list[Any]:
+        """Return messages as the caller holds them; untouched ones are the caller's own objects."""
+        if self.wire is None:
+            return list(messages)
+        return [self.held.get(id(entry), entry) for entry in self.wire.render(messages)]
+
+
+def _plain_body(given: Sequence[Any] | Mapping[str, Any], held: dict[int, Any]) -> Any:  # noqa: ANN401  # JSON
+    """Return a list or body as plain JSON; remember whose place each entry took."""
+    if isinstance(given, Mapping):
+        return {
+            key: _entries(value, held) if isinstance(value, list) else plain(value)
+            for key, value in given.items()
+        }
+    return _entries(given, held)
+
+
+def _entries(given: Sequence[Any], held: dict[int, Any]) -> list[Any]:
+    entries = []
+    for one in given:
+        entry = plain(one)
+        if entry is not one:
+            held[id(entry)] = one
+        entries.append(entry)
+    return entries
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever an SDK hands out
+    """Return a value as JSON; the very same object where it is plain already."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        members = {key: plain(member) for key, member in value.items()}
+        return value if all(members[key] is value[key] for key in value) else members
+    if isinstance(value, list | tuple):
+        items = [plain(item) for item in value]
+        same = isinstance(value, list) and all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else items
+    for name in _DUMPS:
+        dump = getattr(value, name, None)
+        if callable(dump):
+            # Fields that were never set would be sent as null, and some APIs refuse that.
+            return plain(dump(exclude_unset=True) if name == "model_dump" else dump())
+    raise InputError(
+        f"a message list holds an object of type {type(value).__name__}", "give dictionaries or SDK objects"
+    )

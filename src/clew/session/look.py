@@ -1,0 +1,205 @@
+"""Looking closer: what stands behind a line of the view, and why something stayed or left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clew.errors import NotFound
+from clew.ledger.kinds import WORD
+from clew.ledger.values import Value
+from clew.log import COMPACTION
+from clew.message import Cite
+from clew.plan import Claim, Condense, Digest, Drop, Shrink
+from clew.session.record import Compaction, read_compaction
+from clew.session.replay import Replay
+
+MOST_VALUES = 4
+ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule; see `clew trace`"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """An exact place, and the words that stand there."""
+
+    cite: Cite
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What stands behind a message, a digest, a claim or a rule."""
+
+    ref: str
+    what: str
+    """``message``, ``digest``, ``claim`` or ``rule``."""
+    text: str
+    """What it says itself: of a digest and a message, nothing."""
+    ids: tuple[str, ...]
+    """The messages it stands for or comes from, in order; ``Session.originals`` has them."""
+    quotes: tuple[Quote, ...] = ()
+    """The very words that it cites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why something is shown as it is, or why it left: a few sentences."""
+
+    ref: str
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+# What stands behind it -------------------------------------------------------------------------------
+
+
+def expand(replay: Replay, ref: str) -> Expansion:
+    """Return what stands behind a reference."""
+    if ref.startswith("p") and ref[1:].isdecimal():
+        pin = replay.ledger.pins.get(ref)
+        cites: tuple[Cite, ...] = (pin.source,) if pin.source else ()
+        return Expansion(ref, "rule", pin.quote, _messages(cites), _quotes(replay, cites))
+    if ref.startswith("d"):
+        digest = find_compaction(replay, ref.partition(".")[0]).digest
+        if digest and "." not in ref:
+            return Expansion(ref, "digest", "", digest.covers)
+        if digest:
+            claim = _claim(digest, ref)
+            cites = claim.sources
+            return Expansion(ref, "claim", claim.text, _messages(cites), _quotes(replay, cites))
+    if replay.original(ref) is None:
+        raise NotFound(f"there is no {ref!r} in session {replay.ctx.session!r}", ADVICE)
+    return Expansion(ref, "message", "", (ref,))
+
+
+def find_compaction(replay: Replay, digest_id: str) -> Compaction:
+    """Return the compaction that made a digest, undone or not."""
+    for stored in replay.store.read(replay.ctx, kinds=[COMPACTION.name]):
+        names = stored.event.body.get("names")
+        if isinstance(names, list) and digest_id in names:
+            return read_compaction(COMPACTION.current(stored))
+    raise NotFound(f"there is no digest {digest_id!r} in session {replay.ctx.session!r}", ADVICE)
+
+
+def _claim(digest: Digest, ref: str) -> Claim:
+    for claim in digest.claims:
+        if claim.id == ref:
+            return claim
+    raise NotFound(
+        f"digest {digest.id} has no line {ref}", f"it has {len(digest.claims)}, from {digest.id}.1"
+    )
+
+
+def _messages(cites: tuple[Cite, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cite.message for cite in cites))
+
+
+def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
+    found = []
+    for cite in cites:
+        message = replay.original(cite.message)
+        if message is not None and cite.part < len(message.parts):
+            found.append(Quote(cite, cite.quote(message)))
+    return tuple(found)
+
+
+# Why it is so ----------------------------------------------------------------------------------------
+
+
+def explain(replay: Replay, ref: str) -> Explanation:
+    """Say why something is shown as it is, or why it left."""
+    there = expand(replay, ref)
+    tell = {"message": _of_message, "digest": _of_digest, "claim": _of_claim, "rule": _of_rule}
+    return Explanation(ref, tuple(tell[there.what](replay, ref)))
+
+
+def _of_message(replay: Replay, ref: str) -> Iterator[str]:
+    if replay.view.off:
+        yield f"{ref} is shown as it was said: compaction is switched off."
+        return
+    for compaction in reversed(replay.in_force()):
+        for operation in compaction.plan.operations:
+            if isinstance(operation, Shrink) and operation.id == ref:
+                yield f"{ref} is shown smaller since {_when(compaction)}: {operation.reason}."
+                return
+            if isinstance(operation, Drop) and ref in operation.ids:
+                yield f"{ref} left the view with {_when(compaction)}: {operation.reason}."
+                return
+            if isinstance(operation, Condense) and ref in operation.digest.covers:
+                yield from _condensed(ref, operation.digest, compaction)
+                return
+    yield f"{ref} is shown as it was said; no compaction in force touches it."
+
+
+def _condensed(ref: str, digest: Digest, compaction: Compaction) -> Iterator[str]:
+    """Say what became of a message; an earlier digest that covered it too went into this one."""
+    yield f"{ref} is condensed into {digest.id} since {_when(compaction)}."
+    lines = [claim for claim in digest.claims if any(cite.message == ref for cite in claim.sources)]
+    rules = [pin for pin in digest.pins if pin.source.message == ref]
+    if not lines and not rules:
+        yield f"No line of {digest.id} comes from it; `expand {ref}` shows it whole."
+    for pin in rules:
+        yield f'Rule {pin.id} comes from it, word for word: "{pin.quote}".'
+    for claim in lines:
+        yield f"{claim.id} ({claim.kind.value}) comes from it: {_short(claim.text)}"
+
+
+def _of_digest(replay: Replay, ref: str) -> Iterator[str]:
+    compaction = find_compaction(replay, ref)
+    digest = compaction.digest
+    if digest is None:
+        return
+    plan = compaction.plan
+    yield (
+        f"{ref} stands for {len(digest.covers):,} messages, written by {digest.author} "
+        f"on {_when(compaction)}."
+    )
+    yield f"The view went from {plan.tokens_before:,} to {plan.tokens_after:,} tokens."
+    if digest.folds:
+        yield f"It took in {', '.join(digest.folds)}."
+    in_force = any(step.seq == compaction.seq for step in replay.view.steps)
+    yield "It is in force." if in_force else "It was undone, or a later digest took it in."
+
+
+def _of_claim(replay: Replay, ref: str) -> Iterator[str]:
+    digest = find_compaction(replay, ref.partition(".")[0]).digest
+    if digest is None:
+        return
+    claim = _claim(digest, ref)
+    turns = ", ".join(_messages(claim.sources))
+    how = "quotes" if claim.verbatim else "comes from"
+    yield f"{ref} ({claim.kind.value}) {how} {turns}; as {claim.trust.label} text."
+    yield f"Written by {digest.author}; every claim was checked against its sources before it took effect."
+    named = filter(None, (replay.ledger.values.get(word) for word in dict.fromkeys(WORD.findall(claim.text))))
+    for value in sorted(named, key=lambda value: -value.mentions)[:MOST_VALUES]:
+        yield f"It names {_told(value)}."
+
+
+def _told(value: Value) -> str:
+    times = "once" if value.mentions == 1 else f"{value.mentions} times"
+    by_user = ", by the user too" if value.in_user_text else ""
+    return f"{value.text} ({value.kind.value}, named {times}, last in {value.last.message}{by_user})"
+
+
+def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
+    pin = replay.ledger.pins.get(ref)
+    where = f"said in {pin.source.message}" if pin.source else "set by hand"
+    yield f'{ref} is a rule, {where}: "{pin.quote}".'
+    if pin.reasons:
+        yield f"What makes it one: {'; '.join(str(reason) for reason in pin.reasons[:3])}."
+    if pin.is_active:
+        yield "It stands, and no compaction may touch it."
+    else:
+        by = f" by {pin.ended_by.message}" if pin.ended_by else ""
+        yield f"It no longer stands: {pin.status.value}{by}. {pin.why}"
+
+
+def _when(compaction: Compaction) -> str:
+    return f"the compaction of {compaction.time[:16].replace('T', ' ')} ({compaction.plan.reason})"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 120 else f"{flat[:120]}…"

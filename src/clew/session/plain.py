@@ -1,0 +1,259 @@
+"""``clew.compact``: a plain message list in, a plain list out, for anybody's loop.
+
+Nothing is stored. Messages are numbered by their place (``m1``, ``m2``, …); a digest of an earlier call is
+known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call. Hand the
+last result to the next call (``after=``) and it goes on from there at the cost of what is new; without it,
+what the digest tells is read back from its text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clew.budget import DEFAULT, FRESH, Compact, Policy, Region, State, Stop, TokenBudget, Trigger
+from clew.compact.brief import Brief
+from clew.compact.tail import Keep
+from clew.errors import BudgetExceeded, InputError
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Message
+from clew.plan import Digest, Pin, Plan
+from clew.plan.apply import apply
+from clew.ports import AsyncModel, Model, Steps, drive, run_async
+from clew.session.compacting import Wish, nobody
+from clew.session.engine import Attempt, Job, Outcome, Writer, decide
+from clew.session.fit import Gauge
+from clew.session.given import Given
+from clew.session.recover import carried_by, numbered, restore
+from clew.session.replay import region_of
+from clew.tokens import TokenCounter, counter_for, model_named
+from clew.verify import Report
+from clew.wire import Wire, wire_named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to compact a list."""
+
+    window: int | None = None
+    """The window of the model that will see the list; without it, what ``model`` has."""
+    target_tokens: int | None = None
+    """Compact now, down to this, system prompt not counted; without it, only where the window asks for it."""
+    model: str = "unknown"
+    """The model that will see the list: sets how tokens are counted."""
+    focus: str | None = None
+    """What matters now, in a person's words."""
+    policy: Policy = DEFAULT
+    fixed_tokens: int = 0
+    """What else is sent each time, such as tools."""
+    wire: str | None = None
+    """The format of the list; without it, guessed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensed:
+    """A list after ``clew.compact``, and all that can be asked about it."""
+
+    messages: list[Any]
+    """The list to send, in the format it came in; what was not touched is the very object that came in."""
+    system: Any
+    """The system field, as it came; None where the list holds it."""
+    wire: Wire | None
+    """The format of the list; None for one of clew's own messages."""
+    budget: TokenBudget | None = None
+    """How full the window was, and whether it was time."""
+    plan: Plan | None = None
+    """What was done; None where nothing was."""
+    report: Report | None = None
+    """What the checks said of it."""
+    attempts: tuple[Attempt, ...] = ()
+    tokens_before: int = 0
+    tokens_after: int = 0
+    items: tuple[Item, ...] = field(default=(), repr=False)
+    """The view, each message under its id."""
+    ledger: Ledger = field(default_factory=Ledger, repr=False)
+    digest: Digest | None = None
+    """The digest that stands in the list."""
+    originals: Mapping[str, Message] = field(default_factory=dict, repr=False)
+    """Every message that went through these calls, by id: what the digest's lines lead to."""
+    recovered: bool = field(default=False, repr=False)
+    """The beginning of the session is known only from a digest in the list."""
+    state: State = field(default=FRESH, repr=False)
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether anything was compacted."""
+        return self.plan is not None
+
+    @property
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the rules that stand in the digest, word for word."""
+        return self.digest.pins if self.digest else ()
+
+
+def compact(
+    messages: Sequence[Any] | Mapping[str, Any],
+    window: int | None = None,
+    *,
+    after: Condensed | None = None,
+    summariser: Model | None = None,
+    **options: Any,  # noqa: ANN401  # the fields of Options
+) -> Condensed:
+    """Make a message list fit a window; returns at once, unchanged, while there is room.
+
+    ``messages`` is a provider's list (or a whole request body) as any SDK takes it, or a list of
+    ``clew.Message``. Call it before every request::
+
+        fitted = clew.compact(messages, window=200_000, after=fitted)
+        reply = client.messages.create(messages=fitted.messages, ...)
+
+    ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
+    """
+    steps = _condensing(messages, _options(window, options), after, summariser)
+    return drive(steps, summariser.ask if summariser else nobody)
+
+
+async def compact_async(
+    messages: Sequence[Any] | Mapping[str, Any],
+    window: int | None = None,
+    *,
+    after: Condensed | None = None,
+    summariser: AsyncModel | None = None,
+    **options: Any,  # noqa: ANN401  # the fields of Options
+) -> Condensed:
+    """Do the same with a summariser that is awaited."""
+    steps = _condensing(messages, _options(window, options), after, summariser)
+    return await run_async(steps, summariser) if summariser else drive(steps, nobody)
+
+
+def _options(window: int | None, given: Mapping[str, Any]) -> Options:
+    unknown = sorted(given.keys() - Options.__dataclass_fields__.keys())
+    if unknown:
+        there = ", ".join(Options.__dataclass_fields__)
+        raise InputError(f"clew.compact has no option {', '.join(unknown)}", f"there are {there}")
+    return Options(window=window, **given)
+
+
+def _condensing(
+    messages: Sequence[Any] | Mapping[str, Any],
+    options: Options,
+    after: Condensed | None,
+    summariser: Model | AsyncModel | None,
+) -> Steps[Condensed]:
+    given = Given.read(messages, wire_named(options.wire) if options.wire else None)
+    model = model_named(options.model)
+    counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
+    now = _standing(given, counter, after)
+    now = replace(now, budget=_measured(now, counter, gauge, options))
+    wish = _wish(now, counter, options)
+    if wish is None:
+        return now
+    writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
+    outcome = yield from decide(_job(now, counter, gauge, wish), writer)
+    return _changed(now, given, outcome, wish) if outcome.plan.operations else now
+
+
+# How things stand ------------------------------------------------------------------------------------
+
+
+def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> Condensed:
+    """Return the list as it is, with all that is known about it."""
+    known = after if after is not None and _goes_on(after, given) else None
+    before = known.items if known else ()
+    last = max((int(item.id[1:]) for item in before if item.id.startswith("m")), default=0)
+    fresh, digest = numbered((*given.system, *given.messages)[len(before) :], last)
+    ledger = known.ledger.copy() if known else Ledger()
+    for item in fresh:
+        if digest and item.id == digest.id:
+            restore(ledger, digest)
+        else:
+            ledger.add(item)
+    items = (*before, *fresh)
+    tokens = sum(counter.count(item.message) for item in items)
+    return Condensed(
+        messages=given.entries,
+        system=given.system_field,
+        wire=given.wire,
+        tokens_before=tokens,
+        tokens_after=tokens,
+        items=items,
+        ledger=ledger,
+        digest=known.digest if known else digest,
+        recovered=known.recovered if known else digest is not None,
+        originals={**(known.originals if known else {}), **{item.id: item.message for item in fresh}},
+        state=known.state if known else FRESH,
+    )
+
+
+def _goes_on(after: Condensed, given: Given) -> bool:
+    """Tell whether a list begins with what an earlier call returned."""
+    entries = given.entries
+    return len(entries) >= len(after.messages) and all(
+        old is new or old == new for old, new in zip(after.messages, entries, strict=False)
+    )
+
+
+def _measured(now: Condensed, counter: TokenCounter, gauge: Gauge, options: Options) -> TokenBudget:
+    tokens: dict[Region, int] = {Region.TOOLS: options.fixed_tokens}
+    for item in now.items:
+        region = region_of(item.message)
+        tokens[region] = tokens.get(region, 0) + counter.count(item.message)
+    allotment = gauge.allot(tokens)
+    return TokenBudget(allotment, gauge.judge(allotment, (), now.state, time.time()))
+
+
+def _wish(now: Condensed, counter: TokenCounter, options: Options) -> Wish | None:
+    """Return what is to be done: what was asked for, or what the window asks for."""
+    if options.target_tokens is not None:
+        system = sum(
+            counter.count(item.message) for item in now.items if region_of(item.message) is Region.SYSTEM
+        )
+        target = options.target_tokens + system
+        reason = f"down to {options.target_tokens:,} tokens, as asked"
+        return Wish(target, Trigger.MANUAL, reason, options.focus) if now.tokens_before > target else None
+    verdict = now.budget.verdict if now.budget else None
+    if isinstance(verdict, Stop) and not verdict.fits:
+        raise BudgetExceeded(verdict.why)
+    if not isinstance(verdict, Compact):
+        return None
+    return Wish(verdict.target_tokens - options.fixed_tokens, verdict.trigger, verdict.why, options.focus)
+
+
+def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
+    digest = now.digest
+    number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
+    return Job(
+        view=now.items,
+        ledger=now.ledger,
+        counter=counter,
+        target_tokens=wish.target_tokens,
+        originals=now.originals.get,
+        shown=(digest.id, digest) if digest else None,
+        carried=carried_by(digest, now.ledger) if digest and now.recovered else Brief(),
+        digest_id=f"d{number + 1}",
+        keep=Keep(gauge.policy.keep_messages, gauge.policy.keep_tokens or None),
+        focus=wish.focus,
+        trigger=wish.trigger.value,
+        reason=wish.reason,
+        wire=now.wire,
+    )
+
+
+def _changed(now: Condensed, given: Given, outcome: Outcome, wish: Wish) -> Condensed:
+    plan = outcome.plan
+    items = tuple(apply(plan, now.items))
+    system = len(given.system)
+    return replace(
+        now,
+        messages=given.render([item.message for item in items[system:]]),
+        plan=plan,
+        report=outcome.report,
+        attempts=outcome.attempts,
+        tokens_after=plan.tokens_after,
+        items=items,
+        digest=plan.digests[-1] if plan.digests else now.digest,
+        recovered=now.recovered,
+        state=now.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens),
+    )

@@ -1,0 +1,110 @@
+"""A compaction as the log keeps it: the plan, what the checks said of it, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from clew.budget import State
+from clew.errors import StoreDamaged
+from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
+from clew.message import Json, JsonObject
+from clew.plan import Condense, Digest, Plan, Shrink
+from clew.plan.codec import plan_from_json, plan_to_json, shown_messages
+from clew.ports import Event, Stored, Usage
+from clew.session.engine import Attempt, Outcome
+from clew.verify import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A compaction that took effect."""
+
+    seq: int
+    """Its place in the log: what an undo names."""
+    time: str
+    plan: Plan
+    report: Report
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    focus: str | None = None
+
+    @property
+    def digest(self) -> Digest | None:
+        """Return the digest it put in place; None where pruning was enough."""
+        return next(iter(self.plan.digests), None)
+
+
+def compaction_event(
+    outcome: Outcome, refs: Mapping[str, Ref], state: State, focus: str | None = None
+) -> Event:
+    """Make the event of a compaction; ``refs`` are where the messages of the view stand."""
+    shown = shown_messages(outcome.plan)
+    body: JsonObject = {
+        "splices": splices_to_json(_splices(outcome.plan, refs)),
+        "names": [name for name, _ in shown],
+        "messages": [message_to_json(message) for _, message in shown],
+        "plan": plan_to_json(outcome.plan),
+        "report": outcome.report.to_json(),
+        "attempts": [_attempt_to_json(one) for one in outcome.attempts],
+        "usage": asdict(outcome.usage),
+        "calls": outcome.calls,
+        "focus": focus,
+        "state": state.to_json(),
+    }
+    return new_event(COMPACTION.name, body, COMPACTION.version)
+
+
+def refusal_event(reason: str, trigger: str, state: State) -> Event:
+    """Make the event of a compaction that did not take effect."""
+    body: JsonObject = {"reason": reason, "trigger": trigger, "state": state.to_json()}
+    return new_event(REFUSAL.name, body, REFUSAL.version)
+
+
+def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
+    """Return what a plan does to a view of references; consecutive drops need no fewer splices."""
+    splices: list[Splice] = []
+    shows = 0
+    for operation in plan.operations:
+        if isinstance(operation, Shrink):
+            place = refs[operation.id]
+            splices.append(Splice(place, place, (Ref(0, shows),)))
+            shows += 1
+        elif isinstance(operation, Condense):
+            splices.append(Splice(refs[operation.ids[0]], refs[operation.ids[-1]], (Ref(0, shows),)))
+            shows += 1
+        else:
+            splices += [Splice(refs[name], refs[name], ()) for name in operation.ids]
+    return splices
+
+
+def read_compaction(stored: Stored) -> Compaction:
+    """Read a compaction back from its event."""
+    body: dict[str, Any] = stored.event.body
+    messages = COMPACTION.messages(stored.event.body)
+    try:
+        return Compaction(
+            stored.seq,
+            stored.event.time,
+            plan_from_json(body["plan"], messages),
+            Report.from_json(body["report"]),
+            tuple(Attempt(one["author"], one["outcome"], tuple(one["misses"])) for one in body["attempts"]),
+            Usage(**body["usage"]),
+            body["calls"],
+            body["focus"],
+        )
+    except (KeyError, TypeError) as cause:
+        raise StoreDamaged(f"event {stored.seq} is no compaction that clew wrote ({cause!r})") from cause
+
+
+def state_of(body: JsonObject) -> State | None:
+    """Return what an event remembers of earlier compactions, where it does."""
+    value = body.get("state")
+    return State.from_json(value) if isinstance(value, dict) else None
+
+
+def _attempt_to_json(attempt: Attempt) -> Json:
+    misses: Sequence[Json] = attempt.misses
+    return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}

@@ -1,0 +1,261 @@
+"""What follows from a session's log, kept up to date event by event.
+
+Everything here can be thrown away and derived again: the view, the messages it shows, the ledger, and what
+the budget remembers. A message costs as much as it is long, whatever came before it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from clew.budget import FRESH, Region, State
+from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
+from clew.ledger.ledger import Ledger
+from clew.ledger.pins import Pins
+from clew.log import (
+    COMPACTION,
+    KINDS,
+    MESSAGE,
+    PIN,
+    SWITCH,
+    UNDO,
+    Ref,
+    View,
+    fold,
+    load,
+    view_from_json,
+    view_to_json,
+)
+from clew.message import Item, JsonObject, Message, Role
+from clew.plan import Digest
+from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
+from clew.session.record import Compaction, read_compaction, state_of
+from clew.tokens import Tally, TokenCounter
+
+TRIES = 16
+"""How often an append is tried while others append to the same session."""
+SAVE_EVERY = 5_000
+"""Events after which what was derived is saved again."""
+SAVED_VERSION = 1
+REMEMBERED = 256
+"""Originals that were looked up and are kept at hand."""
+_RESHAPES = (COMPACTION.name, UNDO.name, SWITCH.name)
+
+
+class Replay:
+    """The present state of a session."""
+
+    def __init__(self, store: Store, ctx: Ctx, counter: TokenCounter) -> None:
+        self.store = store
+        self.ctx = ctx
+        self.counter = counter
+        self.view = View()
+        self.ledger = Ledger()
+        self.state: State = FRESH
+        self.compactions = 0
+        """How many there ever were, undone ones included."""
+        self._saved = 0
+        self._hash = ""
+        self._items: list[Item] | None = []
+        self._refs: dict[str, Ref] = {}
+        self._shown: dict[str, Message] = {}
+        self._weights: dict[Region, Tally] = {}
+        self._originals: OrderedDict[str, Message] = OrderedDict()
+
+    def catch_up(self) -> None:
+        """Take in what was appended since."""
+        for stored in self.store.read(self.ctx, self.view.seq):
+            self._take(stored)
+            self._hash = stored.hash
+        if self.view.seq - self._saved >= SAVE_EVERY:
+            self.save()
+
+    # What need not be derived again ----------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Begin where an earlier process left off, where the store has kept that."""
+        kept = self.store.kept(self.ctx) if isinstance(self.store, Snapshots) else None
+        if kept is None:
+            return
+        head, body = kept
+        last = next(self.store.read(self.ctx, head.seq - 1, head.seq), None)
+        if last is None or last.hash != head.hash or body.get("version") != SAVED_VERSION:
+            return
+        with suppress(StoreDamaged, InputError, KeyError, TypeError):
+            saved: dict[str, Any] = body
+            view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
+            state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
+            self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
+            self._items, self._saved, self._hash = None, head.seq, head.hash
+
+    def save(self) -> None:
+        """Let the store keep what was derived so far, where it can."""
+        if not isinstance(self.store, Snapshots) or not self.view.seq:
+            return
+        self._saved = self.view.seq
+        body: JsonObject = {
+            "version": SAVED_VERSION,
+            "view": view_to_json(self.view),
+            "ledger": self.ledger.to_json(),
+            "state": self.state.to_json(),
+            "compactions": self.compactions,
+        }
+        with suppress(StoreError):  # it can be derived again
+            self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
+
+    def append(self, make: Callable[[], Sequence[Event]]) -> int:
+        """Append events, made for the session as it stands; return the place of the last.
+
+        Where somebody else appends first, theirs is taken in and ``make`` is asked anew.
+        """
+        for _ in range(TRIES):
+            self.catch_up()
+            head = self.store.head(self.ctx)
+            if head.seq != self.view.seq:
+                continue
+            events = make()
+            with suppress(HeadMoved):
+                last = self.store.append(self.ctx, events, head)
+                self.catch_up()
+                return last.seq
+        raise StoreBusy(f"others keep appending to {self.ctx.session!r}")
+
+    def _take(self, stored: Stored) -> None:
+        self.view = fold([stored], self.view)
+        kind, body = stored.event.kind, stored.event.body
+        if kind == MESSAGE.name:
+            self._add(stored)
+        elif kind == PIN.name:
+            redo(self.ledger.pins, body)
+        elif kind in _RESHAPES:
+            self._items = None
+            self.compactions += kind == COMPACTION.name
+        self.state = state_of(body) or self.state
+
+    def _add(self, stored: Stored) -> None:
+        (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+        item = Item(f"m{stored.seq}", message)
+        self.ledger.add(item)
+        if self._items is not None:
+            self._show(item, Ref(stored.seq))
+        results = self.counter.count(message) if message.role is Role.TOOL else 0
+        if results:
+            self.state = self.state.saw_result(results)
+
+    # What is shown ---------------------------------------------------------------------------------------
+
+    @property
+    def items(self) -> list[Item]:
+        """Return the messages of the view, under their ids."""
+        if self._items is None:
+            self._load()
+        return self._items or []
+
+    @property
+    def refs(self) -> dict[str, Ref]:
+        """Return where in the log the messages of the view stand."""
+        if self._items is None:
+            self._load()
+        return self._refs
+
+    @property
+    def weights(self) -> dict[Region, Tally]:
+        """Return how heavy the view is, by region."""
+        if self._items is None:
+            self._load()
+        return self._weights
+
+    def _load(self) -> None:
+        self._items, self._refs, self._shown, self._weights = [], {}, {}, {}
+        for visible in load(self.store, self.ctx, self.view.entries):
+            self._show(Item(visible.name, visible.message), visible.ref)
+
+    def _show(self, item: Item, ref: Ref) -> None:
+        if self._items is not None:
+            self._items.append(item)
+        self._refs[item.id] = ref
+        self._shown[item.id] = item.message
+        region = region_of(item.message)
+        self._weights[region] = self._weights.get(region, Tally()) + self.counter.weigh(item.message)
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of the view."""
+        return sum(map(self.counter.tokens, self.weights.values()))
+
+    @property
+    def shown_digest(self) -> tuple[str, Digest] | None:
+        """Return the digest in the view, and the id of its message."""
+        if self.view.off:
+            return None
+        for step in reversed(self.view.steps):
+            digest = self.compaction(step.seq).digest
+            if digest:
+                return digest.id, digest
+        return None
+
+    # What was --------------------------------------------------------------------------------------------
+
+    def original(self, name: str) -> Message | None:
+        """Return any message of the session as it was said; None where there is none of that id."""
+        known = self._originals.get(name) or self._whole(name)
+        if known is not None:
+            return known
+        number = name.removeprefix("m")
+        if not (name.startswith("m") and number.isdecimal() and name.isascii()):
+            return None
+        stored = next(self.store.read(self.ctx, int(number) - 1, int(number)), None)
+        if stored is None or stored.event.kind != MESSAGE.name:
+            return None
+        (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+        self._originals[name] = message
+        while len(self._originals) > REMEMBERED:
+            self._originals.popitem(last=False)
+        return message
+
+    def _whole(self, name: str) -> Message | None:
+        """Return a message of the view, where it is shown as it was said."""
+        ref = self._refs.get(name) if self._items is not None else None
+        return self._shown[name] if ref is not None and name == f"m{ref.seq}" else None
+
+    def originals(self, names: Iterable[str]) -> Iterator[Item]:
+        """Yield messages as they were said, in the order given."""
+        for name in names:
+            message = self.original(name)
+            if message is not None:
+                yield Item(name, message)
+
+    def compaction(self, seq: int) -> Compaction:
+        """Return the compaction that this event is."""
+        stored = next(self.store.read(self.ctx, seq - 1, seq), None)
+        if stored is None or stored.event.kind != COMPACTION.name:
+            raise NotFound(f"event {seq} of {self.ctx.session!r} is no compaction", "see `clew trace`")
+        return read_compaction(KINDS[COMPACTION.name].current(stored))
+
+    def in_force(self) -> list[Compaction]:
+        """Return the compactions that shape the view, oldest first."""
+        return [self.compaction(step.seq) for step in self.view.steps]
+
+
+def region_of(message: Message) -> Region:
+    """Return the region of the window that a message counts for."""
+    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+        return Region.SYSTEM
+    return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY
+
+
+def redo(pins: Pins, body: dict[str, Any]) -> str:
+    """Do to the rules what a person did by hand, as the log tells it; return the id of the rule."""
+    match body:
+        case {"does": "pin", "quote": str(quote)}:
+            return pins.pin(quote).id
+        case {"does": "edit", "pin": str(name), "quote": str(quote)}:
+            return pins.edit(name, quote).id
+        case {"does": "revoke", "pin": str(name), "why": str(why)}:
+            return pins.revoke(name, why).id
+        case {"does": "expire", "pin": str(name), "why": str(why)}:
+            return pins.expire(name, why).id
+    raise StoreDamaged(f"nothing that can be done to a rule is called {body.get('does')!r}")

@@ -1,0 +1,287 @@
+"""A session: messages go in, what the model should see comes out, and everything can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from clew.budget import DEFAULT, Policy
+from clew.compact.summary import SessionRequest
+from clew.compact.tail import leading_system
+from clew.errors import InputError
+from clew.ledger.ledger import Ledger
+from clew.ledger.pins import Pin
+from clew.log import PIN, SWITCH, UNDO, message_event, new_event
+from clew.message import Item, JsonObject, Message, Native
+from clew.ports import AsyncModel, Ctx, Model, Steps, Store, drive, run_async
+from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
+from clew.session.engine import Outcome, Writer, decide
+from clew.session.fit import Fitted, Gauge
+from clew.session.look import Expansion, Explanation, expand, explain
+from clew.session.record import Compaction
+from clew.session.replay import Replay, redo
+from clew.tokens import TokenCounter, counter_for, model_named
+from clew.wire import Body, Converted, convert, wire_named
+
+PLAIN = Request()
+"""A request of which nothing is known but the view."""
+Result = TypeVar("Result")
+
+
+class Session:
+    """One conversation, on a store.
+
+    Open it with ``Session.open``. Several processes may open the same one: each takes in what the others
+    append. In one process, use it from one thread at a time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        ctx: Ctx,
+        gauge: Gauge,
+        summariser: Model | AsyncModel | None = None,
+        counter: TokenCounter | None = None,
+    ) -> None:
+        """Use ``Session.open``, which makes all this from names."""
+        self.gauge = gauge
+        self.summariser = summariser
+        self.own_requests: Native | None = None
+        """What the own requests of the session hold besides messages (tools, thinking, …), with their wire.
+
+        Set it where the summariser is the very model that the session talks to: the question for a summary
+        then goes behind the session's own request, and the provider reads that from its cache.
+        """
+        self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
+        self._close: Callable[[], None] | None = None
+        self._replay.restore()
+        self._replay.catch_up()
+
+    @classmethod
+    def open(  # noqa: PLR0913  # the front door: all but the name are keywords with defaults
+        cls,
+        name: str,
+        store: Store | None = None,
+        *,
+        workspace: str = "local",
+        model: str = "unknown",
+        window: int | None = None,
+        policy: Policy = DEFAULT,
+        summariser: Model | AsyncModel | None = None,
+    ) -> Session:
+        """Open a session, or begin it; without a store, in clew's own file.
+
+        ``model`` is the one that will see the messages: it sets how tokens are counted and, unless
+        ``window`` says otherwise, how many fit. ``summariser`` writes the prose of digests; without one
+        they are made by code alone.
+        """
+        ctx = Ctx(workspace=workspace, session=name)
+        given = store or _own_store()
+        session = cls(given, ctx, Gauge(model_named(model), policy, window), summariser)
+        session._close = None if store else getattr(given, "close", None)
+        return session
+
+    def close(self) -> None:
+        """Let go of the store, where ``open`` opened it."""
+        if self._close:
+            self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # What is there ---------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Return what the session is called."""
+        return self._replay.ctx.session
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return what code has kept of the session: rules, goal, open loops, files, failures, values."""
+        return self._replay.ledger
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return what counts tokens here."""
+        return self._replay.counter
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of what the model would see now."""
+        return self._replay.tokens
+
+    @property
+    def is_off(self) -> bool:
+        """Tell whether compaction is switched off."""
+        return self._replay.view.off
+
+    def view(self) -> list[Item]:
+        """Return what the model would see now, each message under its id."""
+        self._replay.catch_up()
+        return list(self._replay.items)
+
+    def context(self, wire: str = "anthropic") -> Converted:
+        """Return what the model would see now in a provider's format, ready to send."""
+        return convert([item.message for item in self.view()], wire_named(wire))
+
+    def trace(self) -> list[Compaction]:
+        """Return the compactions in force, oldest first."""
+        self._replay.catch_up()
+        return self._replay.in_force()
+
+    # What comes in ---------------------------------------------------------------------------------------
+
+    def add(self, *messages: Message | Mapping[str, Any], wire: str | None = None) -> list[str]:
+        """Append messages, durably; return their ids.
+
+        A message is a ``clew.Message`` or an entry of a provider's list as it is, of the wire format named
+        or, without a name, of the one it looks like.
+        """
+        events = [message_event(_message(one, wire)) for one in messages]
+        if not events:
+            return []
+        last = self._replay.append(lambda: events)
+        return [f"m{seq}" for seq in range(last - len(events) + 1, last + 1)]
+
+    def pin(self, quote: str) -> Pin:
+        """Set a rule by hand: it will stand word for word, whatever is compacted."""
+        return self._by_hand({"does": "pin", "quote": quote})
+
+    def edit_pin(self, pin: str, quote: str) -> Pin:
+        """Put other words in place of a rule."""
+        return self._by_hand({"does": "edit", "pin": pin, "quote": quote})
+
+    def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
+        """Take a rule off."""
+        return self._by_hand({"does": "revoke", "pin": pin, "why": why})
+
+    def _by_hand(self, body: JsonObject) -> Pin:
+        self._replay.catch_up()
+        name = redo(self.ledger.copy().pins, body)  # says now what is wrong with it
+        self._replay.append(lambda: [new_event(PIN.name, body, PIN.version)])
+        return self.ledger.pins.get(name)
+
+    # Compaction ------------------------------------------------------------------------------------------
+
+    def compact(self, *, target_tokens: int | None = None, focus: str | None = None) -> Compaction | None:
+        """Make the view smaller; None where there is nothing to gain.
+
+        Without ``target_tokens``, down to half, or to what pressure would leave if that is less. ``focus``
+        says in a person's words what matters now. Raises ``CompactionRefused`` where no proposal keeps what
+        must be kept, and ``PinsDoNotFit`` where the rules alone are larger than the target.
+        """
+        return self._drive(self._compacting(target_tokens, focus))
+
+    async def compact_async(
+        self, *, target_tokens: int | None = None, focus: str | None = None
+    ) -> Compaction | None:
+        """Do the same with a summariser that is awaited."""
+        return await self._drive_async(self._compacting(target_tokens, focus))
+
+    def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
+        """Return what a compaction would do and lose, without doing it; no model is asked."""
+        self._replay.catch_up()
+        wish = wish_of(self._replay, self.gauge, target_tokens, focus)
+        return drive(decide(job_of(self._replay, self.gauge, wish)), nobody) if wish else None
+
+    def fit(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
+        """Measure the window before a request, and put one TokenBudget event on record.
+
+        Nothing is compacted unless ``auto`` says so: then where the verdict asks for it, and it pays or
+        must be.
+        """
+        return self._drive(self._fitting(request, auto))
+
+    async def fit_async(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
+        """Do the same with a summariser that is awaited."""
+        return await self._drive_async(self._fitting(request, auto))
+
+    def _compacting(self, target_tokens: int | None, focus: str | None) -> Steps[Compaction | None]:
+        self._replay.catch_up()
+        wish = wish_of(self._replay, self.gauge, target_tokens, focus)
+        return compacting(self._replay, self.gauge, wish, self._writer)
+
+    def _fitting(self, request: Request, auto: bool) -> Steps[Fitted]:
+        self._replay.catch_up()
+        return fitting(self._replay, self.gauge, request, self._writer, auto)
+
+    @property
+    def _writer(self) -> Writer | None:
+        model = self.summariser
+        if model is None:
+            return None
+        return Writer(model.name, model.window_tokens, self._own_request() if self.own_requests else None)
+
+    def _own_request(self) -> SessionRequest:
+        messages = tuple(item.message for item in self._replay.items)
+        system = leading_system(self._replay.items)
+        return SessionRequest(messages[system:], messages[:system], self.own_requests)
+
+    def _drive(self, steps: Steps[Result]) -> Result:
+        model = self.summariser
+        return drive(steps, cast(Model, model).ask if model else nobody)
+
+    async def _drive_async(self, steps: Steps[Result]) -> Result:
+        model = self.summariser
+        return await run_async(steps, cast(AsyncModel, model)) if model else drive(steps, nobody)
+
+    def undo(self, compactions: int = 1) -> list[Compaction]:
+        """Undo the last compactions; return them, newest first. What came since stays."""
+        self._replay.catch_up()
+        steps = self._replay.view.steps
+        if not 0 < compactions <= len(steps):
+            there = f"there are {len(steps)} to undo" if steps else "there is none to undo"
+            raise InputError(f"{compactions} compactions cannot be undone", there)
+        undone = self._replay.in_force()[-compactions:]
+        back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
+        state = self._replay.state.undone(self.tokens + back)
+        body: JsonObject = {"compaction": undone[0].seq, "state": state.to_json()}
+        self._replay.append(lambda: [new_event(UNDO.name, body, UNDO.version)])
+        return undone[::-1]
+
+    def switch_off(self) -> None:
+        """Show the whole history from now on; compactions stay on record and come back when switched on."""
+        self._replay.append(lambda: [new_event(SWITCH.name, {"off": True}, SWITCH.version)])
+
+    def switch_on(self) -> None:
+        """Show the compacted view again."""
+        self._replay.append(lambda: [new_event(SWITCH.name, {"off": False}, SWITCH.version)])
+
+    # Looking closer --------------------------------------------------------------------------------------
+
+    def expand(self, ref: str) -> Expansion:
+        """Return what stands behind a message, a digest, a line of it, or a rule: m12, d1, d1.4, p2."""
+        self._replay.catch_up()
+        return expand(self._replay, ref)
+
+    def originals(self, ids: Iterable[str]) -> Iterator[Item]:
+        """Yield messages as they were said, whatever the view shows of them."""
+        return self._replay.originals(ids)
+
+    def explain(self, ref: str) -> Explanation:
+        """Say why something is shown as it is, or why it left."""
+        self._replay.catch_up()
+        return explain(self._replay, ref)
+
+
+def _message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
+    """Return a message, read from a provider's format where it is in one."""
+    if isinstance(given, Message):
+        return given
+    body = Body.parse([given], wire_named(wire) if wire else None)
+    (message,) = (*body.system, *body.messages)
+    return message
+
+
+def _own_store() -> Store:
+    from clew.settings import network_disk, store_path  # only where no store is given
+    from clew.store import SqliteStore
+
+    return SqliteStore(store_path(), network=network_disk())

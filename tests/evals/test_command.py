@@ -1,0 +1,56 @@
+"""``clew eval`` as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run, clew
+from tests.evals.sessions import write_sessions
+
+__all__ = ["clew"]
+
+ASKED = (
+    "share", "retained", "far", "hard", "bound", "bound_far", "constraints", "files", "open", "recoverable",
+    "invalid", "seconds",
+)  # fmt: skip
+
+
+def test_json_has_every_metric_for_every_policy(clew: Run, tmp_path: Path):
+    folder = write_sessions(tmp_path / "sessions", 2)
+    done = clew("eval", str(folder), "--least", "1000", "--policy", "tail", "--policy", "clew", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["cuts"], told["sessions"]) == (4, 2)
+    assert list(told["policies"]) == ["tail", "clew"]
+    assert set(ASKED) <= told["policies"]["clew"].keys()
+    assert told["sets"]["sessions"] == told["policies"]
+
+
+def test_the_table_has_a_row_for_each_policy_and_the_report_is_written(clew: Run, tmp_path: Path):
+    folder = write_sessions(tmp_path / "sessions", 2)
+    report = tmp_path / "report.html"
+    options = (
+        "--least",
+        "1000",
+        "--policy",
+        "tail",
+        "--policy",
+        "frame",
+        "--jobs",
+        "1",
+        "--html",
+        str(report),
+    )
+    done = clew("eval", str(folder), *options)
+    assert done.returncode == 0
+    assert "4 cuts of 2 sessions" in done.stdout
+    assert [name for name in ("tail", "frame", "oracle") if f"\n {name} " in done.stdout] == ["tail", "frame"]
+    assert report.read_text().startswith("<!doctype html>")
+
+
+def test_sessions_that_are_too_short_are_one_line(clew: Run, tmp_path: Path):
+    done = clew("eval", str(write_sessions(tmp_path / "sessions", 1)), "--least", "900000")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("clew: no session of at least 900,000 tokens")
+    assert "try --least" in done.stderr

@@ -1,0 +1,89 @@
+"""A rule in turn 2, forty turns, a forced compaction, a request that breaks the rule: is it still obeyed?
+
+The agent here is as obedient as the best model: it does what the user asks unless a rule that it can read in
+its context forbids it. So what is tested is the context.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from clew.message import Item, Role, said
+from clew.models.extractive import quotes, shown
+from clew.session import Session
+from clew.store import MemoryStore
+from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
+from tests.session.talk import RULE, talk
+
+_FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)
+
+
+def agent(view: list[Item]) -> str:
+    """Do what was asked last, unless something in the context forbids it."""
+    request = next(item for item in reversed(view) if item.message.role is Role.USER)
+    for item in view:
+        forbidden = _FORBIDS.search(item.message.text) if item is not request else None
+        if forbidden and forbidden[1] in request.message.text:
+            return f"I may not touch {forbidden[1]}: {item.id} says so."
+    return "Deleted."
+
+
+def asked_to_break_the_rule(summariser=None):
+    session = Session.open("main", MemoryStore(), window=20_000, summariser=summariser)
+    session.add(*talk(40))
+    done = session.compact(target_tokens=4_000)
+    assert done is not None
+    session.add(said(Role.USER, "Delete legacy/report.py, nobody uses it."))
+    return session, done
+
+
+def test_an_agent_whose_context_lost_the_rule_breaks_it():
+    """The control: what a compaction that drops the turn does."""
+    messages = [item for item in _items(talk(40)) if RULE not in item.message.text]
+    broken = [*messages, Item("m999", said(Role.USER, "Delete legacy/report.py, nobody uses it."))]
+    assert agent(broken) == "Deleted."
+
+
+def _items(messages):
+    return [Item(f"m{n}", message) for n, message in enumerate(messages, start=1)]
+
+
+def test_without_a_model_the_rule_is_obeyed():
+    session, _ = asked_to_break_the_rule()
+    assert agent(session.view()) == "I may not touch legacy/: d1 says so."
+
+
+@pytest.mark.parametrize("name", sorted(GOOD_SUMMARISERS))
+def test_with_a_good_summariser_the_rule_is_obeyed(name):
+    session, done = asked_to_break_the_rule(good_summariser(name))
+    assert agent(session.view()).startswith("I may not touch legacy/")
+    assert done.digest.author == f"scripted/{name}"
+
+
+@pytest.mark.parametrize("name", sorted(BAD_SUMMARISERS))
+def test_whatever_a_summariser_does_the_rule_is_obeyed(name):
+    session, done = asked_to_break_the_rule(bad_summariser(name))
+    assert agent(session.view()).startswith("I may not touch legacy/")
+    assert RULE in [pin.quote for pin in done.digest.pins]
+    assert done.report.accepted
+    assert done.calls <= MOST_CALLS
+
+
+MOST_CALLS = 12
+"""That any summariser may be asked for one compaction."""
+
+
+@pytest.mark.parametrize("name", ["invents_instructions", "obeys_tool_output", "contradicts"])
+def test_nothing_that_a_hostile_summariser_made_up_is_in_the_view(name):
+    model = bad_summariser(name)
+    _, done = asked_to_break_the_rule(model)
+    made_up = set()
+    for ask in list(model.asked):
+        claims = json.loads(model.ask(ask).text)["claims"]
+        honest = {(claim.kind.value, claim.text) for claim in quotes(shown(ask))}
+        made_up |= {(claim["kind"], claim["text"]) for claim in claims} - honest
+    assert made_up
+    assert not made_up & {(claim.kind.value, claim.text) for claim in done.digest.claims}

@@ -1,0 +1,131 @@
+"""A plain list in, a plain list out."""
+
+import pytest
+
+from clew import session as clew
+from clew.errors import BudgetExceeded, InputError
+from clew.message import Role, said
+from clew.plan.render import parse_digest
+from clew.testing import good_summariser
+from clew.wire import Scope, convert
+from tests.session.talk import RULE, talk
+
+
+def wire_list(name, fillers=40):
+    return convert(list(talk(fillers)), name)
+
+
+WIRES = ["anthropic", "openai", "responses", "gemini"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_list_of_any_provider_comes_back_in_its_own_format(wire):
+    given = wire_list(wire)
+    done = clew.compact(given.items, target_tokens=4_000, wire=wire)
+    body = {**given.body, given.wire.list_key: done.messages}
+    assert not given.wire.check(body, scope=Scope.MESSAGES).refused
+    assert done.tokens_after < done.tokens_before
+    assert RULE in str(done.messages)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_was_not_touched_is_the_very_same_object(wire):
+    given = wire_list(wire)
+    done = clew.compact(given.items, target_tokens=4_000, wire=wire)
+    assert done.messages[-1] is given.items[-1]
+
+
+def test_a_list_that_fits_is_returned_as_it_is():
+    given = wire_list("anthropic", 3).items
+    done = clew.compact(given, window=200_000)
+    assert done.messages == given
+    assert all(new is old for new, old in zip(done.messages, given, strict=True))
+    assert not done.changed
+
+
+def test_under_pressure_it_is_brought_into_the_window():
+    done = clew.compact(wire_list("anthropic").items, window=20_000)
+    assert done.plan.trigger == "pressure"
+    assert done.tokens_after <= 20_000
+
+
+def test_clews_own_messages_are_taken_too():
+    given = list(talk())
+    done = clew.compact(given, target_tokens=4_000)
+    assert done.messages[0] is given[0]
+    assert done.messages[-1] is given[-1]
+
+
+def test_a_request_body_keeps_its_system_prompt():
+    given = wire_list("anthropic")
+    done = clew.compact({**given.body, "model": "claude-sonnet-4-5"}, target_tokens=4_000)
+    assert done.system is given.body["system"]
+    assert RULE in str(done.messages[0])
+
+
+class Block:
+    """What an SDK hands out."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def model_dump(self, exclude_unset):
+        return {"type": "text", "text": self.text}
+
+
+def test_objects_of_an_sdk_are_read_and_given_back_untouched():
+    given = wire_list("anthropic").items
+    last = {"role": "assistant", "content": [Block("I will look.")]}
+    done = clew.compact([*given, last], target_tokens=4_000)
+    assert done.messages[-1] is last
+
+
+@pytest.mark.parametrize("wrong", ["hello", [object()], [{"role": "user", "content": object()}]])
+def test_what_is_no_list_says_what_to_give(wrong):
+    with pytest.raises(InputError, match=r"give|parse"):
+        clew.compact(wrong, window=1_000)
+
+
+def test_an_option_that_does_not_exist_names_those_that_do():
+    with pytest.raises(InputError, match="there are window, target_tokens"):
+        clew.compact([], 1_000, tagret_tokens=5)
+
+
+def test_a_system_prompt_larger_than_the_window_is_a_typed_error():
+    with pytest.raises(BudgetExceeded):
+        clew.compact([said(Role.SYSTEM, "word " * 9_000), said(Role.USER, "hi")], window=4_000)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_compacting_again_and_again_keeps_the_rule_and_the_numbers(known):
+    """With the last result at hand, or with nothing but the list."""
+    messages = wire_list("anthropic").items
+    done = None
+    for round_ in range(6):
+        done = clew.compact(messages, target_tokens=4_000, after=done if known else None)
+        digest = parse_digest(done.messages[0]["content"])
+        assert RULE in [pin.quote for pin in digest.pins]
+        assert digest.id == f"d{round_ + 1}"
+        assert digest.covers.startswith("m1-")
+        messages = [*done.messages, *wire_list("anthropic", 10).items[3:]]
+
+
+def test_a_rule_that_only_a_digest_tells_can_still_be_lifted():
+    done = clew.compact(wire_list("anthropic").items, target_tokens=4_000)
+    lifted = {"role": "user", "content": "You may modify files under legacy/ now."}
+    more = [{"role": "assistant", "content": "Noted."}, lifted, *wire_list("anthropic", 30).items[5:]]
+    again = clew.compact([*done.messages, *more], target_tokens=3_000)
+    assert RULE not in [pin.quote for pin in again.pins]
+
+
+def test_a_model_may_write_the_prose():
+    model = good_summariser()
+    done = clew.compact(wire_list("anthropic").items, target_tokens=5_000, summariser=model)
+    assert done.digest.author == model.name
+
+
+def test_the_next_call_goes_on_where_the_last_one_ended():
+    first = clew.compact(wire_list("anthropic").items, target_tokens=4_000)
+    again = clew.compact([*first.messages, {"role": "assistant", "content": "ok"}], 200_000, after=first)
+    assert [item.id for item in again.items[:-1]] == [item.id for item in first.items]
+    assert again.ledger.goal == first.ledger.goal

@@ -1,0 +1,297 @@
+"""A session on a store: compacted, undone, switched off, looked into, shared."""
+
+import asyncio
+
+import pytest
+
+from clew.budget import Compact, Region
+from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
+from clew.message import Native, Role, said
+from clew.plan.render import parse_digest
+from clew.ports import Ctx
+from clew.session import Request, Session
+from clew.store import MemoryStore
+from clew.testing import ScriptedModel, bad_summariser, good_summariser
+from tests.session.talk import RULE, talk
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def session(store):
+    session = Session.open("main", store, window=20_000)
+    session.add(*talk())
+    return session
+
+
+def reopened(session):
+    return Session.open("main", session._replay.store, window=20_000)
+
+
+def everything(session):
+    return [(item.id, item.message) for item in session.view()]
+
+
+def test_messages_come_back_under_short_ids_in_their_order(store):
+    session = Session.open("main", store)
+    assert session.add(said(Role.USER, "hello"), said(Role.ASSISTANT, "hi")) == ["m1", "m2"]
+    assert [(item.id, item.message.text) for item in session.view()] == [("m1", "hello"), ("m2", "hi")]
+
+
+def test_entries_of_any_provider_can_be_added_as_they_are(store):
+    session = Session.open("main", store)
+    session.add({"role": "user", "content": "hello"})
+    session.add({"role": "assistant", "content": [{"type": "text", "text": "hi"}]}, wire="anthropic")
+    assert session.context("anthropic").items == [
+        {"role": "user", "content": "hello"},
+        {"role": "assistant", "content": [{"type": "text", "text": "hi"}]},
+    ]
+
+
+def test_a_compaction_fits_its_target_and_keeps_the_rule_word_for_word(session):
+    before = session.tokens
+    done = session.compact(target_tokens=4_000)
+    assert session.tokens < before
+    assert done.plan.tokens_after <= done.plan.target_tokens
+    shown = parse_digest(session.view()[1].message.text)
+    assert RULE in [pin.quote for pin in shown.pins]
+
+
+def test_the_system_prompt_stays_the_very_first_message(session):
+    first = session.view()[0]
+    session.compact(target_tokens=3_000)
+    assert session.view()[0] == first
+
+
+def test_what_was_compacted_is_the_same_after_reopening(session):
+    session.compact(target_tokens=4_000)
+    assert everything(reopened(session)) == everything(session)
+    assert reopened(session).tokens == session.tokens
+
+
+def test_undo_is_exact_and_keeps_what_came_since(session):
+    before = everything(session)
+    session.compact(target_tokens=4_000)
+    session.add(said(Role.ASSISTANT, "Done."))
+    session.undo()
+    assert everything(session)[:-1] == before
+    assert everything(session)[-1][1].text == "Done."
+
+
+def test_any_number_of_compactions_can_be_undone_at_once(session):
+    before = everything(session)
+    for target in (5_000, 4_000, 3_000):
+        session.compact(target_tokens=target)
+    assert [one.plan.target_tokens for one in session.trace()] == sorted(
+        [one.plan.target_tokens for one in session.trace()], reverse=True
+    )
+    session.undo(3)
+    assert everything(session) == before
+    assert session.trace() == []
+
+
+def test_there_is_no_undoing_what_was_not_done(session):
+    with pytest.raises(InputError, match="none to undo"):
+        session.undo()
+
+
+def test_switched_off_the_whole_history_is_shown(session):
+    before = everything(session)
+    session.compact(target_tokens=4_000)
+    compacted = everything(session)
+    session.switch_off()
+    assert everything(session) == before
+    assert session.compact(target_tokens=3_000) is None
+    session.switch_on()
+    assert everything(session) == compacted
+
+
+def test_compacting_twice_in_the_band_is_compacting_once(session):
+    session.compact(target_tokens=4_000)
+    once = everything(session)
+    assert session.compact(target_tokens=4_000) is None
+    assert everything(session) == once
+
+
+def test_a_preview_changes_nothing_and_tells_what_would_be_lost(session):
+    before = everything(session)
+    head = session._replay.view.seq
+    outcome = session.preview(target_tokens=3_000)
+    assert outcome.report.kept
+    assert outcome.plan.tokens_after < outcome.plan.tokens_before
+    assert (everything(session), session._replay.view.seq) == (before, head)
+
+
+def test_rules_that_do_not_fit_are_an_error_and_nothing_is_lost(session):
+    session.pin("x" * 40_000)
+    before = everything(session)
+    with pytest.raises(PinsDoNotFit):
+        session.compact(target_tokens=2_000)
+    assert everything(session) == before
+
+
+def test_a_rule_set_by_hand_stands_in_the_digest_until_it_is_taken_off(session):
+    pin = session.pin("Answer in French.")
+    session.compact(target_tokens=4_000)
+    assert "Answer in French." in session.view()[1].message.text
+    session.unpin(pin.id)
+    session.add(*talk(20))
+    session.compact(target_tokens=4_000)
+    assert "Answer in French." not in session.view()[1].message.text
+    assert [one.quote for one in reopened(session).ledger.pins.active] == [
+        one.quote for one in session.ledger.pins.active
+    ]
+
+
+# Looking closer --------------------------------------------------------------------------------------
+
+
+def test_every_line_of_a_digest_leads_to_its_words(session):
+    done = session.compact(target_tokens=4_000)
+    for claim in done.digest.claims:
+        expansion = session.expand(claim.id)
+        assert expansion.quotes
+        if claim.verbatim:
+            assert claim.text.strip() in expansion.quotes[0].words
+
+
+def test_a_digest_expands_to_what_it_covers_and_a_message_to_itself(session):
+    done = session.compact(target_tokens=4_000)
+    assert session.expand("d1").ids == done.digest.covers
+    assert [item.message.text for item in session.originals(session.expand("m2").ids)] == [
+        "Refactor the billing module so that invoices are computed in one place."
+    ]
+
+
+@pytest.mark.parametrize("ref", ["m9999", "d7", "d1.999", "p99", "nonsense", "m", ""])
+def test_a_reference_to_nothing_says_what_there_is(session, ref):
+    session.compact(target_tokens=4_000)
+    with pytest.raises(NotFound):
+        session.expand(ref)
+
+
+def test_it_can_say_why_something_left_and_why_something_stayed(session):
+    done = session.compact(target_tokens=4_000)
+    gone = done.digest.covers[-1]
+    assert f"{gone} is condensed into d1" in str(session.explain(gone))
+    assert "no compaction in force touches it" in str(session.explain(session.view()[-1].id))
+    assert "It stands" in str(session.explain(session.ledger.pins.active[0].id))
+    assert "stands for" in str(session.explain("d1"))
+
+
+# Models ----------------------------------------------------------------------------------------------
+
+
+def test_a_model_may_write_the_prose(store):
+    session = Session.open("main", store, window=20_000, summariser=good_summariser())
+    session.add(*talk())
+    done = session.compact(target_tokens=5_000)
+    assert done.digest.author == session.summariser.name
+    assert done.attempts[-1].outcome in ("accepted", "repaired")
+    assert RULE in session.view()[1].message.text
+
+
+def test_the_sessions_own_model_is_asked_behind_the_sessions_own_request(session):
+    """Byte for byte what was sent before, so that the provider reads it from its cache."""
+    session.summariser = model = good_summariser()
+    session.own_requests = Native("anthropic", {"tools": [{"name": "read_file", "input_schema": {}}]})
+    sent = [item.message for item in session.view()]
+    session.compact(target_tokens=5_000)
+    assert [*model.asked[0].system, *model.asked[0].messages] == sent
+    assert model.asked[0].rest is session.own_requests
+
+
+def test_a_model_that_fails_leaves_the_digest_to_code(store):
+    session = Session.open("main", store, window=20_000, summariser=bad_summariser("timeout"))
+    session.add(*talk())
+    done = session.compact(target_tokens=5_000)
+    assert done.digest.author == "clew"
+    assert done.attempts[0].outcome == "failed"
+
+
+class Awaited:
+    """A model that is awaited."""
+
+    def __init__(self, model):
+        self.name, self.window_tokens, self._model = model.name, model.window_tokens, model
+
+    async def ask(self, ask):
+        await asyncio.sleep(0)
+        return self._model.ask(ask)
+
+
+def test_awaited_or_not_the_outcome_is_the_same():
+    views = []
+    for model in (good_summariser(), Awaited(good_summariser())):
+        session = Session.open("main", MemoryStore(), window=20_000, summariser=model)
+        session.add(*talk())
+        if isinstance(model, Awaited):
+            asyncio.run(session.compact_async(target_tokens=5_000))
+        else:
+            session.compact(target_tokens=5_000)
+        views.append(everything(session))
+    assert views[0] == views[1]
+
+
+class Meddling(ScriptedModel):
+    """A model during whose answer something else happens to the session."""
+
+    def __init__(self, meddle):
+        super().__init__([])
+        self._meddle, self._good = meddle, good_summariser()
+
+    def ask(self, ask):
+        self._meddle()
+        return self._good.ask(ask)
+
+
+def test_what_is_said_while_a_model_writes_stays_in_the_view(session):
+    other = reopened(session)
+    session.summariser = Meddling(lambda: other.add(said(Role.USER, "One more thing.")))
+    session.compact(target_tokens=5_000)
+    assert session.view()[-1].message.text == "One more thing."
+
+
+def test_a_compaction_of_a_view_that_was_reshaped_meanwhile_is_stale(session):
+    other = reopened(session)
+    session.summariser = Meddling(lambda: other.compact(target_tokens=4_000))
+    with pytest.raises(StalePlan):
+        session.compact(target_tokens=5_000)
+    assert everything(session) == everything(other)
+
+
+def test_no_compaction_begins_inside_another(session):
+    session.summariser = Meddling(lambda: session.compact(target_tokens=4_000))
+    with pytest.raises(CompactionUnderWay):
+        session.compact(target_tokens=5_000)
+
+
+# Before a request ------------------------------------------------------------------------------------
+
+
+def test_each_request_puts_one_budget_on_record(session):
+    fitted = session.fit()
+    events = list(session._replay.store.read(Ctx(workspace="local", session="main"), kinds=["token_budget"]))
+    assert len(events) == 1
+    assert fitted.budget.to_json().items() <= events[0].event.body.items()
+
+
+def test_nothing_is_compacted_unless_asked_to(session):
+    before = everything(session)
+    assert isinstance(session.fit().verdict, Compact)
+    assert everything(session) == before
+
+
+def test_under_pressure_it_compacts_into_the_window(session):
+    fitted = session.fit(auto=True)
+    assert fitted.compaction.plan.trigger == "pressure"
+    assert session.tokens <= session.gauge.window.usable_tokens
+    assert session.fit(auto=True).compaction is None
+
+
+def test_what_else_is_sent_counts(session):
+    session.compact(target_tokens=9_000)
+    assert session.fit(Request(fixed_tokens={Region.TOOLS: 12_000})).verdict != session.fit().verdict
