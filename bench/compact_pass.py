@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from clew.compact.ladder import Situation, propose
-from clew.compact.told import brief_of
+from clew.ladder.climb import Situation, propose
+from clew.ladder.told import brief_of
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS
 from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, said

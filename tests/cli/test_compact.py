@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from clew.tokens import counter_for
 from clew.wire import Scope, wire_named
 from tests.cli.conftest import EXAMPLE, Run
 from tests.cli.golden.make import SCREEN, body, screen
@@ -79,8 +82,6 @@ def test_a_provider_list_stays_in_its_own_format(clew: Run, tmp_path: Path):
 
 
 def test_the_target_holds_for_the_list_as_it_is_sent(clew: Run, talk: str):
-    from clew.tokens import counter_for
-
     for target in (1500, 2500, 6000):
         found = compacted(clew, talk, "--target-tokens", str(target))
         sent = wire_named("anthropic").parse(found["messages"])
@@ -283,3 +284,17 @@ def test_a_session_goes_on_after_a_compaction(clew: Run, tmp_path: Path):
     path.write_text(json.dumps([*body()["messages"], {"role": "assistant", "content": "All pass."}]))  # type: ignore[misc]
     assert "1 new event" in clew("import", str(path)).stdout
     assert clew("show", name).stdout.rstrip().endswith("All pass.")
+
+
+def test_whoever_waits_sees_a_bar_on_standard_error_and_nothing_of_it_in_the_output(talk: str):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "clew", "compact", talk, "--json"]
+    env = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=env) as done:
+        assert done.stdout is not None
+        found = json.loads(done.stdout.read())
+    os.close(theirs)
+    drawn = os.read(ours, 1 << 16).decode(errors="replace")
+    os.close(ours)
+    assert found["changed"]
+    assert "compacting 86 messages" in drawn

@@ -23,7 +23,8 @@ def test_a_digest_reads_like_this():
         '<clew-digest id="d1" level="0" covers="m1-m4" author="clew">\n'
         f"{NOTE}\n"
         "Rules that stand, word for word:\n"
-        '- "never modify files under legacy/" [m2, user]\n'
+        "[m2, user]\n"
+        '- "never modify files under legacy/"\n'
         "Goal:\n"
         "[m1]\n"
         "- Refactor billing.\n"

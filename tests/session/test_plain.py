@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew import session as clew
+import clew
 from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, said
 from clew.plan.render import parse_digest

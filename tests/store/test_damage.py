@@ -24,6 +24,8 @@ CTX = Ctx(workspace="north", session="main")
 SIDE = Ctx(workspace="south", session="side")
 LONG = "an output that lies apart\n" * 200
 TABLES = {"migration": 1, "session": 2, "event": 10, "blob": 3}
+DERIVED = ("index_", "entry", "snapshot")
+"""What can be made again from the log; nobody takes it for the truth."""
 COLUMNS = [
     *(("migration", column) for column in ("version", "name", "checksum")),
     *(("session", column) for column in ("key", "workspace", "id", "seal", "seq", "hash")),
@@ -152,7 +154,8 @@ def test_no_changed_value_goes_unnoticed(whole, tmp_path, table, column, data):
 
 def test_the_columns_listed_here_are_all_there_are(whole):
     with closing(sqlite3.connect(whole)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        named = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [name for name in named if not name.startswith(DERIVED)]
         every = {
             (table, row[1]) for table in tables for row in database.execute(f"PRAGMA table_info({table})")
         }
@@ -334,7 +337,9 @@ def test_where_nothing_is_nothing_is_audited(tmp_path):
 
 def test_a_store_of_a_later_clew_is_not_called_damaged(copy):
     with closing(sqlite3.connect(copy, isolation_level=None)) as database:
-        migrate(database, [*migrations(), Migration(2, "shelf", "CREATE TABLE shelf (a);\n")])
+        migrate(
+            database, [*migrations(), Migration(len(migrations()) + 1, "shelf", "CREATE TABLE shelf (a);\n")]
+        )
     with pytest.raises(StoreTooNew, match="upgrade clew"):
         audit(copy)
 

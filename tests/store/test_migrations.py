@@ -11,10 +11,13 @@ from clew.store import SqliteStore
 from clew.store.migrate import migrate
 from clew.store.sql import Migration, migrations, statements
 
+LAST = migrations()[-1].version
 NEXT = Migration(
-    2, "shelf", "-- a; comment\nCREATE TABLE shelf (a TEXT DEFAULT ';');\n\nINSERT INTO shelf VALUES ('x');\n"
+    LAST + 1,
+    "shelf",
+    "-- a; comment\nCREATE TABLE shelf (a TEXT DEFAULT ';');\n\nINSERT INTO shelf VALUES ('x');\n",
 )
-BROKEN = Migration(3, "broken", "CREATE TABLE half (a);\nCREATE TABLE half (a);\n")
+BROKEN = Migration(LAST + 2, "broken", "CREATE TABLE half (a);\nCREATE TABLE half (a);\n")
 
 
 @pytest.fixture
@@ -27,10 +30,15 @@ def seen(database):
     return [(version, name) for version, name, _ in database.execute(statements()["migrations"])]
 
 
+KNOWN = [(one.version, one.name) for one in migrations()]
+
+
 def test_a_released_migration_never_changes():
     # Add the next line when a migration is released; never touch one that is there.
     assert [(m.version, m.name, m.checksum) for m in migrations()] == [
         (1, "log", "sha256:74c730e06839433541806072dbc184ee6bae220b367255c8e7772a8af60a6588"),
+        (2, "index", "sha256:54459c1b6906a01285309201f140b425b4ff7cfab5edc92e1a6d38774545ac72"),
+        (3, "snapshot", "sha256:5b34428475ca0a56e050682541c30e5da888ba33ecf854f88372fa2be8947ce6"),
     ]
 
 
@@ -39,14 +47,14 @@ def test_migrating_again_changes_nothing(database):
     once = database.execute(statements()["schema"]).fetchall()
     migrate(database)
     assert database.execute(statements()["schema"]).fetchall() == once
-    assert seen(database) == [(1, "log")]
+    assert seen(database) == KNOWN
 
 
 def test_only_what_is_new_is_run(database):
     migrate(database)
     migrate(database, [*migrations(), NEXT])
     migrate(database, [*migrations(), NEXT])
-    assert seen(database) == [(1, "log"), (2, "shelf")]
+    assert seen(database) == [*KNOWN, (LAST + 1, "shelf")]
     assert database.execute("SELECT a FROM shelf").fetchall() == [("x",)]
 
 
@@ -56,19 +64,19 @@ def test_a_migration_that_fails_leaves_nothing_of_itself_or_its_batch(database):
     with pytest.raises(sqlite3.OperationalError, match="half already exists"):
         migrate(database, [*migrations(), NEXT, BROKEN])
     assert database.execute(statements()["schema"]).fetchall() == before
-    assert seen(database) == [(1, "log")]
+    assert seen(database) == KNOWN
 
 
 def test_a_store_of_a_later_clew_is_refused_with_advice(database):
     migrate(database, [*migrations(), NEXT])
-    with pytest.raises(StoreTooNew, match=r"schema 2, this clew knows 1: .*upgrade clew"):
+    with pytest.raises(StoreTooNew, match=rf"schema {LAST + 1}, this clew knows {LAST}: .*upgrade clew"):
         migrate(database)
 
 
 def test_a_store_made_by_another_migration_of_that_number_is_refused(database):
     migrate(database, [*migrations(), NEXT])
-    with pytest.raises(StoreDamaged, match=r"migration 2 \(shelf\)"):
-        migrate(database, [*migrations(), Migration(2, "shelf", "CREATE TABLE other (a);\n")])
+    with pytest.raises(StoreDamaged, match=rf"migration {LAST + 1} \(shelf\)"):
+        migrate(database, [*migrations(), Migration(LAST + 1, "shelf", "CREATE TABLE other (a);\n")])
 
 
 def test_the_file_says_what_it_is(path):

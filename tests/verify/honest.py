@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clew.compact.brief import Brief
-from clew.compact.ladder import Situation, propose
-from clew.compact.told import brief_of
+from clew.ladder.brief import Brief
+from clew.ladder.climb import Situation, propose
+from clew.ladder.told import brief_of
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Claim, Plan

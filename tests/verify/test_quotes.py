@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compact.excerpt import excerpt
+from clew.ladder.excerpt import excerpt
 from clew.verify.quotes import Wording, is_cut_out, is_quote, is_reversed
 
 RULES = Wording(

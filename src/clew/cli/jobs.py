@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 
 from clew.budget import DEFAULT, FRESH, Asked, Asker, Compact, Policy, Region, Stop
@@ -58,7 +59,6 @@ class Done:
     """None where there is nothing to gain."""
     digest: Digest | None = None
     """The digest that stands in the view now."""
-    focus: str | None = None
     dry_run: bool = False
     undoable: bool = False
     """It is on record in clew's log."""
@@ -110,9 +110,8 @@ def compact_stored(log: Log, order: Order) -> Done:
         wire=wire,
         outcome=found,
         digest=_last([*digests, *(found.plan.digests if found else ())]),
-        focus=order.focus,
         dry_run=order.dry_run,
-        undoable=log.own and not order.dry_run,
+        undoable=log.own and found is not None and not order.dry_run,
     )
 
 
@@ -146,7 +145,8 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     base = read_list(messages, model)
     system = sum(counter.count(item.message) for item in base.items if _is_system(item))
 
-    def condensed(target: int, summariser: Watched | None = None) -> Condensed:
+    @cache  # what was tried out for size is often what is done
+    def condensed(target: int, summariser: Watched | None) -> Condensed:
         # What it calls the target leaves out every system message, ours only the prompt.
         return compact(
             messages,
@@ -162,8 +162,9 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     if target is None:
         target = _half(base.items, counter, Gauge(known, order.policy, order.window))
     else:
-        target = _snug(target, lambda aim: condensed(aim).items, wire, counter)
-    done = condensed(target, None if order.dry_run else order.summariser) if target is not None else base
+        target = _snug(target, lambda aim: condensed(aim, None).items, wire, counter)
+    asked = None if order.dry_run else order.summariser
+    done = base if target is None else condensed(target, asked)
     return Done(
         name=name,
         before=base.items,
@@ -174,7 +175,6 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
         wire=wire,
         outcome=_listed_outcome(done, order.summariser),
         digest=done.digest,
-        focus=order.focus,
         dry_run=order.dry_run,
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
-from clew.ledger.phrases import may_hold, needs, sentences_with
+from clew.ledger.phrases import Needs, may_hold, needs, sentences_with
 from clew.ledger.speech import Said, Speaker
 from clew.message import Cite, Trust
 
@@ -104,9 +104,10 @@ _SIGNS_OF_ASSISTANT = _parted(
 )
 """Strings of which every decision of a speaker holds one: a quick way to pass over the rest."""
 _VERBS = (
-    "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call name put"
+    "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call"
+    " name put"
 )
-_PHRASES_OF_USER = (
+_PHRASES_OF_USER: tuple[Needs, ...] = (
     needs("let lets"),
     needs("go going", "with"),
     needs("i we", "prefer like choose chose pick picked decided opted want"),
@@ -116,7 +117,7 @@ _PHRASES_OF_USER = (
     needs("use", "instead rather over"),
     needs("instead rather"),
 )
-_PHRASES_OF_ASSISTANT = (
+_PHRASES_OF_ASSISTANT: tuple[Needs, ...] = (
     needs("decided chose chosen opted settled picked went decision going"),
     needs(
         "instead rather because since so avoid over",

@@ -111,8 +111,8 @@ _DONE = re.compile(
 """In lower case: a pattern that need not look at the case is several times as fast."""
 _DONE_WORDS = (
     needs(
-        "done complete completed finished implemented fixed all committed pushed merged created updated summary"
-        " successfully ready"
+        "done complete completed finished implemented fixed all committed pushed merged created updated"
+        " summary successfully ready"
     ),
 )
 _ASIDE = re.compile(

@@ -57,7 +57,8 @@ _TOOL_ERROR = re.compile(
 _SHELL_ERROR = re.compile(
     r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
     r"|error: |error\[E\d+\]|panic: |\W*ELIFECYCLE\b|make: \*\*\* |FAILED \(|[\w.]*(?:Error|Exception)(?::|$)"
-    r"|=* ?[1-9]\d* failed\b|FAIL\b)"
+    r"|=* ?[1-9]\d* failed\b|FAIL\b|\s*× |Found [1-9]\d* errors?\b|\S+\(\d+,\d+\): error TS\d+"
+    r"|[\w./-]+: [^\n]*(?:No such file or directory|Permission denied)\s*$)"
 )
 """How the first or one of the last lines begins when a command failed."""
 _LAST_LINES = 3

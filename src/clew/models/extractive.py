@@ -89,7 +89,7 @@ def shown(ask: Ask) -> list[Said]:
     counted: ``m1``, ``m2``, …
     """
     # Here and not above: whoever imports a model needs not have the rooms that compact.
-    from clew.compact.summary.transcript import read_fence, read_marks
+    from clew.ladder.summary.transcript import read_fence, read_marks
 
     texts = [*map(_words, ask.messages), ask.instruction]
     fenced = [read for text in texts if (read := read_fence(text)) is not None]

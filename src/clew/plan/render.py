@@ -36,7 +36,8 @@ _KINDS = {heading: kind for kind, heading in HEADINGS.items()}
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
 _OPEN = re.compile(rf'<{TAG} id="([^"]+)" level="(\d+)" covers="([^"]*)" author="([^"]*)">')
-_PIN = re.compile(r'- "(.*)" \[([^\], ]+), ([a-z-]+)\]', re.DOTALL)
+_SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
+_PIN = re.compile(r'- "(.*)"', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
 _LINE = re.compile(r"(~ |- )(.*)", re.DOTALL)
 
@@ -58,7 +59,7 @@ def _lines(digest: Digest) -> Iterator[str]:
     yield NOTE
     if digest.pins:
         yield PINS_HEADING
-        yield from (_pin_line(pin) for pin in digest.pins)
+        yield from _pin_lines(digest.pins)
     for kind in ClaimKind:
         claims = [claim for claim in digest.claims if claim.kind is kind]
         if claims:
@@ -67,8 +68,11 @@ def _lines(digest: Digest) -> Iterator[str]:
     yield f"</{TAG}>"
 
 
-def _pin_line(pin: Pin) -> str:
-    return f'- "{_held(pin.quote)}" [{pin.source.message}, {pin.trust.label}]'
+def _pin_lines(pins: Sequence[Pin]) -> Iterator[str]:
+    """Write rules under the turns and the people they come from; neighbours of one turn share its name."""
+    for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
+        yield f"[{source[0]}, {source[1].label}]"
+        yield from (f'- "{_held(pin.quote)}"' for pin in group)
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
@@ -140,11 +144,14 @@ def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
     claims: list[ShownClaim] = []
     kind: ClaimKind | None = None
     turns: tuple[str, ...] = ()
+    speaker: re.Match[str] | None = None
     for line in _joined(lines):
         if line in _KINDS:
             kind, turns = _KINDS[line], ()
-        elif kind is None and (pin := _PIN.fullmatch(line)):
-            pins.append(_pin(pin, len(pins)))
+        elif kind is None and (said := _SPEAKER.fullmatch(line)):
+            speaker = said
+        elif kind is None and speaker and (rule := _PIN.fullmatch(line)):
+            pins.append(_pin(rule[1], speaker, len(pins)))
         elif kind is not None and (turn := _TURN.fullmatch(line)):
             turns = tuple(turn[1].split(","))
         elif kind is not None and (said := _LINE.fullmatch(line)):
@@ -166,6 +173,6 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
         yield held
 
 
-def _pin(found: re.Match[str], number: int) -> Pin:
-    trust = next((trust for trust in Trust if trust.label == found[3]), Trust.UNTRUSTED)
-    return Pin(f"shown-{number}", _freed(found[1]), Cite(found[2]), trust)
+def _pin(quote: str, speaker: re.Match[str], number: int) -> Pin:
+    trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
+    return Pin(f"shown-{number}", _freed(quote), Cite(speaker[1]), trust)

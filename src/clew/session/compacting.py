@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
-from clew.compact.tail import Keep
 from clew.errors import BudgetExceeded, ClewError, CompactionRefused, ModelFailed, StalePlan
+from clew.ladder.tail import Keep
 from clew.plan.apply import apply
 from clew.ports import Ask, Event, Reply, Steps
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge, budget_event
 from clew.session.record import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
+from clew.tokens import Tally
 
 HOLDER = "clew"
 
@@ -46,8 +47,9 @@ class Request:
 def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
     """Return what a person who asks for a compaction wants; None where there is nothing to gain."""
     if target_tokens is not None:
+        target = target_tokens + replay.counter.tokens(replay.weights.get(Region.SYSTEM, Tally()))
         reason = f"down to {target_tokens:,} tokens, as asked"
-        return Wish(target_tokens, Trigger.MANUAL, reason, focus) if replay.tokens > target_tokens else None
+        return Wish(target, Trigger.MANUAL, reason, focus) if replay.tokens > target else None
     budget = measure(replay, gauge, Request((Asked(Asker.USER),)))
     match budget.verdict:
         case Compact(trigger, why, target):
@@ -73,6 +75,7 @@ def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
         counter=replay.counter,
         target_tokens=wish.target_tokens,
         originals=replay.original,
+        sizes=[replay.counter.count(item.message) for item in replay.items],
         shown=replay.shown_digest,
         digest_id=f"d{replay.compactions + 1}",
         keep=Keep(gauge.policy.keep_messages, gauge.policy.keep_tokens or None),

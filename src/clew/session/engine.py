@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from clew.compact.brief import Brief
-from clew.compact.ladder import Situation, outline, propose
-from clew.compact.summary import SessionRequest, write
-from clew.compact.tail import AS_USUAL, Keep
-from clew.compact.told import brief_of
-from clew.compact.written import Outline, Written
 from clew.errors import CompactionRefused, ModelError, SummaryFailed
+from clew.ladder.brief import Brief
+from clew.ladder.climb import Situation, outline, propose
+from clew.ladder.summary import SessionRequest, write
+from clew.ladder.tail import AS_USUAL, Keep
+from clew.ladder.told import brief_of
+from clew.ladder.written import Outline, Written
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest, Plan
@@ -50,6 +50,8 @@ class Job:
     """For the whole view, system prompt included."""
     originals: Callable[[str], Message | None]
     """Finds any message of the session as it was."""
+    sizes: Sequence[int] | None = None
+    """The tokens of the messages of the view, where they were counted before."""
     shown: tuple[str, Digest] | None = None
     """The digest in the view, and the id of its message."""
     carried: Brief = field(default_factory=Brief)
@@ -179,6 +181,7 @@ def _situation(job: Job) -> Situation:
         keep=job.keep,
         shown=job.shown,
         originals=job.originals,
+        sizes=job.sizes,
         focus=job.focus,
         digest_id=job.digest_id,
         trigger=job.trigger,
@@ -188,7 +191,7 @@ def _situation(job: Job) -> Situation:
 
 def told(job: Job, span: Sequence[Item]) -> Brief:
     """Return what a digest of this span must say."""
-    brief = brief_of(job.ledger, span)
+    brief = brief_of(job.ledger, span, job.shown)
     return Brief((*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims))
 
 
@@ -201,6 +204,7 @@ def _evidence(job: Job) -> Evidence:
         counter=job.counter,
         target_tokens=job.target_tokens,
         originals=job.originals,
+        sizes=dict(zip((item.id for item in job.view), job.sizes or (), strict=False)),
         pins=brief.pins,
         loops=loops,
         decisions=decisions,

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.budget import DEFAULT, FRESH, Compact, Policy, Region, State, Stop, TokenBudget, Trigger
-from clew.compact.brief import Brief
-from clew.compact.tail import Keep
 from clew.errors import BudgetExceeded, InputError
+from clew.ladder.brief import Brief
+from clew.ladder.tail import Keep
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest, Pin, Plan
@@ -73,6 +73,8 @@ class Condensed:
     tokens_after: int = 0
     items: tuple[Item, ...] = field(default=(), repr=False)
     """The view, each message under its id."""
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+    """The tokens of the view's messages before anything was done."""
     ledger: Ledger = field(default_factory=Ledger, repr=False)
     digest: Digest | None = None
     """The digest that stands in the list."""
@@ -146,8 +148,8 @@ def _condensing(
     model = model_named(options.model)
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     now = _standing(given, counter, after)
-    now = replace(now, budget=_measured(now, counter, gauge, options))
-    wish = _wish(now, counter, options)
+    now = replace(now, budget=_measured(now, gauge, options))
+    wish = _wish(now, options)
     if wish is None:
         return now
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
@@ -171,7 +173,9 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
         else:
             ledger.add(item)
     items = (*before, *fresh)
-    tokens = sum(counter.count(item.message) for item in items)
+    # Whoever counted the items before may have been another model's counter.
+    sizes = tuple([counter.count(item.message) for item in items])
+    tokens = sum(sizes)
     return Condensed(
         messages=given.entries,
         system=given.system_field,
@@ -179,6 +183,7 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
         tokens_before=tokens,
         tokens_after=tokens,
         items=items,
+        sizes=sizes,
         ledger=ledger,
         digest=known.digest if known else digest,
         recovered=known.recovered if known else digest is not None,
@@ -195,22 +200,19 @@ def _goes_on(after: Condensed, given: Given) -> bool:
     )
 
 
-def _measured(now: Condensed, counter: TokenCounter, gauge: Gauge, options: Options) -> TokenBudget:
+def _measured(now: Condensed, gauge: Gauge, options: Options) -> TokenBudget:
     tokens: dict[Region, int] = {Region.TOOLS: options.fixed_tokens}
-    for item in now.items:
+    for item, size in zip(now.items, now.sizes, strict=True):
         region = region_of(item.message)
-        tokens[region] = tokens.get(region, 0) + counter.count(item.message)
+        tokens[region] = tokens.get(region, 0) + size
     allotment = gauge.allot(tokens)
     return TokenBudget(allotment, gauge.judge(allotment, (), now.state, time.time()))
 
 
-def _wish(now: Condensed, counter: TokenCounter, options: Options) -> Wish | None:
+def _wish(now: Condensed, options: Options) -> Wish | None:
     """Return what is to be done: what was asked for, or what the window asks for."""
     if options.target_tokens is not None:
-        system = sum(
-            counter.count(item.message) for item in now.items if region_of(item.message) is Region.SYSTEM
-        )
-        target = options.target_tokens + system
+        target = options.target_tokens + _system_tokens(now)
         reason = f"down to {options.target_tokens:,} tokens, as asked"
         return Wish(target, Trigger.MANUAL, reason, options.focus) if now.tokens_before > target else None
     verdict = now.budget.verdict if now.budget else None
@@ -219,6 +221,11 @@ def _wish(now: Condensed, counter: TokenCounter, options: Options) -> Wish | Non
     if not isinstance(verdict, Compact):
         return None
     return Wish(verdict.target_tokens - options.fixed_tokens, verdict.trigger, verdict.why, options.focus)
+
+
+def _system_tokens(now: Condensed) -> int:
+    sized = zip(now.items, now.sizes, strict=True)
+    return sum(size for item, size in sized if region_of(item.message) is Region.SYSTEM)
 
 
 def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
@@ -230,6 +237,7 @@ def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job
         counter=counter,
         target_tokens=wish.target_tokens,
         originals=now.originals.get,
+        sizes=now.sizes,
         shown=(digest.id, digest) if digest else None,
         carried=carried_by(digest, now.ledger) if digest and now.recovered else Brief(),
         digest_id=f"d{number + 1}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from clew.compact.brief import Brief
+from clew.ladder.brief import Brief
 from clew.ledger.ledger import Ledger
 from clew.message import Cite, Item, Message, Origin, Role, Text, Trust
 from clew.plan import Claim, ClaimKind, Digest

@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Policy
-from clew.compact.summary import SessionRequest
-from clew.compact.tail import leading_system
 from clew.errors import InputError
+from clew.ladder.summary import SessionRequest
+from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import PIN, SWITCH, UNDO, message_event, new_event
@@ -173,7 +173,8 @@ class Session:
     def compact(self, *, target_tokens: int | None = None, focus: str | None = None) -> Compaction | None:
         """Make the view smaller; None where there is nothing to gain.
 
-        Without ``target_tokens``, down to half, or to what pressure would leave if that is less. ``focus``
+        ``target_tokens`` is for all but the system prompt; without it, down to half, or to what pressure
+        would leave if that is less. ``focus``
         says in a person's words what matters now. Raises ``CompactionRefused`` where no proposal keeps what
         must be kept, and ``PinsDoNotFit`` where the rules alone are larger than the target.
         """

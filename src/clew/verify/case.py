@@ -160,11 +160,14 @@ class Case:
         return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
 
     @cached_property
-    def stood_for(self) -> frozenset[str]:
-        """Return the ids of the messages and digests that a digest in the view after stands for."""
-        standing = self.standing
-        covered = (name for digest in standing for name in digest.covers)
-        return frozenset(covered).union(name for digest in standing for name in digest.folds)
+    def covered(self) -> frozenset[str]:
+        """Return the ids of the messages that the digests in the view after stand for."""
+        return frozenset(name for digest in self.standing for name in digest.covers)
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """Return the ids of the digests that went into those in the view after."""
+        return frozenset(name for digest in self.standing for name in digest.folds)
 
     def is_shown(self, name: str) -> bool:
         """Tell whether a message of the view before stays in it, whole or smaller."""

@@ -79,11 +79,9 @@ _SEALS = {
 
 def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
     """Find what would be dropped though no digest stands for it, or nothing keeps it."""
-    covered = {name for digest in case.standing for name in digest.covers}
-    folded = {name for digest in case.standing for name in digest.folds}
     for name in drop.ids:
         shown = case.evidence.shown.get(name)
-        if not (name in covered or (shown and shown.id in folded)):
+        if not (name in case.covered or (shown and shown.id in case.folded)):
             yield _refuse(name, "the message would be dropped", "no digest in the view stands for it")
         yield from _unpersisted(case, name)
 

@@ -1,16 +1,17 @@
-"""clew itself, behind one function."""
+"""clew itself, behind one function: as a session compacts, checks and all, with no model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.compact.ladder import Situation, propose
-from clew.compact.told import brief_of
 from clew.evals.cuts import COUNTER, Cut
 from clew.ledger import Ledger
-from clew.message import Item
+from clew.message import Item, Message
 from clew.plan import Digest
 from clew.plan.apply import apply
+from clew.ports import drive
+from clew.session.compacting import nobody
+from clew.session.engine import Job, decide
 
 
 def clew_policy(cut: Cut) -> Sequence[Item]:
@@ -23,7 +24,7 @@ class Compactor:
 
     def __init__(self) -> None:
         self._ledger = Ledger()
-        self._read: set[str] = set()
+        self._read: dict[str, Message] = {}
         self._shown: tuple[str, Digest] | None = None
         self._count = 0
 
@@ -32,22 +33,23 @@ class Compactor:
         view = (*cut.system, *cut.items)
         for item in view:
             if item.id not in self._read:
-                self._read.add(item.id)
+                self._read[item.id] = item.message
                 self._ledger.add(item)
         self._count += 1
-        system_tokens = COUNTER.count_all(item.message for item in cut.system)
-        situation = Situation(
-            view,
-            COUNTER,
-            cut.budget_tokens + system_tokens,
-            self._ledger.values,
-            lambda span: brief_of(self._ledger, span),
+        job = Job(
+            view=view,
+            ledger=self._ledger,
+            counter=COUNTER,
+            target_tokens=cut.budget_tokens + COUNTER.count_all(item.message for item in cut.system),
+            originals=self._read.get,
             shown=self._shown,
             digest_id=f"d{self._count}",
         )
-        plan = propose(situation)
+        plan = drive(decide(job), nobody).plan
         for digest in plan.digests:
             self._shown = (digest.id, digest)
-            self._read.add(digest.id)
+        after = apply(plan, view)
+        for digest in plan.digests:
+            self._read[digest.id] = next(item.message for item in after if item.id == digest.id)
         own = {item.id for item in cut.system}
-        return [item for item in apply(plan, view) if item.id not in own]
+        return [item for item in after if item.id not in own]

@@ -61,6 +61,7 @@ _EVERYWHERE = frozenset(
 )
 """Words of so many sentences that they tell nothing by themselves."""
 _COMPLETION = "it"
+"""The word that a lead-in is completed with, to see whether it bans what follows."""
 
 
 class Surroundings(NamedTuple):

@@ -1,0 +1,99 @@
+"""Put a digest together, as full as its room allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from clew.ladder.brief import Brief, numbered
+from clew.ladder.choice import Choice, Matter, last_words
+from clew.ladder.labels import label_of
+from clew.ladder.situation import Scene
+from clew.ladder.written import Outline, Written
+from clew.message import Item
+from clew.plan import Claim, Digest
+from clew.plan.digest import checksum
+from clew.plan.render import digest_message
+
+TRIES = 6
+WELL_FILLED = 0.95
+"""Of its room, from which a digest is full enough."""
+CAUTION = 0.97
+"""Of what would just fit by the estimate, what is asked for: then one try is mostly enough."""
+
+
+class Weighed(NamedTuple):
+    """A digest, and the tokens of the message that it is shown as."""
+
+    digest: Digest
+    tokens: int
+
+
+class Assembly:
+    """The digest of a span, before it is known how much room there is for it."""
+
+    def __init__(self, scene: Scene, span: Sequence[Item]) -> None:
+        """Find out what must be in it, and what that takes."""
+        self._scene = scene
+        said = scene.now.brief(span)
+        claims = tuple(replace(one, trust=label_of(one, scene.original)) for one in said.claims)
+        shown = scene.now.shown
+        earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
+        self._matter = Matter(span, Brief(said.pins, claims), earlier)
+        self._frame = _framed(scene, self._matter)
+        self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
+
+    @property
+    def least_tokens(self) -> int:
+        """Return what it takes with nothing in it but what may never be left out."""
+        return self._least.tokens
+
+    def outline(self, room: int) -> Outline:
+        """Return what somebody is asked to write, for a digest of this size."""
+        choice = Choice(self._scene, self._matter)
+        spare = max(0, room - self.least_tokens)
+        matter = self._matter
+        return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
+
+    def fullest(self, room: int, written: Written | None = None) -> Weighed:
+        """Return the fullest digest that fits the room, around what somebody wrote where somebody did."""
+        if written is not None:
+            author, version = written.author, written.prompt_version
+            self._frame = replace(self._frame, author=author, prompt_version=version)
+        best = self._least
+        choice = Choice(self._scene, self._matter, written)
+        wanted = room - self.least_tokens
+        spare = int(CAUTION * wanted)
+        for _ in range(TRIES):
+            if spare <= 0:
+                break
+            chosen = choice.claims(spare)
+            made = self._weighed([*self._matter.must, *chosen])
+            if chosen and best.tokens < made.tokens <= room:
+                best = made
+            if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
+                break
+            spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
+        return best
+
+    def _weighed(self, claims: Iterable[Claim]) -> Weighed:
+        once = {(one.kind, one.text, one.sources): one for one in claims}
+        digest = replace(self._frame, claims=numbered(once.values(), self._frame.id))
+        return Weighed(digest, self._scene.now.counter.count(digest_message(digest)))
+
+
+def _framed(scene: Scene, matter: Matter) -> Digest:
+    """Return a digest that says what it stands for, and nothing else yet."""
+    earlier = matter.earlier
+    shown = scene.now.shown
+    own = [item for item in matter.span if not shown or item.id != shown[0]]
+    return Digest(
+        scene.now.digest_id,
+        earlier.level + 1 if earlier else 0,
+        (*(earlier.covers if earlier else ()), *(item.id for item in own)),
+        checksum(own, earlier.checksum if earlier else ""),
+        (),
+        matter.brief.pins,
+        folds=(earlier.id,) if earlier else (),
+    )

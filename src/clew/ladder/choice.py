@@ -1,0 +1,144 @@
+"""What goes into a digest beyond what must, and in which order it is given room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from clew.ladder.brief import Brief, user_words
+from clew.ladder.facts import Facts, names
+from clew.ladder.gauge import Gauge
+from clew.ladder.labels import label_of
+from clew.ladder.situation import Scene
+from clew.ladder.told import is_told_anew
+from clew.ladder.written import Written
+from clew.message import Cite, Item, words
+from clew.plan import Claim, ClaimKind, Digest
+
+LEDGER_SHARE = 0.5
+"""Of the room, for what the ledger says beyond what may never be left out..."""
+PEOPLE_SHARE = 0.35
+"""...and for what people said, as long as there are facts for the rest."""
+WRITTEN_SHARE = 0.6
+"""Of what the ledger leaves, for what somebody is asked to write; the rest is for exact words."""
+NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN)
+LONGEST_SCRAP = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What a digest is about."""
+
+    span: Sequence[Item]
+    brief: Brief
+    earlier: Digest | None
+    """The digest that goes into it."""
+
+    @property
+    def must(self) -> list[Claim]:
+        """Return what may never be left out."""
+        return [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
+
+
+class Choice:
+    """What could be said about a span beyond what must, in the order in which it is given room."""
+
+    def __init__(self, scene: Scene, matter: Matter, written: Written | None = None) -> None:
+        """Gather the ledger's claims, prose, people's words and the lines that tell of values."""
+        now, focus = scene.now, scene.focus
+        must = matter.must
+        earlier = matter.earlier.claims if matter.earlier else ()
+        self._told = must
+        self._ledger = sorted(
+            (claim for claim in matter.brief.claims if claim.kind not in NEVER_LEFT_OUT),
+            key=lambda claim: not focus.meets(claim.text),
+        )
+        if written is None:  # where nobody wrote now, what somebody wrote earlier
+            self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
+        else:
+            self._prose = [replace(one, trust=label_of(one, scene.original)) for one in written.claims]
+        said = [
+            *(one for one in earlier if one.kind is ClaimKind.USER),
+            *user_words(scene.originals(matter.span)),
+        ]
+        self._people = _once(said, above=(*must, *self._prose))
+        # The first request and the latest ones say most; what is between them gives way first.
+        by_weight = [*self._people[:1], *reversed(self._people[1:])]
+        self._people_by_weight = sorted(by_weight, key=lambda claim: not focus.meets(claim.text))
+        self._facts = Facts(now.values, focus)
+        self._facts.add_earlier(one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one))
+        self._facts.add_new(matter.span, scene.original)
+        lines = [line.claim for line in self._facts.lines]
+        self._gauge = Gauge(now.counter, [*self._ledger, *self._prose, *self._people, *lines])
+        self._facts.weigh(self._gauge)
+        self.is_all = False
+        """Whether the last choice left nothing out that it could have taken."""
+
+    def room_to_write(self, room: int) -> int:
+        """Return the tokens for whoever writes prose, of a room for all that need not be there."""
+        _, cost = self._fill(self._ledger, room * LEDGER_SHARE)
+        return max(0, int((room - cost) * WRITTEN_SHARE))
+
+    def claims(self, room: int) -> list[Claim]:
+        """Return what there is room for: the ledger's, then prose, then people's words, then facts."""
+        known, cost = self._fill(self._ledger, room * LEDGER_SHARE)
+        left = room - cost
+        prose, cost = self._fill(self._prose, left)
+        left -= cost
+        quoted, cost = self._fill(self._people_by_weight, min(left, room * PEOPLE_SHARE))
+        left -= cost
+        covered = {name for one in (*self._told, *known, *prose, *quoted) for name in names(one.text)}
+        lines = sorted(self._facts.best(covered, left), key=lambda line: line.place)
+        left -= self._facts.cost(lines)
+        taken = {id(claim) for claim in (*known, *quoted)}
+        rest = [one for one in (*self._ledger, *self._people_by_weight) if id(one) not in taken]
+        more, _ = self._fill(rest, left)
+        self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and not self._facts.left_out
+        taken.update(map(id, more))
+        quoted = [claim for claim in self._people if id(claim) in taken]
+        known = [claim for claim in self._ledger if id(claim) in taken]
+        return [*known, *prose, *quoted, *(line.claim for line in lines)]
+
+    def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
+        """Take claims in order as long as they fit; return them, and what they take."""
+        taken = []
+        left = room
+        for claim in claims:
+            if left < self._gauge.per_turn:
+                break
+            cost = self._gauge.claim(claim)
+            if cost <= left:
+                taken.append(claim)
+                left -= cost
+        return taken, room - left
+
+
+_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FACT)
+
+
+def _is_exact(claim: Claim) -> bool:
+    """Tell whether code made a claim: a quote, or what the ledger tells anew each time."""
+    return claim.verbatim or is_told_anew(claim)
+
+
+def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
+    """Return people's words, oldest first: each thing once, and not what is quoted of the turn anyway."""
+    by_turn: dict[str, list[str]] = {}
+    for claim in above:
+        by_turn.setdefault(claim.sources[0].message, []).append(claim.text)
+    latest = {claim.text: claim for claim in said}
+    return [
+        claim
+        for claim in latest.values()
+        if not any(claim.text in text for text in by_turn.get(claim.sources[0].message, ()))
+    ]
+
+
+def last_words(span: Iterable[Item]) -> list[Claim]:
+    """Return a line of the last message of a span that has words, for a digest with nothing else to say."""
+    for item in span:
+        for j, part in enumerate(item.message.parts):
+            text = words(part).strip().split("\n", 1)[0][:LONGEST_SCRAP].strip()
+            if text:
+                return [Claim("", ClaimKind.FACT, text, (Cite(item.id, j),), part.trust, verbatim=True)]
+    return []

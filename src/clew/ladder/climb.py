@@ -1,0 +1,220 @@
+"""The ladder: prune, then condense, gentlest first, until the view fits. Needs no model.
+
+``propose`` returns a plan and changes nothing. It always ends: it fits, or says with a typed error what does
+not. Rules that do not fit are an error, never a quiet loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from clew.errors import BudgetExceeded, PinsDoNotFit
+from clew.ladder.assemble import Assembly
+from clew.ladder.choice import NEVER_LEFT_OUT
+from clew.ladder.prune import WORTH_TOKENS, prune
+from clew.ladder.rules import OVERSIZED_TOKENS
+from clew.ladder.situation import Scene, Situation
+from clew.ladder.stubs import Page, shorten
+from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
+from clew.ladder.written import Outline, Written
+from clew.message import Cite, Text, ToolCall, ToolResult
+from clew.plan import Condense, Freed, Plan, Rung, Shrink
+
+__all__ = ["Situation", "outline", "propose"]
+
+GIANT_SHARE = 0.5
+"""Of the room: a recent message that takes more is shown in excerpt before anything is condensed."""
+TRIES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a view is brought down: what of its recent messages is shown smaller, and what is condensed."""
+
+    stop: int
+    """Where the recent messages begin."""
+    shrinks: Sequence[Shrink]
+    tokens: int
+    """Of the recent messages then."""
+    assembly: Assembly | None = None
+    """None where nothing is condensed."""
+    digest_room: int = 0
+
+
+def propose(now: Situation, written: Written | None = None) -> Plan:
+    """Propose how to bring a view down to its target; an empty plan where it is there already.
+
+    With ``written``, what somebody wrote about the span of ``outline`` goes into the digest, after what
+    the ledger has to say and before people's words and facts.
+    """
+    scene = Scene(now)
+    gentle = _gentle(scene)
+    if gentle is not None:
+        return _plan(scene, gentle)
+    cut = _cut(scene)
+    if cut.assembly is None:
+        return _plan(scene, cut.shrinks)
+    digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
+    rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
+    condense = Condense(ids, digest, rung)
+    return _plan(scene, cut.shrinks, condense, scene.tokens(scene.first, cut.stop) - tokens)
+
+
+def outline(now: Situation) -> Outline | None:
+    """Return what a digest is to be written about; None where ``propose`` would make none."""
+    scene = Scene(now)
+    if _gentle(scene) is not None:
+        return None
+    cut = _cut(scene)
+    return cut.assembly.outline(cut.digest_room) if cut.assembly else None
+
+
+# Without a digest ------------------------------------------------------------------------------------
+
+
+def _gentle(scene: Scene) -> list[Shrink] | None:
+    """Return what is enough without a digest: nothing, or pruning; None where it takes more."""
+    target = scene.now.target_tokens
+    if scene.before <= target:
+        return []
+    if scene.room <= 0:
+        raise BudgetExceeded(f"the system prompt alone takes {scene.fixed:,} tokens of {target:,}")
+    page = _page(scene, held=True)
+    excess = scene.before - target
+    most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
+    giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
+    if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
+        return None
+    shrinks = prune(page, scene.stop, excess)
+    if giants and scene.tokens_with(shrinks) > target:
+        shrinks += shorten(page, giants, most, Rung.PRUNE)
+    return shrinks if scene.tokens_with(shrinks) <= target else None
+
+
+def _may_free(scene: Scene) -> int:
+    """Return what pruning could free at most: of what tools were asked and answered."""
+    old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
+    return sum(
+        size
+        for item, size in old
+        if size >= WORTH_TOKENS
+        and any(isinstance(part, ToolCall | ToolResult) for part in item.message.parts)
+    )
+
+
+def _page(scene: Scene, *, held: bool) -> Page:
+    """Return the view to show less of; without a new digest, rules and open loops must stay readable."""
+    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {})
+
+
+def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
+    brief = scene.now.brief(())
+    held: dict[str, list[Cite]] = {}
+    for pin in brief.pins:
+        held.setdefault(pin.source.message, []).append(pin.source)
+    for claim in brief.claims:
+        if claim.kind in NEVER_LEFT_OUT:
+            cite = claim.sources[0]
+            end = cite.start + len(claim.text) if claim.verbatim else cite.end  # no more than is said of it
+            held.setdefault(cite.message, []).append(cite._replace(end=end))
+    return held
+
+
+# With one --------------------------------------------------------------------------------------------
+
+
+def _cut(scene: Scene) -> Cut:
+    """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
+    least = recent = 0
+    for stop in _stops(scene):
+        assembly = Assembly(scene, scene.view[scene.first : stop]) if stop > scene.first else None
+        cut = _cut_at(scene, stop, assembly)
+        if cut is not None:
+            return cut
+        least = assembly.least_tokens if assembly else 0
+        recent = scene.tokens(stop)
+    if least > scene.room:
+        raise PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
+    raise BudgetExceeded(f"the most recent messages take {recent:,} tokens, and not enough can be left out")
+
+
+def _stops(scene: Scene) -> Iterator[int]:
+    """Yield where the recent messages may begin: as usual, with half of them, with the last atom alone."""
+    yield scene.stop
+    recent = scene.tokens(scene.stop)
+    points = last_cuts(scene.view, scene.sizes, scene.floor, messages=1, tokens=recent)
+    later = [point for point in points if point > scene.stop]
+    if later:
+        yield from dict.fromkeys((later[len(later) // 2], later[-1]))
+
+
+def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
+    """Return how a view is brought down with its recent messages beginning here; None where it is not."""
+    span = scene.tokens(scene.first, stop)
+    least_for_tail = int(scene.room * MOST_SHARE)
+    if scene.room - span >= least_for_tail and (cut := _kept(scene, stop, span)):
+        return cut  # what is old is little: no digest is worth it
+    if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
+        most = scene.room - assembly.least_tokens
+        for room in dict.fromkeys((min(most, max(least_for_tail, scene.room - span + 1)), most)):
+            shrinks, tokens = _fitted(scene, _page(scene, held=False), stop, room)
+            if tokens <= room:
+                return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
+    return _kept(scene, stop, span)
+
+
+def _kept(scene: Scene, stop: int, span: int) -> Cut | None:
+    """Leave what is old as it is, and show the recent messages smaller."""
+    shrinks, tokens = _fitted(scene, _page(scene, held=True), stop, scene.room - span)
+    return Cut(stop, shrinks, tokens) if tokens <= scene.room - span else None
+
+
+def _fitted(scene: Scene, page: Page, stop: int, room: int) -> tuple[list[Shrink], int]:
+    """Show what is too large among the recent messages in excerpt; return that, and the tokens then."""
+    tokens = scene.tokens(stop)
+    shrinks: list[Shrink] = []
+    if tokens <= room:
+        return shrinks, tokens
+    recent = range(stop, len(scene.view))
+    parts = [
+        scene.now.counter.count_part(part)
+        for item in scene.view[stop:]
+        for part in item.message.parts
+        if isinstance(part, Text | ToolResult | ToolCall)
+    ]
+    level = water_level(parts, max(0, room - (tokens - sum(parts))))
+    for tries_left in range(TRIES, -1, -1):
+        shrinks = shorten(page, recent, level)
+        tokens = scene.tokens_with(shrinks, stop)
+        if tokens <= room:
+            break
+        level = level * 3 // 4 if tries_left > 1 else 0
+    return shrinks, tokens
+
+
+# The plan --------------------------------------------------------------------------------------------
+
+
+def _plan(
+    scene: Scene, shrinks: Sequence[Shrink], condense: Condense | None = None, condensed: int = 0
+) -> Plan:
+    """Return the plan, with what each rung frees; ``condensed`` is what the digest does."""
+    now = scene.now
+    freed = {rung: Freed(rung, 0, 0) for rung in Rung}
+    sizes = scene.size_by_id if shrinks else {}
+    for shrink in shrinks:
+        saved = sizes[shrink.id] - now.counter.count(shrink.message)
+        freed[shrink.rung] = _with(freed[shrink.rung], saved)
+    if condense is not None:
+        freed[condense.rung] = _with(freed[condense.rung], condensed)
+    used = tuple(one for one in freed.values() if one.operations)
+    after = scene.before - sum(one.tokens for one in used)
+    operations = (*([condense] if condense else ()), *shrinks)
+    return Plan(operations, scene.before, after, now.target_tokens, now.trigger, now.reason, used)
+
+
+def _with(freed: Freed, tokens: int) -> Freed:
+    """Return what a rung frees with one more operation."""
+    return replace(freed, operations=freed.operations + 1, tokens=freed.tokens + tokens)

@@ -1,0 +1,108 @@
+"""A view that is too large, and what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from clew.ladder.brief import Brief
+from clew.ladder.focus import Focus
+from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_start
+from clew.ledger.values import Values
+from clew.message import Item, Message
+from clew.plan import Digest, Shrink
+from clew.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A view that is too large, and what is known about it."""
+
+    view: Sequence[Item]
+    counter: TokenCounter
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    values: Values
+    brief: Callable[[Sequence[Item]], Brief]
+    """What must be in a digest of these messages."""
+    keep: Keep = AS_USUAL
+    shown: tuple[str, Digest] | None = None
+    """The digest in the view and the id of its message, if there was a compaction before."""
+    digest_id: str = "d1"
+    trigger: str = "manual"
+    reason: str = "asked for"
+    originals: Callable[[str], Message | None] | None = None
+    """Finds a message in the log: what the view shows smaller is quoted and shrunk from there.
+
+    Asked only for messages of the view, never for what a digest covers. Without a log, the view holds
+    the originals.
+    """
+    focus: str | None = None
+    """What matters now, in a person's words."""
+    sizes: Sequence[int] | None = None
+    """The tokens of each message of the view, where somebody has counted them already."""
+
+
+class Scene:
+    """A situation with what several rungs look up, looked up once."""
+
+    def __init__(self, now: Situation) -> None:
+        """Count the view."""
+        self.now = now
+        self.view = now.view
+        count = now.counter.count
+        self.sizes = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
+        self.before = sum(self.sizes)
+        self.first = leading_system(now.view)
+        """Where the system prompt ends: what stands before is never touched."""
+        self.fixed = sum(self.sizes[: self.first])
+        self.room = now.target_tokens - self.fixed
+        self.focus = Focus(now.focus)
+
+    @cached_property
+    def floor(self) -> int:
+        """Where the recent messages may begin: the digest in the view is none of them."""
+        name = self.now.shown[0] if self.now.shown else None
+        found = (i for i, item in enumerate(self.view) if item.id == name)
+        return max(self.first, next(found, -1) + 1) if name else self.first
+
+    @cached_property
+    def stop(self) -> int:
+        """Where what stays verbatim begins."""
+        return tail_start(self.view, self.sizes, self.room, self.now.keep, self.floor)
+
+    @cached_property
+    def by_id(self) -> dict[str, Message]:
+        """The messages of the view."""
+        return {item.id: item.message for item in self.view}
+
+    @cached_property
+    def size_by_id(self) -> dict[str, int]:
+        """The tokens of the messages of the view."""
+        return {item.id: size for item, size in zip(self.view, self.sizes, strict=True)}
+
+    def original(self, name: str) -> Message | None:
+        """Return a message of the view as it was said; None where the view does not have it."""
+        shown = self.by_id.get(name)
+        if shown is None or self.now.originals is None:
+            return shown
+        return self.now.originals(name) or shown
+
+    def originals(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield messages of the view as they were said."""
+        if self.now.originals is None:
+            yield from items
+            return
+        for item in items:
+            yield Item(item.id, self.now.originals(item.id) or item.message)
+
+    def tokens(self, start: int, stop: int | None = None) -> int:
+        """Return the tokens of a stretch of the view."""
+        return sum(self.sizes[start:stop])
+
+    def tokens_with(self, shrinks: Sequence[Shrink], since: int = 0) -> int:
+        """Return the tokens of the view from an index on, with these shrinks in place."""
+        smaller = {shrink.id: self.now.counter.count(shrink.message) for shrink in shrinks}
+        sizes = zip(self.view[since:], self.sizes[since:], strict=True)
+        return sum(smaller.get(item.id, size) for item, size in sizes)

@@ -1,0 +1,183 @@
+"""Smaller forms of parts: taken only where they are smaller and hide nothing that must stay readable.
+
+A smaller form is always made from what was said, never from a form that was made smaller before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from clew.ladder.excerpt import LONGEST_LINE, Span, excerpt
+from clew.message import Cite, Item, Json, Message, Part, Place, Text, ToolCall, ToolResult, words
+from clew.plan import Rung, Shrink
+from clew.tokens import TokenCounter
+
+NOTE_TOKENS = 30
+"""What the line above an excerpt takes."""
+LEAST_EXCERPT = 60
+"""Tokens below which only that line is shown."""
+SHORT_ARGUMENT = 60
+"""Characters of an argument, and of a line, that always stay whole."""
+LINE_SHARE = 0.8
+"""Of an excerpt, what one line may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A view of which less is to be shown, and what of it must stay readable."""
+
+    view: Sequence[Item]
+    counter: TokenCounter
+    original: Callable[[str], Message | None] | None = None
+    """Finds a message as it was said; without it, the view has it so."""
+    held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
+    """Places that must stay readable, by message."""
+
+    def said(self, place: Place) -> Part:
+        """Return a part as it was said."""
+        item = self.view[place.message]
+        message = self.original(item.id) if self.original else None
+        return (message or item.message).parts[place.part]
+
+    def shown(self, place: Place) -> Part:
+        """Return a part as the view shows it."""
+        return self.view[place.message].message.parts[place.part]
+
+    def spans(self, place: Place) -> list[Span]:
+        """Return the characters of a part that must stay readable."""
+        cites = self.held.get(self.view[place.message].id, ())
+        end = len(words(self.said(place))) if cites else 0
+        return [
+            (cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == place.part
+        ]
+
+
+class Stubs:
+    """Collects smaller forms of parts."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._parts: dict[int, dict[int, Part]] = {}
+        self._reasons: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        """Return how many messages would be shown smaller."""
+        return len(self._parts)
+
+    def take(self, place: Place, text: str, reason: str, least: int = 1, instead: Place | None = None) -> int:
+        """Show a part as this text if that frees so many tokens; return how many it frees.
+
+        What must stay readable stands in the text or in ``instead``, a part that says it as well.
+        """
+        page = self._page
+        if place.part in self._parts.get(place.message, {}):
+            return 0
+        shown = page.shown(place)
+        part = with_text(page.said(place), text)
+        freed = page.counter.count_part(shown) - page.counter.count_part(part)
+        if freed < least or self._hides(place, part, instead):
+            return 0
+        self._parts.setdefault(place.message, {})[place.part] = part
+        self._reasons.setdefault(place.message, reason)
+        return freed
+
+    def _hides(self, place: Place, part: Part, instead: Place | None) -> bool:
+        """Tell whether something that must stay readable is so now, and would no longer be."""
+        spans = self._page.spans(place)
+        if not spans:
+            return False
+        said, before, after = (words(one) for one in (self._page.said(place), self._page.shown(place), part))
+        other = words(self._page.shown(instead)) if instead else ""
+        quotes = (said[slice(*span)] for span in spans)
+        return any(quote in before and quote not in after and quote not in other for quote in quotes)
+
+    def shrinks(self, rung: Rung = Rung.PRUNE) -> list[Shrink]:
+        """Return what would be shown smaller, in the order of the view."""
+        return [
+            Shrink(self._page.view[i].id, self._message(i), self._reasons[i], rung)
+            for i in sorted(self._parts)
+        ]
+
+    def _message(self, i: int) -> Message:
+        message = self._page.view[i].message
+        parts = self._parts[i]
+        return replace(message, parts=tuple(parts.get(j, part) for j, part in enumerate(message.parts)))
+
+
+def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Rung.TRUNCATE) -> list[Shrink]:
+    """Propose excerpts of every part of these messages that has more than ``most_tokens``."""
+    stubs = Stubs(page)
+    for i in places:
+        for j in range(len(page.view[i].message.parts)):
+            place = Place(i, j)
+            tokens = page.counter.count_part(page.shown(place))
+            if tokens > most_tokens:
+                reason = f"{tokens:,} tokens are more than there is room for"
+                stubs.take(place, excerpted(page, place, most_tokens), reason)
+    return stubs.shrinks(rung)
+
+
+def excerpted(page: Page, place: Place, most_tokens: int) -> str:
+    """Return a part in excerpt, with its size and the id that leads to the whole of it."""
+    part = page.said(place)
+    text = words(part)
+    tokens = max(1, page.counter.count_part(part))
+    name = page.view[place.message].id
+    characters = max(0, most_tokens - NOTE_TOKENS) * len(text) // tokens
+    if isinstance(part, ToolCall) and part.input is not None:
+        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
+        shorter = _shorter(part.input, name, characters // max(1, long))
+        return json.dumps(shorter, ensure_ascii=False)
+    note = f"[about {tokens:,} tokens, shown in excerpt; the whole of it is kept as {name}]"
+    spans = page.spans(place)
+    if most_tokens < LEAST_EXCERPT and not spans:
+        return f"[about {tokens:,} tokens, kept as {name}]"
+    return f"{note}\n{excerpt(text, characters, spans, _line(characters))}"
+
+
+def _line(characters: int) -> int:
+    """Return how much of one line is shown in an excerpt of this size."""
+    return min(LONGEST_LINE, max(SHORT_ARGUMENT, int(characters * LINE_SHARE)))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the texts among arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _texts(child)
+
+
+def _shorter(value: Json, name: str, characters: int) -> Json:
+    """Return arguments whose long texts are shown in excerpt; their keys and short texts stay."""
+    if isinstance(value, str):
+        if len(value) <= max(characters, SHORT_ARGUMENT):
+            return value
+        note = f"[{len(value):,} characters, kept as {name}]"
+        return (
+            f"{note}\n{excerpt(value, characters, longest_line=_line(characters))}"
+            if characters >= SHORT_ARGUMENT
+            else note
+        )
+    if isinstance(value, dict):
+        return {key: _shorter(child, name, characters) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_shorter(child, name, characters) for child in value]
+    return value
+
+
+def with_text(part: Part, text: str) -> Part:
+    """Return a part that says this instead; of one that holds no words, the part itself."""
+    match part:
+        case ToolResult():
+            return replace(part, parts=(Text(text, trust=part.trust),))
+        case ToolCall():
+            arguments = json.loads(text) if isinstance(part.arguments, dict) else text
+            return replace(part, arguments=arguments)
+        case Text():
+            return replace(part, text=text)
+        case _:
+            return part

@@ -1,0 +1,104 @@
+"""A span in portions that a summariser can read at once. Together they hold all of it, whatever its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from clew.ladder.summary.transcript import Piece
+
+MARK_TOKENS = 14
+"""What a piece costs beyond its words."""
+LEAST_ROOM = 96
+"""Tokens of a portion below which cutting makes no sense."""
+SHORTEST_PIECE = 400
+"""Characters below which a message is not cut because it was too much to read."""
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Pieces that are read together."""
+
+    pieces: tuple[Piece, ...]
+    tokens: int
+    begins: bool = True
+    """Nothing of the span stands before it."""
+    ends: bool = True
+    halvings: int = 0
+    """How often it was cut because it was too much."""
+
+    def halves(self, count: Count) -> Sequence[Portion]:
+        """Return it in two, cut between messages where there are several; nothing where it is too small."""
+        if len(self.pieces) > 1:
+            at = _middle(self.pieces, count)
+            first, second = self.pieces[:at], self.pieces[at:]
+        elif len(self.pieces[0].text) >= 2 * SHORTEST_PIECE:
+            one, other = _cut_in_two(self.pieces[0])
+            first, second = (one,), (other,)
+        else:
+            return ()
+        deeper = replace(self, halvings=self.halvings + 1)
+        return (
+            replace(deeper, pieces=first, tokens=_tokens(first, count), ends=False),
+            replace(deeper, pieces=second, tokens=_tokens(second, count), begins=False),
+        )
+
+
+def portions(pieces: Iterable[Piece], room_tokens: int, count: Count) -> list[Portion]:
+    """Return pieces in portions of at most so many tokens, cut between messages; a giant is cut itself."""
+    room = max(room_tokens, LEAST_ROOM)
+    made: list[Portion] = []
+    taken: list[Piece] = []
+    used = 0
+    for piece in (small for whole in pieces for small in _small_enough(whole, room, count)):
+        size = _size(piece, count)
+        if taken and used + size > room:
+            made.append(Portion(tuple(taken), used, begins=not made, ends=False))
+            taken, used = [], 0
+        taken.append(piece)
+        used += size
+    return [*made, Portion(tuple(taken), used, begins=not made)] if taken else []
+
+
+def _small_enough(piece: Piece, room: int, count: Count) -> Iterator[Piece]:
+    """Yield a piece in as many as are needed for each to fit; their texts joined are its text."""
+    waiting = [piece]
+    while waiting:
+        one = waiting.pop()
+        if _size(one, count) <= room or len(one.text) < 2:
+            yield one
+        else:
+            waiting += reversed(_cut_in_two(one))
+
+
+def _cut_in_two(piece: Piece) -> tuple[Piece, Piece]:
+    """Cut a piece near its middle: at the end of a line or else of a word, if one is near."""
+    text = piece.text
+    half = len(text) // 2
+    near = text[half : half + half // 2]
+    for sign in ("\n", " "):
+        found = near.find(sign)
+        if found >= 0:
+            return piece.cut(half + found + 1)
+    return piece.cut(half)
+
+
+def _middle(pieces: Sequence[Piece], count: Count) -> int:
+    """Return where to cut several pieces so that both sides are of about one size."""
+    half = _tokens(pieces, count) / 2
+    held = 0
+    for i, piece in enumerate(pieces):
+        held += _size(piece, count)
+        if held >= half:
+            return min(max(i, 1), len(pieces) - 1)
+    return len(pieces) - 1
+
+
+def _tokens(pieces: Iterable[Piece], count: Count) -> int:
+    return sum(_size(piece, count) for piece in pieces)
+
+
+def _size(piece: Piece, count: Count) -> int:
+    return count(piece.text) + MARK_TOKENS

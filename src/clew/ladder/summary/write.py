@@ -1,0 +1,214 @@
+"""Have a model write the prose of a digest: ask, read, ask again where that may help, and always end.
+
+What cannot be had is left out and said: a portion that failed is not among ``Written.read``, and where
+nothing could be had at all, ``SummaryFailed`` tells what happened, and the digest is made without a model.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from clew.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, SummaryFailed
+from clew.ladder.summary.chunks import LEAST_ROOM, Portion, portions
+from clew.ladder.summary.claims import Source, claims_of, distinct, fitted, settled, sources_of
+from clew.ladder.summary.order import LIMITS, Limits, Order, SessionRequest
+from clew.ladder.summary.parse import read_answer
+from clew.ladder.summary.prompt import (
+    PROMPT_VERSION,
+    ask_tokens,
+    portion_room,
+    question_room,
+    session_ask,
+    transcript_ask,
+)
+from clew.ladder.summary.transcript import pieces_of
+from clew.ladder.written import Outline, Written
+from clew.message import Message, Role, Thinking, words
+from clew.plan import Claim
+from clew.ports import Ask, Reply, Steps, Stop
+from clew.tokens import TokenCounter
+
+LEAST_TOKENS = 60
+"""Room for a digest below which nobody is asked to write one..."""
+LEAST_PORTION = 120
+"""...and what a portion of the span is always given of it."""
+MOST_HALVINGS = {ContextTooLong: 6, ModelTimeout: 1}
+"""How often a portion is cut in two for one of these; a timeout is too slow to try for long."""
+
+
+def write(  # noqa: PLR0913 - the whole order in one call; it is one value from there on
+    outline: Outline,
+    *,
+    model_name: str,
+    window_tokens: int,
+    counter: TokenCounter,
+    focus: str | None = None,
+    request: SessionRequest | None = None,
+    misses: Sequence[str] = (),
+    limits: Limits = LIMITS,
+) -> Steps[Written]:
+    """Ask a model for the claims of a digest; ``SummaryFailed`` where it has none to give.
+
+    ``request`` is what the session itself sends: where it holds all of the span and fits the window, the
+    question goes behind it and is read from the cache. ``misses`` is what a check found wrong before.
+    """
+    order = Order(outline, model_name, window_tokens, counter, focus or "", request, tuple(misses), limits)
+    effort = _Effort(limits)
+    if not outline.span or outline.room_tokens < LEAST_TOKENS:
+        raise SummaryFailed(f"{len(outline.span)} messages for {outline.room_tokens:,} tokens")
+    claims, read = yield from _by_session(order, effort)
+    if not read:
+        claims, read = yield from _by_transcript(order, effort)
+    brief = outline.brief
+    known = (*(pin.quote for pin in brief.pins), *(claim.text for claim in brief.claims))
+    told = fitted(distinct(claims, known), outline.room_tokens, counter)
+    if not told:
+        raise SummaryFailed("; ".join(effort.problems) or "it has nothing to tell")
+    return Written(told, model_name, PROMPT_VERSION, read, tuple(effort.problems))
+
+
+@dataclass(slots=True)
+class _Effort:
+    """What was spent so far, and what went wrong."""
+
+    limits: Limits
+    calls: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def spent(self) -> bool:
+        return self.calls >= self.limits.calls
+
+
+_Outcome: TypeAlias = list[Claim] | ModelError
+"""The claims that could be had, or why none could."""
+_Read: TypeAlias = tuple[list[Claim], tuple[str, ...]]
+"""Claims, and the ids of the messages that they were written from."""
+
+
+# Behind the session's own request --------------------------------------------------------------------
+
+
+def _by_session(order: Order, effort: _Effort) -> Steps[_Read]:
+    """Ask once behind the session's own request, where that can be; what fails there is asked without it."""
+    request = order.request
+    if request is None or not _holds(request.messages, order):
+        return [], ()
+    ask = session_ask(order, request)
+    if ask_tokens(ask, order) > question_room(order):
+        return [], ()
+    outcome = yield from _answered(lambda _: ask, sources_of(order.outline), effort, tries=1)
+    if isinstance(outcome, ModelError):
+        effort.problems.append(f"behind the session: {_told(outcome)}")
+        return [], ()
+    return outcome, tuple(item.id for item in order.outline.span)
+
+
+def _holds(messages: Iterable[Message], order: Order) -> bool:
+    """Tell whether a request shows every message of the span, in order; thinking may be left out of it."""
+    sent = map(_spoken, messages)
+    return all(_spoken(item.message) in sent for item in order.outline.span)
+
+
+def _spoken(message: Message) -> tuple[Role, list[str]]:
+    return message.role, [words(part) for part in message.parts if not isinstance(part, Thinking)]
+
+
+# With the transcript in the question -----------------------------------------------------------------
+
+
+def _by_transcript(order: Order, effort: _Effort) -> Steps[_Read]:
+    """Show the span under marks, in as many portions as it takes."""
+    room = portion_room(order)
+    if room < LEAST_ROOM:
+        raise SummaryFailed(f"a window of {order.window_tokens:,} tokens has no room for the question")
+    planned = portions(pieces_of(order.outline), room, order.counter.count_text)
+    skipped = max(0, len(planned) - (order.limits.calls - effort.calls))
+    unread, waiting = planned[:skipped], deque(planned[skipped:])
+    known = sources_of(order.outline)
+    total = sum(portion.tokens for portion in planned)
+    claims: list[Claim] = []
+    lost = 0
+    while waiting and lost < order.limits.losses and not effort.spent:
+        portion = waiting.popleft()
+        room = max(LEAST_PORTION, order.outline.room_tokens * portion.tokens // total)
+        shown = {piece.name: known[piece.name] for piece in portion.pieces if piece.name in known}
+        ask = partial(transcript_ask, order, portion, room)
+        outcome = yield from _answered(ask, shown, effort, tries=1 + order.limits.retries)
+        if isinstance(outcome, list):
+            claims += outcome if portion.ends else settled(outcome)
+            lost = 0
+        elif smaller := _smaller(portion, outcome, order):
+            waiting.extendleft(reversed(smaller))
+        else:
+            effort.problems.append(f"{_names(portion)}: {_told(outcome)}")
+            unread.append(portion)
+            lost += 1
+    if unasked := skipped + len(waiting):
+        effort.problems.append(f"{unasked} of the parts were not asked about")
+    missing = {piece.owner for portion in (*unread, *waiting) for piece in portion.pieces}
+    return claims, tuple(item.id for item in order.outline.span if item.id not in missing)
+
+
+def _smaller(portion: Portion, error: ModelError, order: Order) -> Sequence[Portion]:
+    """Return a portion that was too much at once in two, where that may still help."""
+    if portion.halvings >= MOST_HALVINGS.get(type(error), 0):
+        return ()
+    return portion.halves(order.counter.count_text)
+
+
+def _names(portion: Portion) -> str:
+    return "–".join(dict.fromkeys((portion.pieces[0].name, portion.pieces[-1].name)))
+
+
+def _told(error: ModelError) -> str:
+    """Return what happened, without the advice."""
+    return str(error).partition(";")[0]
+
+
+# One question ----------------------------------------------------------------------------------------
+
+
+def _answered(
+    ask: Callable[[Sequence[str]], Ask], shown: Mapping[str, Source], effort: _Effort, tries: int
+) -> Steps[_Outcome]:
+    """Ask until there are claims, so many times at most; each time with what was wrong before."""
+    problem = ModelError("no call is left", advice="")
+    more: list[str] = []
+    for _ in range(tries):
+        if effort.spent:
+            break
+        effort.calls += 1
+        try:
+            reply = yield ask(more)
+        except (ContextTooLong, ModelTimeout, ModelRefused) as error:
+            return error  # the same again would end the same
+        except ModelError as error:
+            problem = error
+            continue
+        told = read_answer(reply.text)
+        claims = list(claims_of(told or (), shown))
+        if claims or told == []:
+            return claims
+        problem = ModelError(_useless(reply, told is not None), advice="")
+        more = [f"The answer could not be used: {problem.detail}."]
+    return problem
+
+
+def _useless(reply: Reply, claimed: bool) -> str:
+    """Say why nothing could be made of an answer."""
+    if claimed:
+        return "none of its claims cites a message that was shown, or quotes the user word for word"
+    if reply.stop is Stop.REFUSED:
+        return "it declined"
+    if reply.called:
+        return "it called a tool"
+    if not reply.text.strip():
+        return "it thought and said nothing" if reply.thought else "it said nothing"
+    if reply.stop is Stop.MAX_TOKENS:
+        return "it was cut before its first claim ended"
+    return "it holds no claims in JSON"

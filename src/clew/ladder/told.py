@@ -1,0 +1,133 @@
+"""What the ledger has to say, as claims and pins: the bridge from what code kept to what a digest says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from clew.ladder.brief import Brief
+from clew.ledger.artifacts import Artifact
+from clew.ledger.failures import Failure
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import LoopKind
+from clew.ledger.touch import Action
+from clew.message import Cite, Item, Trust
+from clew.plan import Claim, ClaimKind, Digest, Pin
+
+MOST_FAILURES = 12
+MOST_DECISIONS = 20
+MOST_READ = 40
+MOST_COMMANDS = 12
+LONGEST_QUOTE = 600
+FILES_PER_CLAIM = 10
+"""So that a session with many files loses some of them where there is no room, and never all."""
+_MENDED, _NOT_MENDED = " Mended.", " Not mended."
+_ACTIONS = tuple(f"{action.value}: " for action in Action)
+
+
+def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None) -> Brief:
+    """Return what a digest of this span must say, the most important first.
+
+    What stands verbatim after the span is left to speak for itself: rules are always repeated, loops are
+    repeated because they must never seem closed, all else only where its source goes away. ``shown`` is
+    the digest in the view with the id of its message: with it in the span goes all that it covers.
+    """
+    gone = {item.id for item in span}
+    if shown is not None and shown[0] in gone:
+        gone.update(shown[1].covers)
+    claims = [
+        *_goal(ledger),
+        *_open(ledger),
+        *_changed_files(ledger),
+        *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
+    ]
+    return Brief(tuple(_pins(ledger)), tuple(claims))
+
+
+def _leaves(claim: Claim, gone: set[str]) -> bool:
+    return any(cite.message in gone for cite in claim.sources)
+
+
+def _pins(ledger: Ledger) -> Iterator[Pin]:
+    for pin in ledger.pins.active:
+        if pin.trust is Trust.SYSTEM:
+            continue  # the system prompt is in the view, untouched
+        yield Pin(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
+
+
+def _goal(ledger: Ledger) -> Iterator[Claim]:
+    if goal := ledger.goal:
+        text = goal.quote[:LONGEST_QUOTE]
+        yield Claim("", ClaimKind.GOAL, text, (goal.source,), goal.trust, verbatim=True)
+
+
+def _open(ledger: Ledger) -> Iterator[Claim]:
+    goal = ledger.goal.quote[:LONGEST_QUOTE] if ledger.goal else ""
+    for loop in ledger.loops.open:
+        if loop.kind is LoopKind.REQUEST and loop.text in goal:
+            continue  # what was asked for is the goal, which is said word for word
+        status = f" ({loop.status})" if loop.status else ""
+        text = f"{loop.kind.value}: {loop.text[:LONGEST_QUOTE]}{status}"
+        # A test's name is a tool's word; all else that is open was said by a person or the model.
+        trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
+        yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
+
+
+def _changed_files(ledger: Ledger) -> Iterator[Claim]:
+    """Tell every file the session changed, by what was done to it, a few in each claim."""
+    by_action: dict[str, list[Artifact]] = {}
+    for artifact in ledger.artifacts.changed:
+        done = "created" if artifact.created and artifact.exists else artifact.action.value
+        by_action.setdefault(done, []).append(artifact)
+    for action, artifacts in by_action.items():
+        yield from _listed(action, artifacts)
+
+
+def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
+    left = iter(artifacts)
+    while few := list(islice(left, FILES_PER_CLAIM)):
+        names = ", ".join(artifact.name for artifact in few)
+        cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
+        yield Claim("", ClaimKind.ARTIFACT, f"{action}: {names}", cites, Trust.UNTRUSTED)
+
+
+def _looked_at(ledger: Ledger) -> Iterator[Claim]:
+    read = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
+    yield from _listed(Action.READ.value, read)
+    for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
+        code = f" (exit {command.exit_code})" if command.exit_code else ""
+        text = f"ran: {command.name[:LONGEST_QUOTE]}{code}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED)
+
+
+def _failures(ledger: Ledger) -> Iterator[Claim]:
+    for failure in ledger.failures[-MOST_FAILURES:]:
+        yield Claim("", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED)
+
+
+def _told(failure: Failure) -> str:
+    lines = " / ".join(line.strip() for line in failure.lines)[:LONGEST_QUOTE]
+    tries = f", {failure.count} times" if failure.count > 1 else ""
+    end = _MENDED if failure.mended_by else _NOT_MENDED
+    return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
+
+
+def _decisions(ledger: Ledger) -> Iterator[Claim]:
+    for decision in ledger.decisions[-MOST_DECISIONS:]:
+        text = decision.quote[:LONGEST_QUOTE]
+        yield Claim("", ClaimKind.DECISION, text, (decision.source,), decision.trust, verbatim=True)
+
+
+def is_told_anew(claim: Claim) -> bool:
+    """Tell whether a claim of an earlier digest is one that the ledger tells again as things stand now."""
+    match claim.kind:
+        case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
+            return True
+        case ClaimKind.ERROR:
+            return claim.text.endswith((_MENDED, _NOT_MENDED))
+        case ClaimKind.ARTIFACT:
+            return claim.text.startswith(_ACTIONS)
+        case _:
+            return False

@@ -1,0 +1,59 @@
+"""An excerpt keeps how a text begins, how it ends, what went wrong in between, and what must stay."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ladder.excerpt import LONGEST_LINE, excerpt
+
+NUMBERS = [f"line {n}" for n in range(1000)]
+
+
+def test_a_short_text_is_left_as_it_is():
+    assert excerpt("a\nb", 100) == "a\nb"
+
+
+def test_head_tail_and_errors_are_kept_and_the_rest_is_counted():
+    lines = [*NUMBERS[:500], "ERROR: disk full", *NUMBERS[501:]]
+    shown = excerpt("\n".join(lines), 200).split("\n")
+    assert shown[0] == "line 0"
+    assert shown[-1] == "line 999"
+    assert "ERROR: disk full" in shown
+    assert sum(1 for line in shown if line.startswith("[… ")) == 2
+
+
+def test_one_line_left_out_is_one_line():
+    assert excerpt("aaaa\nbbbbbbbb\ncccc", 12) == "aaaa\n[… 1 line]\ncccc"
+
+
+def test_one_endless_line_is_cut_in_its_middle():
+    shown = excerpt("x" * 1_000_000, 500)
+    assert len(shown) < 1_000
+    assert "[… 999,600 characters]" in shown
+
+
+def test_lines_are_cut_as_short_as_asked():
+    assert excerpt("x" * 1_000_000, 50, longest_line=40) == f"{'x' * 20}[… 999,960 characters]{'x' * 20}"
+
+
+def test_what_is_held_is_shown_wherever_it_stands():
+    text = "\n".join(NUMBERS)
+    start = text.index("line 500")
+    assert "\nline 500\nline 501\n" in excerpt(text, 100, [(start, start + 12)])
+    long = "x" * 500 + "hold this" + "y" * 500
+    assert "characters]hold this[… " in excerpt(long, 100, [(500, 509)], longest_line=40)
+
+
+@given(st.text(max_size=3000), st.integers(1, 600))
+def test_an_excerpt_is_never_much_longer_than_asked(text: str, most: int):
+    shown = excerpt(text, most)
+    gaps = shown.count("[… ") * 40
+    assert len(shown) <= max(most, 3 * LONGEST_LINE) + gaps or shown == text
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=400), st.integers(1, 60), st.data())
+def test_everything_held_stands_in_the_excerpt(text: str, most: int, data: st.DataObject):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert text[start:end] in excerpt(text, most, [(start, end)])

@@ -1,0 +1,45 @@
+"""What the ledger has to say, as claims: with the labels of their sources, and nothing twice."""
+
+from __future__ import annotations
+
+from clew.ladder import brief_of
+from clew.message import Role, Trust, said
+from clew.plan import ClaimKind
+from tests.ladder.sessions import Living, items, read, spoken, step
+
+
+def test_a_failing_test_is_believed_like_the_tool_that_named_it():
+    output = "FAILED tests/test_a.py::test_one - ValueError\n1 failed in 0.1s"
+    view = items([*step("c", "bash", {"command": "pytest"}, output, error=True)])
+    loops = [claim for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.OPEN]
+    assert [(claim.text, claim.trust) for claim in loops] == [
+        ("test: tests/test_a.py::test_one", Trust.UNTRUSTED)
+    ]
+
+
+def test_a_request_that_is_the_goal_is_said_once():
+    view = items([said(Role.USER, "Port the reports to v2.")])
+    assert [claim.kind for claim in brief_of(read(view), view).claims] == [ClaimKind.GOAL]
+
+
+def test_many_files_are_told_a_few_at_a_time():
+    steps = (step(f"c{n}", "Write", {"file_path": f"a{n}.py", "content": "x"}, "ok") for n in range(25))
+    view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    files = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    assert files == [
+        "created: " + ", ".join(f"a{n}.py" for n in numbers)
+        for numbers in (range(10), range(10, 20), range(20, 25))
+    ]
+
+
+def test_what_a_digest_covers_leaves_with_it():
+    living = Living(
+        [said(Role.USER, "Port it."), spoken("I chose Decimal over float because of the rounding.")]
+    )
+    living.add(spoken(f"Step {n} is done and wrote out_{n}.txt.") for n in range(80))
+    living.compact(600)
+    assert living.shown is not None
+    digest = [item for item in living.view if item.id == living.shown[0]]
+    decided = [one.kind for one in brief_of(living.ledger, digest, living.shown).claims]
+    assert ClaimKind.DECISION in decided
+    assert ClaimKind.DECISION not in [one.kind for one in brief_of(living.ledger, digest).claims]
