@@ -33,6 +33,36 @@ def test_a_failure_is_mended_by_the_same_command():
     )
 
 
+@pytest.mark.parametrize(
+    ("failed", "worked"),
+    [
+        ("python -m pytest tests/a.py -q", ".venv/bin/pytest tests/a.py"),
+        ("/usr/bin/python3 -m pytest tests/a.py", "uv run pytest -x tests/a.py"),
+        ("rtk bun run test 2>&1", "bun run test"),
+        ("mise run test:ci", "mise run fmt && mise run lint && mise run test:ci 2>&1"),
+        ('git commit -m "one thing"', 'git add a.py && git commit -m "another thing"'),
+        ("timeout 60 npx tsc --noEmit", "npx tsc --noEmit && ls"),
+    ],
+)
+def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, worked):
+    ledger = ledger_of(ran(failed, "error: no", code=1), ran(worked, "fine"))
+    assert [failure.is_mended for failure in ledger.failures] == [True]
+
+
+@pytest.mark.parametrize(
+    ("failed", "other"),
+    [
+        ("pytest tests/a.py", "pytest tests/b.py"),
+        ('pnpm test --grep "one thing"', 'pnpm test --grep "another thing"'),
+        ("make all", "ls; make all; ls"),
+        ("git commit -m x", "git push"),
+    ],
+)
+def test_a_failure_is_not_mended_by_what_does_not_show_that_it_works(failed, other):
+    ledger = ledger_of(ran(failed, "error: no", code=1), ran(other, "fine"))
+    assert [failure.is_mended for failure in ledger.failures] == [False]
+
+
 def test_failed_attempts_at_one_thing_are_counted_together():
     ledger = ledger_of(*(ran("make all", f"error: number {n}", code=2) for n in range(3)), ran("ls", ""))
     (failure,) = ledger.failures

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clew.ledger import Goal, GoalKind
+from clew.ledger import goal as goal_module
 from clew.ledger.goal import LONGEST_QUOTE
 from clew.message import Cite, Origin, Role, Trust, said
 from tests.ledger.sessions import assistant, did, ledger_of, plan, user
@@ -94,3 +97,19 @@ def test_the_same_request_twice_is_one_goal():
     assert later(user("Now let's write the docs."), user("Now let's write the docs.")) == [
         (GoalKind.CHANGED, "Now let's write the docs.")
     ]
+
+
+OPENINGS = """
+    ok okay, great! thanks thank you yes so done now next new task different let's lets forget that actually
+    no, wait instead hold on moving on switch topic change of plan please also then can you could we i want
+    i’d like implement add fix analyze set up help _now hi there
+"""
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(OPENINGS.split()), max_size=6).map(" ".join))
+def test_a_goal_can_only_begin_with_certain_words(text):
+    first = goal_module._FIRST_WORD.match(text)
+    word = first[1].lower() if first else ""
+    assert not goal_module._TURN.match(text) or word in goal_module._TURN_WORDS
+    assert not goal_module._REQUEST.match(text) or word in goal_module._REQUEST_WORDS

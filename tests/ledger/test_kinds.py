@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.ledger import ValueKind
-from clew.ledger.kinds import WORD, Known, KnownWords, kind_of, with_punctuation
+from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, KnownWords, kind_of, values_in, with_punctuation
 
 
 @pytest.mark.parametrize(
@@ -98,3 +100,17 @@ def test_known_words_forget_when_they_are_too_many(monkeypatch):
     for word in ("one", "two", "three", "four_five"):
         known[word]
     assert dict(known) == {"four_five": Known(ValueKind.IDENTIFIER, "four_five")}
+
+
+PIECES = (
+    'the parser I don\'t Done. parse_query src/a.py, `a b` "Night Train" 30 days $1,299.00 3 42 1276 ms'
+    " https://x.org/a?b C:\\work\\a.txt parseQuery (foo_bar) v1.2.3 #7 \n \t \u00a0 \u2028 über 你好 x_1=2"
+)
+TEXTS = st.lists(st.sampled_from(PIECES.split(" ")), max_size=12) | st.lists(st.text(max_size=6), max_size=8)
+
+
+@given(TEXTS, st.sampled_from([" ", "", "\n"]), st.booleans())
+def test_plain_words_are_passed_over_without_losing_a_value(pieces, gap, spoken):
+    text = gap.join(pieces)
+    words = [word for word in dict.fromkeys(WORD.findall(text)) if KNOWN_WORDS[word] is not None]
+    assert values_in(text, spoken=spoken) == (words, with_punctuation(text, spoken=spoken))

@@ -38,6 +38,11 @@ def ended(name, arguments, text, error=False):
         ("fatal: not a git repository", False, Outcome(FAILED)),
         ("Traceback (most recent call last):\n  File\nValueError: no", False, Outcome(FAILED)),
         ("reading\n ELIFECYCLE  Command failed with exit code 1.", False, Outcome(FAILED)),
+        ("src/a.ts(3,7): error TS2339: no such property\nsrc/b.ts(9,1): error TS2", False, Outcome(FAILED)),
+        ("cat: docs/a.md: No such file or directory\n", False, Outcome(FAILED)),
+        ("  × Some errors were emitted while running checks.\n  \n\n", False, Outcome(FAILED)),
+        ("Checked 665 files in 2s.\nFound 4 errors.\n", False, Outcome(FAILED)),
+        ("Checked 665 files in 2s.\nFound 0 errors.\n", False, Outcome(OK)),
         ("a log that mentions error: handling\nand goes on\nfor\na while", False, Outcome(OK)),
         (
             "The user doesn't want to proceed with this tool use. The tool use was rejected",

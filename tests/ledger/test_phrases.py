@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from clew.ledger.phrases import is_foreign, sentence_around, sentences_with
+from clew.ledger import decisions, goal, talk
+from clew.ledger.phrases import is_foreign, may_hold, needs, sentence_around, sentences_with
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,30 @@ def test_a_sentence_is_found_once_and_only_in_lines_with_a_sign():
 
 def test_an_endless_sentence_is_passed_over():
     assert list(sentences_with(re.compile("use"), ["use"], "use " + "x " * 400)) == []
+
+
+def test_a_phrase_may_stand_where_each_of_its_words_does():
+    phrases = (needs("go going", "with"), needs("instead"))
+    assert may_hold(phrases, "Let us GO, please, with option2.")
+    assert may_hold(phrases, "use tabs—instead—of spaces")
+    assert not may_hold(phrases, "do with it what you like, undergo nothing")
+
+
+SAID = (
+    "I we I'll we’ll I’m let's lets will going to go with use keep decided chose because instead of rather"
+    " than so that it is the best approach fix option2 option # 2 prefer like doing over first one then next"
+    " once after afterwards step steps : remaining still open follow-ups done all tests passed. Fixed ready"
+    " , Decision is to put it somewhere else entirely \n"
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(SAID.split(" ")), max_size=14).map(" ".join))
+def test_what_a_pattern_finds_its_phrases_may_hold(text):
+    for pattern, phrases in (
+        (decisions._BY_USER, decisions._PHRASES_OF_USER),
+        (decisions._BY_ASSISTANT, decisions._PHRASES_OF_ASSISTANT),
+        (talk._PROMISE, talk._PROMISE_PHRASES),
+        (goal._DONE, goal._DONE_WORDS),
+    ):
+        assert not pattern.search(text) or may_hold(phrases, text)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.ledger import Action
-from clew.ledger.shell import effects, simple_commands
+from clew.ledger.shell import _parsed, effects, simple_commands
 from clew.ledger.touch import Touch
 
 READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
@@ -73,3 +75,12 @@ def test_quotes_and_breaks_keep_words_together():
 
 def test_a_command_line_without_end_is_read_to_its_limit():
     assert effects("rm a.py; " + "x" * 100_000 + "; rm b.py") == [Touch(DELETED, "a.py")]
+
+
+@given(
+    st.lists(st.sampled_from(["ls", "-l", "a.py", "x=1", " ", "\t", "\r", "\x0b", "~", "$A", "*"])).map(
+        " ".join
+    )
+)
+def test_a_plain_line_is_read_as_any_other(line):
+    assert list(simple_commands(line)) == list(_parsed(line))

@@ -6,7 +6,7 @@ import pytest
 
 from clew.budget import Compact, Region
 from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
-from clew.message import Native, Role, said
+from clew.message import Native, Origin, Role, said
 from clew.plan.render import parse_digest
 from clew.ports import Ctx
 from clew.session import Request, Session
@@ -49,6 +49,14 @@ def test_entries_of_any_provider_can_be_added_as_they_are(store):
         {"role": "user", "content": "hello"},
         {"role": "assistant", "content": [{"type": "text", "text": "hi"}]},
     ]
+
+
+def test_a_digest_that_is_added_is_machine_text_and_makes_no_rules(session, store):
+    session.compact(target_tokens=4_000)
+    other = Session.open("other", store)
+    other.add(session.view()[1].message, {"role": "user", "content": session.view()[1].message.text})
+    assert other.ledger.pins.active == ()
+    assert {item.message.origin for item in other.view()} == {Origin.SUMMARY}
 
 
 def test_a_compaction_fits_its_target_and_keeps_the_rule_word_for_word(session):

@@ -136,3 +136,16 @@ def test_a_value_that_left_the_view_earlier_is_not_lost_again():
         verify(replace(plan_of(digest(*HONEST)), operations=()), replace(WITH_VALUES, view=later))
     )
     assert before < len(list(WITH_VALUES.values))
+
+
+# Sizes -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_known_of_the_sizes_is_not_counted_again():
+    plan = plan_of(digest(*HONEST))
+    counted = {item.id: EVIDENCE.counter.count(item.message) for item in VIEW}
+    report = verify(plan, EVIDENCE)
+    assert verify(plan, replace(EVIDENCE, sizes=counted)) == report
+    larger = verify(plan, replace(EVIDENCE, sizes={"m1": counted["m1"] + 100}))
+    assert larger.tokens_before == report.tokens_before + 100
+    assert larger.tokens_after == report.tokens_after + 100

@@ -94,7 +94,7 @@ def compact_stored(log: Log, order: Order) -> Done:
         raise InputError(f"compaction of {log.name!r} is switched off", "switch it on first")
     before = tuple(session.view())
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
-    target = _whole(order, before, session.counter)
+    target = order.target_tokens
     if target is not None:
         target = _snug(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
     found = _stored_outcome(session, target, order)
@@ -143,22 +143,20 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     known, counter = model_named(model), counter_for(model)
     wire = wire_named(order.wire or _own_wire(transcript.format))
     base = read_list(messages, model)
-    system = sum(counter.count(item.message) for item in base.items if _is_system(item))
 
     @cache  # what was tried out for size is often what is done
     def condensed(target: int, summariser: Watched | None) -> Condensed:
-        # What it calls the target leaves out every system message, ours only the prompt.
         return compact(
             messages,
             after=base,
             summariser=summariser,
-            target_tokens=target - system,
+            target_tokens=target,
             model=model,
             focus=order.focus,
             policy=order.policy,
         )
 
-    target = _whole(order, base.items, counter)
+    target = order.target_tokens
     if target is None:
         target = _half(base.items, counter, Gauge(known, order.policy, order.window))
     else:
@@ -173,18 +171,16 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
         counter=counter,
         window=order.window or known.window_tokens,
         wire=wire,
-        outcome=_listed_outcome(done, order.summariser),
+        outcome=_listed_outcome(done),
         digest=done.digest,
         dry_run=order.dry_run,
     )
 
 
-def _listed_outcome(done: Condensed, asked: Watched | None) -> Outcome | None:
+def _listed_outcome(done: Condensed) -> Outcome | None:
     if done.plan is None or done.report is None:
         return None
-    if asked is None:
-        return Outcome(done.plan, done.report, done.attempts)
-    return Outcome(done.plan, done.report, done.attempts, asked.bill.usage, asked.bill.calls)
+    return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls)
 
 
 def _half(items: Sequence[Item], counter: TokenCounter, gauge: Gauge) -> int | None:
@@ -195,7 +191,9 @@ def _half(items: Sequence[Item], counter: TokenCounter, gauge: Gauge) -> int | N
     verdict = gauge.judge(gauge.allot(tokens), [Asked(Asker.USER)], FRESH, time.time())
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)
-    return verdict.target_tokens if isinstance(verdict, Compact) else None
+    if not isinstance(verdict, Compact):
+        return None
+    return verdict.target_tokens - sum(counter.count(item.message) for item in prompt(items))
 
 
 # How far down ----------------------------------------------------------------------------------------
@@ -203,18 +201,7 @@ def _half(items: Sequence[Item], counter: TokenCounter, gauge: Gauge) -> int | N
 
 def prompt(items: Iterable[Item]) -> list[Item]:
     """Return the system prompt: the messages at the start that no compaction touches."""
-    return list(takewhile(_is_system, items))
-
-
-def _is_system(item: Item) -> bool:
-    return item.message.role in (Role.SYSTEM, Role.DEVELOPER)
-
-
-def _whole(order: Order, items: Sequence[Item], counter: TokenCounter) -> int | None:
-    """Return the target with the system prompt, where one was named."""
-    if order.target_tokens is None:
-        return None
-    return order.target_tokens + sum(counter.count(item.message) for item in prompt(items))
+    return list(takewhile(lambda item: item.message.role in (Role.SYSTEM, Role.DEVELOPER), items))
 
 
 def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, counter: TokenCounter) -> int:
@@ -229,9 +216,8 @@ def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, co
             view = proposed(aim)
         except (BudgetExceeded, CompactionRefused):
             return target  # where it is done, what does not fit is said and put on record
-        system = [item.message for item in prompt(view)]
-        sent = wire.parse(convert([item.message for item in view[len(system) :]], wire).items)
-        over = sum(map(counter.count, [*system, *sent])) - target
+        sent = convert([item.message for item in view[len(prompt(view)) :]], wire)
+        over = sum(map(counter.count, wire.parse(sent.items))) - target
         if over <= 0:
             break
         aim -= over

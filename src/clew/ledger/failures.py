@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
-from clew.ledger.shell import simple_commands
+from clew.ledger.shell import Simple, simple_commands, without_prefixes
 from clew.ledger.tool_names import Does
 from clew.ledger.tools import Deed
 from clew.message import Cite
@@ -77,15 +77,20 @@ class Failures:
             ended = exchange.outcome.ended
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
                 continue
-            signature = _signature(exchange.deed)
-            if ended is Ended.FAILED and signature:
-                self._failed(signature, exchange, reading.number)
-            elif signature in self.open:
-                self.mended.append(replace(self.open.pop(signature), mended_by=exchange.asked))
+            signatures = _signatures(exchange.deed)
+            if ended is Ended.OK:
+                self._worked(signatures, exchange.asked)
+            elif signatures:
+                self._failed(signatures[0], exchange, reading.number)
         if changed and self.open:
             self._note_changes(changed)
         if len(self.mended) > MOST_MENDED:
             del self.mended[: MOST_MENDED // 4]
+
+    def _worked(self, signatures: list[str], asked: Cite) -> None:
+        for signature in signatures:
+            if signature in self.open:
+                self.mended.append(replace(self.open.pop(signature), mended_by=asked))
 
     def _failed(self, signature: str, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
@@ -124,21 +129,42 @@ class Failures:
 _NOT_ITS_OWN = re.compile(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
 _WORDS_THAT_TELL = 2
 _OPTION_VALUE = re.compile(r"-|\d+$|.*=")
+_SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
+_RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
+_STARTERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
+"""Programs that start another one and go by its success."""
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 
 
-def _signature(done: Deed) -> str:
-    """Return what makes two calls attempts at the same thing."""
+def _signatures(done: Deed) -> list[str]:
+    """Return what makes two calls attempts at the same thing; of a command line, for each of its commands.
+
+    All of these work if the call does: a command that ``&&`` follows, the last one, and the first, of which
+    a pipe or a semicolon hides how it ended.
+    """
     if done.does is Does.SEARCH:
-        return f"{done.tool}\n{json.dumps(done.given)[:_LONGEST_LINE]}"  # another search is another thing
+        return [f"{done.tool}\n{json.dumps(done.given)[:_LONGEST_LINE]}"]  # another search is another thing
     if done.does is not Does.SHELL:
-        return f"{done.tool}\n{done.title[:_LONGEST_LINE]}" if done.subject else done.tool
-    words: list[str] = []
+        return [f"{done.tool}\n{done.title[:_LONGEST_LINE]}" if done.subject else done.tool]
+    found: list[str] = []
     for simple in simple_commands(done.subject):
-        plain = [word for word in simple.words if not _OPTION_VALUE.match(word)]
-        if plain and plain[0] not in ("cd", "export", "source", "set", "echo", "sleep"):
-            words = plain[: _WORDS_THAT_TELL + 1]
-            break
-    return "$ " + " ".join(words) if words else ""
+        words = _telling_words(simple)
+        if words and words[0] not in _SETTING_UP and (not found or simple.then in ("&&", "")):
+            found.append("$ " + " ".join(words))
+    return found
+
+
+def _telling_words(simple: Simple) -> list[str]:
+    """Return program and first operands of a command, however it was started."""
+    words = without_prefixes(simple.words)
+    if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
+        words = words[2:]
+    plain = [word for word in words if not _OPTION_VALUE.match(word)]
+    if plain[:2] == ["git", "commit"]:
+        return plain[:2]  # the message differs from one attempt to the next
+    while len(plain) > 1 and plain[0] in _STARTERS:
+        plain = plain[2:] if plain[1] == "run" and plain[0] in _RUN_PROGRAMS else plain[1:]
+    return [plain[0].rsplit("/", 1)[-1], *plain[1 : _WORDS_THAT_TELL + 1]] if plain else []
 
 
 _TELLING = re.compile(

@@ -43,6 +43,8 @@ class Simple:
 
     words: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    then: str = ""
+    """The sign that parts it from the next one; empty for the last."""
 
 
 def simple_commands(line: str) -> Iterable[Simple]:
@@ -74,6 +76,7 @@ def _parsed(line: str) -> Iterator[Simple]:
                 if match[0] == "\n" and tags:
                     at = _after_documents(line, at, tags)
                 if command.words or command.outputs:
+                    command.then = match[0]
                     yield command
                 command = Simple()
             case _:
@@ -112,7 +115,7 @@ def effects(line: str, folder: str = "") -> list[Touch]:
         return [_inside(touch, folder) for touch in patched(line)]
     found: list[Touch] = []
     for command in simple_commands(line):
-        words = _without_prefixes(command.words)
+        words = without_prefixes(command.words)
         program = words[0].rsplit("/", 1)[-1].lower() if words else ""
         if program in ("cd", "pushd") and len(words) > 1 and not _NO_PATH.search(words[1]):
             folder = posixpath.join(folder, words[1])
@@ -125,7 +128,8 @@ def effects(line: str, folder: str = "") -> list[Touch]:
     return found
 
 
-def _without_prefixes(words: list[str]) -> list[str]:
+def without_prefixes(words: list[str]) -> list[str]:
+    """Return the words of a command from its program on."""
     at = 0
     while at < len(words) and (words[at] in _PREFIXES or _ASSIGNMENT.match(words[at])):
         at += 1

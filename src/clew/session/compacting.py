@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, ClewError, CompactionRefused, ModelFailed, StalePlan
-from clew.ladder.tail import Keep
+from clew.ladder.tail import Keep, leading_system
 from clew.plan.apply import apply
 from clew.ports import Ask, Event, Reply, Steps
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge, budget_event
 from clew.session.record import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
-from clew.tokens import Tally
 
 HOLDER = "clew"
 
@@ -47,7 +46,8 @@ class Request:
 def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
     """Return what a person who asks for a compaction wants; None where there is nothing to gain."""
     if target_tokens is not None:
-        target = target_tokens + replay.counter.tokens(replay.weights.get(Region.SYSTEM, Tally()))
+        prompt = replay.items[: leading_system(replay.items)]
+        target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
         reason = f"down to {target_tokens:,} tokens, as asked"
         return Wish(target, Trigger.MANUAL, reason, focus) if replay.tokens > target else None
     budget = measure(replay, gauge, Request((Asked(Asker.USER),)))

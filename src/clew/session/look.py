@@ -188,7 +188,8 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
     where = f"said in {pin.source.message}" if pin.source else "set by hand"
     yield f'{ref} is a rule, {where}: "{pin.quote}".'
     if pin.reasons:
-        yield f"What makes it one: {'; '.join(str(reason) for reason in pin.reasons[:3])}."
+        said = ", ".join(f'"{reason.words}"' for reason in pin.reasons if reason.weight > 0 and reason.words)
+        yield f"What makes it one: it says {said}." if said else "What makes it one: where it stands."
     if pin.is_active:
         yield "It stands, and no compaction may touch it."
     else:

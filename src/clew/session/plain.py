@@ -16,12 +16,12 @@ from typing import Any
 from clew.budget import DEFAULT, FRESH, Compact, Policy, Region, State, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ladder.brief import Brief
-from clew.ladder.tail import Keep
+from clew.ladder.tail import Keep, leading_system
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest, Pin, Plan
 from clew.plan.apply import apply
-from clew.ports import AsyncModel, Model, Steps, drive, run_async
+from clew.ports import AsyncModel, Model, Steps, Usage, drive, run_async
 from clew.session.compacting import Wish, nobody
 from clew.session.engine import Attempt, Job, Outcome, Writer, decide
 from clew.session.fit import Gauge
@@ -69,6 +69,9 @@ class Condensed:
     report: Report | None = None
     """What the checks said of it."""
     attempts: tuple[Attempt, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    """What the models that were asked cost."""
+    calls: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     items: tuple[Item, ...] = field(default=(), repr=False)
@@ -212,7 +215,7 @@ def _measured(now: Condensed, gauge: Gauge, options: Options) -> TokenBudget:
 def _wish(now: Condensed, options: Options) -> Wish | None:
     """Return what is to be done: what was asked for, or what the window asks for."""
     if options.target_tokens is not None:
-        target = options.target_tokens + _system_tokens(now)
+        target = options.target_tokens + sum(now.sizes[: leading_system(now.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
         return Wish(target, Trigger.MANUAL, reason, options.focus) if now.tokens_before > target else None
     verdict = now.budget.verdict if now.budget else None
@@ -221,11 +224,6 @@ def _wish(now: Condensed, options: Options) -> Wish | None:
     if not isinstance(verdict, Compact):
         return None
     return Wish(verdict.target_tokens - options.fixed_tokens, verdict.trigger, verdict.why, options.focus)
-
-
-def _system_tokens(now: Condensed) -> int:
-    sized = zip(now.items, now.sizes, strict=True)
-    return sum(size for item, size in sized if region_of(item.message) is Region.SYSTEM)
 
 
 def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
@@ -259,6 +257,8 @@ def _changed(now: Condensed, given: Given, outcome: Outcome, wish: Wish) -> Cond
         plan=plan,
         report=outcome.report,
         attempts=outcome.attempts,
+        usage=outcome.usage,
+        calls=outcome.calls,
         tokens_after=plan.tokens_after,
         items=items,
         digest=plan.digests[-1] if plan.digests else now.digest,

@@ -65,6 +65,11 @@ def _digest(shown: Shown) -> Digest:
     return Digest(shown.id, shown.level, unspan(shown.covers), "", claims, pins, (), shown.author)
 
 
+def as_told(message: Message) -> Message:
+    """Return a message with a digest marked as machine text: quotes in it are not what the user says."""
+    return _as_summary(message) if recovered(message) else message
+
+
 def _as_summary(message: Message) -> Message:
     parts = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
     return replace(message, parts=parts, origin=Origin.SUMMARY)

@@ -20,6 +20,7 @@ from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
+from clew.session.recover import as_told
 from clew.session.replay import Replay, redo
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named
@@ -239,7 +240,7 @@ class Session:
         steps = self._replay.view.steps
         if not 0 < compactions <= len(steps):
             there = f"there are {len(steps)} to undo" if steps else "there is none to undo"
-            raise InputError(f"{compactions} compactions cannot be undone", there)
+            raise InputError(f"cannot undo {compactions}", there)
         undone = self._replay.in_force()[-compactions:]
         back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
         state = self._replay.state.undone(self.tokens + back)
@@ -275,10 +276,10 @@ class Session:
 def _message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
     """Return a message, read from a provider's format where it is in one."""
     if isinstance(given, Message):
-        return given
+        return as_told(given)
     body = Body.parse([given], wire_named(wire) if wire else None)
     (message,) = (*body.system, *body.messages)
-    return message
+    return as_told(message)
 
 
 def _own_store() -> Store:
