@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from clew.errors import InputError
 from clew.message import Message
+from clew.plan.recognise import parted
 from clew.wire import Body, Wire
 
 _DUMPS = ("model_dump", "to_dict", "dict")
@@ -35,13 +37,14 @@ class Given:
         if isinstance(given, str | bytes):
             raise InputError("this is text, not a list of messages", "parse it first, for example with json")
         if not isinstance(given, Mapping) and given and all(isinstance(one, Message) for one in given):
-            return cls(list(given), None, (), tuple(given), None, {})
+            return cls(list(given), None, (), tuple(chain.from_iterable(map(parted, given))), None, {})
         held: dict[int, Any] = {}
         body = Body.parse(_plain_body(given, held), wire)
         fields = given if isinstance(given, Mapping) else {body.wire.list_key: given}
         entries = list(fields.get(body.wire.list_key, ()))
         system = fields.get(body.wire.system_key or "")
-        return cls(entries, system, body.system, body.messages, body.wire, held)
+        messages = tuple(chain.from_iterable(map(parted, body.messages)))
+        return cls(entries, system, body.system, messages, body.wire, held)
 
     def render(self, messages: Sequence[Message]) -> list[Any]:
         """Return messages as the caller holds them; untouched ones are the caller's own objects."""

@@ -14,13 +14,13 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import PIN, SWITCH, UNDO, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
+from clew.plan.recognise import as_told
 from clew.ports import AsyncModel, Ctx, Model, Steps, Store, drive, run_async
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
-from clew.session.recover import as_told
 from clew.session.replay import Replay, redo
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named

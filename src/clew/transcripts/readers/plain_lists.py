@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from clew.errors import UnknownWire
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Message, Role, Trust
+from clew.plan.render import TAG
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, gathered, is_lines, outline, walk
 from clew.transcripts.jsonl import head_values, json_lines
+from clew.transcripts.labels import machine_text
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 from clew.wire import WIRES, Body, Wire, detect
@@ -100,7 +102,7 @@ def _read_lines(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(wire.parse_item(value), f"L{number}", number)
+            yield Entry(_labelled(wire.parse_item(value)), f"L{number}", number)
 
 
 def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -116,7 +118,7 @@ def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
             if not started:
                 yield Start(name, wire.name)
                 started = True
-            yield Entry(wire.parse_item(piece.value), f"#{piece.index}", piece.index)
+            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
 
 
 def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
@@ -131,7 +133,7 @@ def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == wire.list_key:
-            yield Entry(wire.parse_item(piece.value), f"#{piece.index}", piece.index)
+            yield Entry(_labelled(wire.parse_item(piece.value)), f"#{piece.index}", piece.index)
         elif isinstance(piece, Field) and piece.key == wire.list_key and isinstance(piece.value, str):
             yield Entry(wire.parse_item(piece.value), "#0", 0)
 
@@ -143,7 +145,12 @@ def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
     for message in body.system:
         yield Entry(message, wire.system_key or "system")
     for i, message in enumerate(body.messages):
-        yield Entry(message, f"#{i}", i)
+        yield Entry(_labelled(message), f"#{i}", i)
+
+
+def _labelled(message: Message) -> Message:
+    """Return a message; what a compaction of ours put into it is machine text, never the user's words."""
+    return machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED) if message.role is Role.USER else message
 
 
 def _pair(wire: Wire) -> ReaderPair:
