@@ -61,6 +61,7 @@ EPILOG = """\
 start here:
   clew sessions               what is on this computer
   clew map FILE               what fills a session
+  clew compact FILE           make it smaller, see what stands and what left
   clew show FILE              read it
   clew help COMMAND           how to use a command, with examples
 
@@ -95,7 +96,7 @@ def _parser(chosen: CommandModule | None, named: str | None) -> _Parser:
     """Make the parser; only the command that was named declares its arguments."""
     top = _Parser(
         prog="clew",
-        description="Read, draw, check, convert and keep the sessions of LLM agents.",
+        description="Compact, draw, check, convert and keep the sessions of LLM agents; nothing is lost on the way.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
