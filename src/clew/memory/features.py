@@ -1,0 +1,217 @@
+"""What speaks for a candidate, in numbers. Their weights are in ``weights.toml``.
+
+All of it is relative to the question: a score of words is a share of the best score that the question could
+get, so that short and long questions, small and large stores can be judged by one set of weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple, TypeAlias
+
+from clew.memory.question import Question
+from clew.memory.stem import stem
+from clew.memory.when import Span
+from clew.memory.words import Trait, marks_to_find, surface
+from clew.ports.index import Row, Stats
+
+LEXICAL = (
+    "words", "window", "window_if_short", "covered", "covered_squared", "window_covered", "session_words",
+    "close_together", "speaker", "asker", "assistant", "asks", "holds_question", "answers", "length",
+    "date_wanted", "number_wanted", "name_wanted", "dated", "numbered", "date_named", "date_said",
+)  # fmt: skip
+DENSE = ("meaning", "window_meaning", "before_meaning", "session_meaning")
+
+# As plain numbers: every candidate is asked for each of them.
+ASKS, HOLDS_QUESTION, DATED, COUNTS, NAMES = (int(trait) for trait in Trait)
+
+K1, B = 1.2, 0.75
+NEAR = 4
+"""Words this far apart are still together."""
+SOON = timedelta(days=10)
+"""People tell of what happened within some days."""
+
+
+class Said(NamedTuple):
+    """What the ranking needs of a text."""
+
+    at: Mapping[str, list[int]]
+    """Where each of the question's terms stands in it."""
+    length: int
+    """How many of its words carry meaning."""
+    traits: int
+
+    def has(self, trait: int) -> float:
+        """Return 1 where the text has the trait."""
+        return 1.0 if self.traits & trait else 0.0
+
+
+class Seen(NamedTuple):
+    """A candidate, with what stands beside it as far as that is among the candidates.
+
+    It holds no other candidate: two that held each other would be left for the garbage collector.
+    """
+
+    row: Row
+    said: Said
+    before: Said | None
+    after: Said | None
+
+
+def look(question: Question, rows: Sequence[Row]) -> list[Seen]:
+    """Return the candidates with their neighbours, as far as these are among them."""
+    wanted = set(question.terms)
+    texts: dict[Place, Said] = {}
+    for row in rows:
+        words = row.analysed.terms.split()
+        there = wanted.intersection(words)
+        at = {term: _places(term, words) for term in question.terms if term in there}
+        texts[place_of(row)] = Said(at, row.analysed.length, row.analysed.traits)
+    return [
+        Seen(row, texts[place_of(row)], texts.get(place_of(row, -1)), texts.get(place_of(row, 1)))
+        for row in rows
+    ]
+
+
+Place: TypeAlias = tuple[str, str, int]
+
+
+def place_of(row: Row, away: int = 0) -> Place:
+    """Return where a row stands, or where one stands so many places away from it."""
+    return row.entry.session, row.entry.kind, row.place + away
+
+
+def _places(term: str, words: list[str]) -> list[int]:
+    found = [words.index(term)]
+    for _ in range(words.count(term) - 1):
+        found.append(words.index(term, found[-1] + 1))
+    return found
+
+
+class Judge:
+    """Knows a question and how common its words are; says what speaks for each candidate."""
+
+    def __init__(self, question: Question, stats: Stats, seen: Sequence[Seen]) -> None:
+        self.question = question
+        self.named = _named_speakers(question, seen)
+        self.terms = [t for t in question.terms if t not in self.named] or list(question.terms)
+        self._rarity = {term: rarity(stats, term) for term in self.terms}
+        self._best = sum(self._rarity.values()) or 1.0
+        self._mean_length = stats.mean_length or 1.0
+        self._sessions = self._session_words(seen)
+        self._marks = frozenset(marks_to_find(question.spans))
+
+    def lexical(self, seen: Seen) -> tuple[float, ...]:
+        """Return the features of ``LEXICAL``, in order."""
+        question, entry, said = self.question, seen.row.entry, seen.said
+        words, covered = self._words(said.at, said.length, 1)
+        window, window_covered = words, covered
+        if seen.before or seen.after:
+            window, window_covered = self._window(seen)
+        speaks = {stem(word) for word in surface(entry.speaker)} & self.named if self.named else ()
+        dated, numbered = said.has(DATED), said.has(COUNTS)
+        date_named, date_said = self._dates(seen)
+        return (
+            words,
+            window,
+            window / (1 + said.length / 20),
+            covered,
+            covered * covered,
+            window_covered,
+            self._sessions.get(entry.session, 0.0),
+            self._close_together(seen),
+            1 / len(self.named) if speaks else 0.0,
+            1.0 if question.of_me and entry.role == "user" else 0.0,
+            1.0 if question.of_you and entry.role == "assistant" else 0.0,
+            said.has(ASKS),
+            said.has(HOLDS_QUESTION),
+            seen.before.has(ASKS) if seen.before else 0.0,
+            math.log(1 + said.length),
+            dated if question.wants_date else 0.0,
+            numbered if question.wants_number else 0.0,
+            said.has(NAMES) if question.wants_name else 0.0,
+            dated,
+            numbered,
+            date_named,
+            date_said,
+        )
+
+    def exact(self, seen: Seen) -> tuple[str, ...]:
+        """Return the values of the question that stand in a candidate to the letter."""
+        if not self.question.values:
+            return ()
+        text = seen.row.entry.text.lower()
+        return tuple(value for value in self.question.values if value.lower() in text)
+
+    def _words(self, at: Mapping[str, Sequence[int]], length: int, texts: int) -> tuple[float, float]:
+        """Return the BM25 score, and how many of the question's words are there, the rare counting more.
+
+        Both are shares of the best that there could be.
+        """
+        norm = K1 * (1 - B + B * length / (self._mean_length * texts))
+        score = covered = 0.0
+        for term, places in at.items():
+            worth = self._rarity.get(term, 0.0)
+            count = len(places)
+            score += worth * count * (K1 + 1) / (count + norm)
+            covered += worth
+        return score / self._best, covered / self._best
+
+    def _window(self, seen: Seen) -> tuple[float, float]:
+        """Return the same of a text together with its neighbours."""
+        at = dict(seen.said.at)
+        length, texts = seen.said.length, 1
+        for one in (seen.before, seen.after):
+            if one:
+                for term, places in one.at.items():
+                    at[term] = at[term] + places if term in at else places
+                length += one.length
+                texts += 1
+        return self._words(at, length, texts)
+
+    def _session_words(self, seen: Sequence[Seen]) -> Mapping[str, float]:
+        """Return for each session how much of the question it speaks of, as far as the candidates show."""
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for one in seen:
+            counts[one.row.entry.session].update({t: len(places) for t, places in one.said.at.items()})
+        return {
+            session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in found.items()) / self._best
+            for session, found in counts.items()
+        }
+
+    def _close_together(self, seen: Seen) -> float:
+        total, at = 0.0, seen.said.at
+        for one, other in zip(self.terms, self.terms[1:], strict=False):
+            if one in at and other in at:
+                gaps = (abs(a - b) for a in at[one][:8] for b in at[other][:8])
+                if min(gaps) <= NEAR:
+                    total += self._rarity[one] + self._rarity[other]
+        return total / self._best
+
+    def _dates(self, seen: Seen) -> tuple[float, float]:
+        """Return whether it speaks of the date asked about, and whether it was said then or soon after."""
+        if not self._marks:
+            return 0.0, 0.0
+        said = date.fromisoformat(seen.row.entry.time[:10])
+        day = Span(said, said)
+        own = {f"d{said:%Y%m%d}", f"m{said:%Y%m}", f"y{said:%Y}"}
+        named = float(not self._marks.isdisjoint(set(seen.row.analysed.days) - own))
+        if any(span.overlaps(day) for span in self.question.spans):
+            return named, 1.0
+        soon = Span(said - SOON, said)
+        return named, 0.5 if any(span.overlaps(soon) for span in self.question.spans) else 0.0
+
+
+def rarity(stats: Stats, term: str) -> float:
+    """Return how much a term tells: the less common, the more."""
+    having = stats.having.get(term, 0)
+    return math.log(1 + (stats.entries - having + 0.5) / (having + 0.5)) if stats.entries > having else 0.1
+
+
+def _named_speakers(question: Question, seen: Sequence[Seen]) -> frozenset[str]:
+    speakers = {one.row.entry.speaker for one in seen}
+    words = {stem(word) for speaker in speakers for word in surface(speaker)}
+    return frozenset(words & set(question.terms))

@@ -1,0 +1,44 @@
+"""What the vectors say of candidates: the features of ``DENSE``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clew.memory.features import Seen, place_of
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+
+def dense(asked: bytes, seen: Sequence[Seen]) -> list[tuple[float, ...]]:
+    """Return for each candidate how near it, its window, its predecessor and its session's best are."""
+    import numpy as np
+
+    places = {place_of(one.row): n for n, one in enumerate(seen)}
+    vectors = _matrix([one.row.vector for one in seen], len(asked))
+    before = np.array([places.get(place_of(one.row, -1), -1) for one in seen])
+    after = np.array([places.get(place_of(one.row, 1), -1) for one in seen])
+    padded = np.vstack([vectors, np.zeros((1, len(asked)), dtype="f4")])
+    window = padded[before] + vectors + padded[after]
+    question = _matrix([asked], len(asked))[0]
+    own = vectors @ question
+    around = window @ question / np.maximum(np.sqrt((window**2).sum(axis=1)), 1e-6)
+    previous = padded[before] @ question
+    best: dict[str, float] = {}
+    for one, near in zip(seen, own.tolist(), strict=True):
+        best[one.row.entry.session] = max(near, best.get(one.row.entry.session, -1.0))
+    sessions = [best[one.row.entry.session] for one in seen]
+    return list(zip(own.tolist(), around.tolist(), previous.tolist(), sessions, strict=True))
+
+
+def _matrix(vectors: Sequence[bytes], numbers: int) -> NDArray[numpy.float32]:
+    """Return vectors as rows of unit length; a missing one is all zeros."""
+    import numpy as np
+
+    whole = b"".join(v if len(v) == numbers else bytes(numbers) for v in vectors)
+    rows = np.frombuffer(whole, dtype=np.int8).reshape(len(vectors), numbers).astype(np.float32)
+    lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    unit: NDArray[numpy.float32] = rows / np.maximum(lengths, 1e-6)
+    return unit

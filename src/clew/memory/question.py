@@ -1,0 +1,78 @@
+"""What a question asks for, read off its words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from clew.memory.stem import stem
+from clew.memory.when import Span, spans
+from clew.memory.words import stop_words, surface
+
+MOST_TERMS = 24
+"""Of a longer question, the first terms are looked for; nobody's question needs more."""
+
+_ME = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself)\b", re.I)
+_YOU = re.compile(r"\b(?:you|your|yours|our|we|remind)\b", re.I)
+_WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow (?:long|old)\b", re.I)
+_COUNT = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bnumber of\b|\btotal\b", re.I)
+_NAME = re.compile(r"\b(?:who|where|which|title|called|named?)\b", re.I)
+
+_QUOTED = re.compile(r"""(?<!\w)(["'`“‘«])(?=\S)([^"`“”«»\n]{3,200}?)(?<=\S)["'`”’»](?!\w)""")
+# What no one says in passing: paths, dotted and snake_case names, ids of letters and digits, error codes.
+_VALUE = re.compile(
+    r"(?<![\w/.~-])"
+    r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
+    r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{6,}|[A-Z]+[_-]?\d+|\w+(?:Error|Exception|Warning)|[a-z]+[A-Z]\w+)"
+)
+_ORDINARY = re.compile(
+    r"\d+(?:st|nd|rd|th|s|k|m|am|pm)?|\d{1,2}[:.]\d\d(?:am|pm)?|[\d./:-]+|[a-z]+/[a-z]+|(?:[a-z]\.)+[a-z]?",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, understood as far as code can."""
+
+    text: str
+    terms: tuple[str, ...]
+    """The stems that carry meaning, once each, in order."""
+    values: tuple[str, ...]
+    """What must be found to the letter: quoted words, paths, ids, error codes."""
+    spans: tuple[Span, ...]
+    """The dates it names, counted from the time of the asking."""
+    of_me: bool
+    """It asks about the one who asks."""
+    of_you: bool
+    """It asks about what the assistant said, or what both did."""
+    wants_date: bool
+    wants_number: bool
+    wants_name: bool
+
+
+def understand(text: str, at: date) -> Question:
+    """Read a question that is asked ``at`` that day."""
+    stop = stop_words()
+    said = [stem(word) for word in surface(text)]
+    terms = [term for term in dict.fromkeys(said) if term not in stop] or list(dict.fromkeys(said))
+    return Question(
+        text,
+        tuple(terms[:MOST_TERMS]),
+        exact_values(text),
+        spans(text, at),
+        of_me=bool(_ME.search(text)),
+        of_you=bool(_YOU.search(text)),
+        wants_date=bool(_WHEN.search(text)),
+        wants_number=bool(_COUNT.search(text)),
+        wants_name=bool(_NAME.search(text)),
+    )
+
+
+def exact_values(text: str) -> tuple[str, ...]:
+    """Return what a text names to the letter, longest first."""
+    found = [match[2] for match in _QUOTED.finditer(text)]
+    found += [match[0].rstrip(".:,") for match in _VALUE.finditer(text)]
+    values = {value for value in found if len(value) >= 3 and not _ORDINARY.fullmatch(value)}
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))

@@ -1,0 +1,217 @@
+"""Finding what was said: candidates from the index, ranked by what speaks for them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from heapq import nlargest
+from importlib.resources import files
+from operator import mul
+from typing import TypeAlias
+
+from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
+from clew.memory.meaning import dense
+from clew.memory.question import Question, understand
+from clew.memory.words import marks_to_find, terms
+from clew.ports.index import ANYTHING, Embedder, Entry, Filters, Index, Stats, Wanted
+
+BY_WORDS = 100
+BY_ROLE = 100
+BY_MEANING = 40
+BY_DATE = 60
+BY_VALUE = 30
+KEPT = 50
+"""How many of them are looked at again, with their neighbours."""
+ALIKE = 0.9
+"""Two texts with this share of their words in common say the same."""
+COPIES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is looked for."""
+
+    text: str
+    at: str
+    """ISO 8601: when it is asked. ``last Tuesday`` is counted from here."""
+    filters: Filters = ANYTHING
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a hit was found."""
+
+    exact: tuple[str, ...] = ()
+    """Values of the question that stand in it to the letter."""
+    terms: tuple[str, ...] = ()
+    """Stems of the question's words that it has."""
+    meaning: float | None = None
+    """How near its vector is to the question's, from -1 to 1; None where it was not asked."""
+    speaker: bool = False
+    """The question names who said it."""
+    date: bool = False
+    """It speaks of the time the question names, or was said then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found."""
+
+    entry: Entry
+    """Where it stands, and what it says."""
+    key: int
+    """Its key in the index that found it."""
+    score: float
+    """What it is worth beside the other hits of the same search; higher is better."""
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with everything that speaks for it."""
+
+    seen: Seen
+    features: tuple[float, ...]
+    """Those of ``LEXICAL`` and, where vectors were asked, of ``DENSE``, in that order."""
+    exact: tuple[str, ...]
+
+
+def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Hit]:
+    """Return the best hits, best first; with an embedder whose vectors the index has, by meaning too.
+
+    What holds an exact value of the question (a path, an id, a quoted error) comes before what does not.
+    """
+    judged = judge(index, workspace, query, embedder)
+    hits = [(len("".join(one.exact)), _worth(one.features), one) for one in judged]
+    hits.sort(key=lambda hit: (-hit[0], -hit[1], -hit[2].seen.row.key))
+    return [_hit(one, score) for _, score, one in _diverse(hits, query.limit)]
+
+
+def judge(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Judged]:
+    """Return every candidate with what speaks for it, in no order."""
+    question = understand(query.text, date.fromisoformat(query.at[:10]))
+    asked = embedder.embed([query.text])[0] if embedder else b""
+    stats, _ = index.stats(workspace, question.terms)
+    keys = dict.fromkeys(
+        key for wanted, filters, limit in _wanted(question, stats, asked, query.filters)
+        for key in index.find(workspace, wanted, filters, limit)
+    )  # fmt: skip
+    alone = look(question, index.rows(workspace, list(keys)))
+    court = Judge(question, stats, alone)
+    judged = _judged(court, alone, asked)
+    first = nlargest(KEPT, judged, key=lambda one: (len(one.exact), _worth(one.features)))
+    kept = look(question, index.rows(workspace, [one.seen.row.key for one in first], around=1))
+    return [one for one in _judged(court, kept, asked) if _passes(query.filters, one.seen.row.entry)]
+
+
+def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
+    meanings = dense(asked, seen) if asked and seen else [()] * len(seen)
+    return [
+        Judged(one, court.lexical(one) + near, court.exact(one))
+        for one, near in zip(seen, meanings, strict=True)
+    ]
+
+
+def _worth(features: tuple[float, ...]) -> float:
+    weights = _weights()[len(features)]
+    worth: float = sum(map(mul, features, weights))
+    return worth
+
+
+def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[Entry]:
+    """Return what was said around a hit, the hit included, in order."""
+    rows = index.rows(workspace, [hit.key], around)
+    return [row.entry for row in sorted(rows, key=lambda row: row.place)]
+
+
+def _wanted(
+    question: Question, stats: Stats, asked: bytes, filters: Filters
+) -> Iterator[tuple[Wanted, Filters, int]]:
+    """Yield what to look for, where, and how much of each."""
+    for value in question.values:
+        if phrase := tuple(terms(value)):
+            yield Wanted(phrase=phrase), filters, BY_VALUE
+    weighed = tuple((term, rarity(stats, term)) for term in question.terms)
+    days = marks_to_find(question.spans)
+    if weighed:
+        yield Wanted(terms=weighed), filters, BY_WORDS
+    if days:
+        yield Wanted(terms=weighed, days=days), filters, BY_DATE
+        yield Wanted(days=days), filters, BY_DATE
+    # Long answers would crowd out what the asker said in passing, and the other way round.
+    for role in _meant(question) if weighed and not filters.roles else ():
+        theirs = replace(filters, roles=(role,))
+        yield Wanted(terms=weighed), theirs, BY_ROLE
+        if days:
+            yield Wanted(days=days), theirs, BY_DATE
+    if asked:
+        yield Wanted(vector=asked), filters, BY_MEANING
+
+
+def _meant(question: Question) -> Iterator[str]:
+    if question.of_me:
+        yield "user"
+    if question.of_you:
+        yield "assistant"
+
+
+def _passes(filters: Filters, entry: Entry) -> bool:
+    """Tell whether an entry is what is asked for: a neighbour of a hit may be something else."""
+    return (
+        (not filters.sessions or entry.session in filters.sessions)
+        and (not filters.kinds or entry.kind in filters.kinds)
+        and (not filters.roles or entry.role in filters.roles)
+        and (not filters.files or not set(filters.files).isdisjoint(entry.files))
+        and entry.trust >= filters.trust
+        and (not filters.after or entry.time >= filters.after)
+        and (not filters.before or entry.time < filters.before)
+    )
+
+
+Scored: TypeAlias = tuple[int, float, Judged]
+
+
+def _diverse(hits: Sequence[Scored], limit: int) -> list[Scored]:
+    """Return the first hits; what was said twice already waits until all others had their turn.
+
+    Twice, because two places that say the same are two references, and each may be the one that is meant.
+    """
+    chosen: list[tuple[Scored, frozenset[str]]] = []
+    waiting: list[Scored] = []
+    for hit in hits:
+        if len(chosen) == limit:
+            break
+        words = frozenset(hit[2].seen.row.analysed.terms.split())
+        if sum(_alike(words, other) for _, other in chosen) >= COPIES:
+            waiting.append(hit)
+        else:
+            chosen.append((hit, words))
+    return [*(hit for hit, _ in chosen), *waiting][:limit]
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= ALIKE * len(one | other) if one or other else True
+
+
+def _hit(one: Judged, score: float) -> Hit:
+    features = dict(zip(LEXICAL + DENSE, one.features, strict=False))
+    why = Why(
+        one.exact,
+        tuple(one.seen.said.at),
+        features.get("meaning"),
+        speaker=features["speaker"] > 0,
+        date=features["date_named"] > 0 or features["date_said"] > 0,
+    )
+    return Hit(one.seen.row.entry, one.seen.row.key, score, why)
+
+
+@cache
+def _weights() -> Mapping[int, tuple[float, ...]]:
+    """Return the weights of both ways to search, by how many features each has."""
+    read = tomllib.loads(files("clew.memory").joinpath("weights.toml").read_text(encoding="utf-8"))
+    modes = {"lexical": LEXICAL, "dense": LEXICAL + DENSE}
+    return {len(names): tuple(read[mode][name] for name in names) for mode, names in modes.items()}

@@ -1,0 +1,166 @@
+"""What clew asks of a search index and of an embedder, and the values it asks with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from clew.message import Trust
+
+
+class EntryKind(StrEnum):
+    """What an entry of the index is."""
+
+    TURN = "turn"
+    DIGEST = "digest"
+    NOTE = "note"
+    ARTIFACT = "artifact"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Something that can be found: a turn, a digest, a note, a piece of an output or of a document."""
+
+    ref: str
+    """Where it stands, exactly: for a turn, the id of its event. Unique in its session with ``start``."""
+    kind: EntryKind = EntryKind.TURN
+    session: str
+    """The session, or for what belongs to none (a document), whatever holds its neighbours together."""
+    time: str
+    """ISO 8601, UTC: when it was said or written. Words like ``yesterday`` in it are counted from here."""
+    role: str
+    trust: Trust
+    text: str
+    files: tuple[str, ...] = ()
+    speaker: str = ""
+    """The speaker's name where one is known; a question that names them means what they said."""
+    start: int = 0
+    """Where the text begins in what ``ref`` names: long texts are several entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """An entry as an index keeps it: with its words in the form that questions look for."""
+
+    entry: Entry
+    terms: str
+    """Every word, stemmed, in order, parted by blanks."""
+    length: int
+    """How many of them carry meaning."""
+    traits: int
+    """What the ranking wants to know of the text, as bits."""
+    days: tuple[str, ...]
+    """Marks of the days, months and years that it speaks of or was said in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a hit must be. Nothing given means anything goes; within a field any one will do."""
+
+    sessions: tuple[str, ...] = ()
+    kinds: tuple[EntryKind, ...] = ()
+    roles: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    trust: Trust = Trust.UNTRUSTED
+    """The lowest label that will do."""
+    after: str = ""
+    """ISO 8601: not before this time."""
+    before: str = ""
+    """ISO 8601: before this time."""
+
+
+ANYTHING = Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry as it lies in the index."""
+
+    key: int
+    place: int
+    """Its place among the entries of its kind in its session, counted from 0."""
+    analysed: Analysed
+    vector: bytes = b""
+    """Its embedding, as ``Embedder.embed`` gave it; empty while it has none of the model asked for."""
+
+    @property
+    def entry(self) -> Entry:
+        """Return the entry."""
+        return self.analysed.entry
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How common words are in a workspace."""
+
+    entries: int
+    mean_length: float
+    having: Mapping[str, int]
+    """For each term asked about, how many entries have it; counted up to a bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to look for: one of the fields, or terms within days."""
+
+    terms: tuple[tuple[str, float], ...] = ()
+    """Any of these terms; an entry is worth the sum of the weights of those it has."""
+    phrase: tuple[str, ...] = ()
+    """These terms next to each other; the last may be the beginning of a word."""
+    days: tuple[str, ...] = ()
+    """Any of these marks of a day, a month, a year."""
+    vector: bytes = b""
+    """Near this embedding."""
+
+
+class Index(Protocol):
+    """A search index over the entries of workspaces.
+
+    It finds candidates and hands out what was put in; what they are worth is decided above it. Nothing of
+    one workspace is ever seen from another.
+    """
+
+    def add(self, workspace: str, entries: Sequence[Analysed], upto: Mapping[str, int] | None = None) -> None:
+        """Put entries in, all or none; one that is there already (session, ref, start) is replaced.
+
+        ``upto`` notes in the same breath how far each session's log has been read.
+        """
+
+    def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
+        """Take entries out."""
+
+    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, int]:
+        """Return how common the terms are, and up to which event the session's log is in here."""
+
+    def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
+        """Return the keys of what matches, the most promising first."""
+
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+        """Return these rows and, with ``around``, that many neighbours on both sides of each."""
+
+
+class VectorIndex(Protocol):
+    """The part of an index that keeps embeddings."""
+
+    def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Return keys and texts that have no embedding by this model, oldest first."""
+
+    def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
+        """Keep embeddings. Those by another model are replaced."""
+
+    def progress(self, model: str) -> tuple[int, int]:
+        """Return how many entries have an embedding by this model, and how many there are."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that are near each other where the meanings are."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model: vectors of two names are never compared."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return one vector per text: of unit length, each number times 127 as a signed byte."""

@@ -1,0 +1,283 @@
+"""The search index in the same SQLite file as the log: FTS5 for words, vectors beside it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from clew.errors import MissingExtra
+from clew.ports.index import Analysed, Filters, Index, Row, Stats, VectorIndex, Wanted
+from clew.store.database import Database
+from clew.store.index_rows import KEYS, entry_row, quoted, row_of, scope_words
+from clew.store.index_vectors import Signs
+from clew.store.sql import statements
+
+POSTINGS = 5_000
+"""How many matches are read for one question, over all its words. Rare words are read first; what is only
+found by words so common that they do not fit tells little about what is meant."""
+COUNTED = 4_000
+"""Up to here it is counted how many entries have a word; the rest is taken to be like the beginning."""
+GROWN = 1.05
+"""Counts are taken anew when a workspace has grown by this much."""
+
+
+def _sql(name: str) -> str:
+    return statements("index.sql")[name]
+
+
+class SqliteIndex(Index, VectorIndex):
+    """Finds entries in a SQLite file. Share one between threads; after a fork each process has its own."""
+
+    def __init__(self, path: Path, busy_s: float = 10.0, exclusive: bool = False, model: str = "") -> None:
+        """Open the file's index; ``model`` is the embedder whose vectors are looked at."""
+        if model and find_spec("numpy") is None:
+            raise MissingExtra("clew[embeddings]")
+        self._database = Database(path, busy_s, exclusive)
+        self._model = model
+        self._signs = Signs()
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # What is in it -------------------------------------------------------------------------------------
+
+    def add(self, workspace: str, entries: Sequence[Analysed], upto: Mapping[str, int] | None = None) -> None:
+        """Put entries in, all or none; one that is there already is replaced."""
+        with self._database.writing() as connection:
+            home = _workspace(connection, workspace) or _added(connection, "add_workspace", name=workspace)
+            sessions = {one.entry.session for one in entries} | set(upto or ())
+            keys = {name: _session(connection, home, name) for name in sorted(sessions)}
+            writer = _Writer(connection, home)
+            for one in entries:
+                writer.write(keys[one.entry.session], one)
+            writer.finish()
+            for session, seq in (upto or {}).items():
+                connection.execute(_sql("read_upto"), {"key": keys[session], "upto": seq})
+
+    def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
+        """Take entries out."""
+        with self._database.writing() as connection:
+            home = _workspace(connection, workspace)
+            if home is None:
+                return
+            key = _session(connection, home, session)
+            writer = _Writer(connection, home)
+            for ref in refs:
+                found = connection.execute(_sql("entries_of"), {"session": key, "ref": ref}).fetchall()
+                for (entry,) in found:
+                    writer.drop(entry)
+            writer.finish()
+            self._signs.forget()
+
+    # What can be found ---------------------------------------------------------------------------------
+
+    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, int]:
+        """Return how common the terms are, and up to which event the session's log is in here."""
+        with self._database.reading() as connection:
+            row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
+            if row is None:
+                return Stats(0, 0.0, {}), 0
+            home, entries, words = row
+            having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
+            known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
+        return Stats(entries, words / entries if entries else 0.0, having), known[1] if known else 0
+
+    def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
+        """Return the keys of what matches, the most promising first."""
+        with self._database.reading() as connection:
+            row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
+            if row is None:
+                return []
+            home, entries, words = row
+            scope = _scope(connection, home, filters)
+            if scope is None:
+                return []
+            looking = _Looking(connection, home, scope, filters)
+            if wanted.terms:
+                looking.only_on(wanted.days)
+                common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
+                return looking.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
+            if wanted.phrase:
+                return looking.latest(f"terms : {quoted(' '.join(wanted.phrase))} *", limit)
+            if wanted.days:
+                return looking.latest(f"scope : ({' OR '.join(map(quoted, wanted.days))})", limit)
+            self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
+            allowed = looking.latest("", POSTINGS) if scope or not looking.timeless else None
+            return self._signs.nearest(wanted.vector, KEYS.of(home), allowed, limit)
+
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+        """Return these rows and, with ``around``, that many neighbours on both sides of each."""
+        with self._database.reading() as connection:
+            home = _workspace(connection, workspace)
+            mine = [key for key in keys if home is not None and key in KEYS.of(home)]
+            if around:
+                beside = {"keys": json.dumps(mine), "around": around}
+                mine = [key for (key,) in connection.execute(_sql("around"), beside)]
+            found = connection.execute(_sql("rows"), {"keys": json.dumps(mine)}).fetchall()
+        return [row_of(row, self._model) for row in found]
+
+    def _count(
+        self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
+    ) -> int:
+        count, then = self._counts.get((workspace, term), (0, 0))
+        if not then or not then <= entries <= then * GROWN:
+            query = {"match": f"terms : {quoted(term)}", "bound": COUNTED, **KEYS.bounds(home)}
+            count, last = connection.execute(_sql("count_matching"), query).fetchone()
+            if count == COUNTED:
+                count = min(entries, round(count * max(1.0, entries / KEYS.number(last))))
+            self._counts[workspace, term] = (count, entries)
+        return count
+
+    # Vectors -------------------------------------------------------------------------------------------
+
+    def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Return keys and texts that have no embedding by this model, oldest first."""
+        with self._database.reading() as connection:
+            return connection.execute(_sql("lacking"), {"model": model, "limit": limit}).fetchall()
+
+    def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
+        """Keep embeddings. Those by another model are replaced."""
+        rows = [{"key": key, "model": model, "vector": vector} for key, vector in vectors.items()]
+        with self._database.writing() as connection:
+            connection.executemany(_sql("put_vector"), rows)
+        if rows and min(vectors) <= self._signs.last:
+            self._signs.forget()  # some lie before what was read already
+
+    def progress(self, model: str) -> tuple[int, int]:
+        """Return how many entries have an embedding by this model, and how many there are."""
+        with self._database.reading() as connection:
+            have, there = connection.execute(_sql("count_vectors"), {"model": model}).fetchone()
+        return have, there
+
+    def _since(self) -> dict[str, Any]:
+        return {"model": self._model, "after": self._signs.last}
+
+
+class _Writer:
+    """Writes entries of one workspace, and its totals at the end."""
+
+    def __init__(self, connection: sqlite3.Connection, home: int) -> None:
+        self._connection = connection
+        self._home = home
+        (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(home)).fetchone()
+        self._places: dict[tuple[int, str], int] = {}
+        self._entries = self._words = 0
+
+    def write(self, session: int, analysed: Analysed) -> None:
+        entry = analysed.entry
+        at = {"session": session, "ref": entry.ref, "start": entry.start}
+        there = self._connection.execute(_sql("entry_at"), at).fetchone()
+        if there:
+            self.drop(there[0])
+        place = there[1] if there else self._next_place(session, entry.kind)
+        self._last = KEYS.after(self._last, analysed.length)
+        row = entry_row(analysed, key=self._last, session=session, place=place)
+        self._connection.execute(_sql("add_entry"), row)
+        said = {name: row[name] for name in ("key", "terms", "scope")}
+        self._connection.execute(_sql("add_entry_text"), said)
+        self._entries += 1
+        self._words += analysed.length
+
+    def drop(self, key: int) -> None:
+        self._connection.execute(_sql("drop_entry_text"), {"key": key})
+        self._connection.execute(_sql("drop_vector"), {"key": key})
+        ((length,),) = self._connection.execute(_sql("drop_entry"), {"key": key}).fetchall()
+        self._entries -= 1
+        self._words -= length
+
+    def finish(self) -> None:
+        grown = {"key": self._home, "entries": self._entries, "words": self._words}
+        self._connection.execute(_sql("grow_workspace"), grown)
+
+    def _next_place(self, session: int, kind: str) -> int:
+        if (session, kind) not in self._places:
+            query = {"session": session, "kind": kind}
+            (self._places[session, kind],) = self._connection.execute(_sql("next_place"), query).fetchone()
+        self._places[session, kind] += 1
+        return self._places[session, kind] - 1
+
+
+class _Looking:
+    """Looks for matches in one workspace, within the filters."""
+
+    def __init__(self, connection: sqlite3.Connection, home: int, scope: str, filters: Filters) -> None:
+        self._connection = connection
+        self._scope = scope
+        self.timeless = not filters.after and not filters.before
+        self._bounds = {**KEYS.bounds(home), "timeless": self.timeless}
+        self._bounds |= {"after": filters.after, "before": filters.before}
+
+    def only_on(self, days: Sequence[str]) -> None:
+        """Look at entries of these days only."""
+        if days:
+            on = f"scope : ({' OR '.join(map(quoted, days))})"
+            self._scope = f"{self._scope} AND {on}" if self._scope else on
+
+    def latest(self, match: str, limit: int) -> list[int]:
+        """Return the latest keys that match; with no match given, the latest within the filters."""
+        both = " AND ".join(part for part in (match, self._scope) if part) or "scope : t*"
+        found = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
+        return [key for (key,) in found]
+
+    def any_of(
+        self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
+    ) -> list[int]:
+        """Return the keys whose terms weigh most; rare terms are read first, as far as the bound allows."""
+        left = POSTINGS
+        worth: dict[int, float] = defaultdict(float)
+        for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
+            if left <= 0:
+                break
+            keys = self.latest(f"terms : {quoted(term)}", left)
+            left -= len(keys)
+            for key in keys:
+                worth[key] += weight
+        shares = KEYS.shares(mean_length)
+        mask = KEYS.length_mask
+        best = nlargest(limit, [(total * shares[key & mask], key) for key, total in worth.items()])
+        return [key for _, key in best]
+
+
+def _scope(connection: sqlite3.Connection, home: int, filters: Filters) -> str | None:
+    """Return the filters as a condition on the index; None where a session is asked for that is not there."""
+    keys = [
+        row[0]
+        for name in filters.sessions
+        if (row := connection.execute(_sql("index_session"), {"workspace": home, "id": name}).fetchone())
+    ]
+    if filters.sessions and not keys:
+        return None
+    groups = scope_words(filters, keys)
+    return " AND ".join(f"scope : ({' OR '.join(map(quoted, group))})" for group in groups)
+
+
+def _workspace(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute(_sql("workspace"), {"name": name}).fetchone()
+    return row[0] if row else None
+
+
+def _session(connection: sqlite3.Connection, home: int, name: str) -> int:
+    query = {"workspace": home, "id": name}
+    row = connection.execute(_sql("index_session"), query).fetchone()
+    return row[0] if row else _added(connection, "add_index_session", **query)
+
+
+def _added(connection: sqlite3.Connection, statement: str, **row: object) -> int:
+    return connection.execute(_sql(statement), row).lastrowid or 0

@@ -1,0 +1,89 @@
+-- workspace: a workspace of the index
+SELECT key, entries, words FROM index_workspace WHERE name = :name
+
+-- add_workspace: one more workspace
+INSERT INTO index_workspace (name) VALUES (:name)
+
+-- grow_workspace: entries came or went
+UPDATE index_workspace SET entries = entries + :entries, words = words + :words WHERE key = :key
+
+-- index_session: a session of the index
+SELECT key, upto FROM index_session WHERE workspace = :workspace AND id = :id
+
+-- add_index_session: one more session
+INSERT INTO index_session (workspace, id) VALUES (:workspace, :id)
+
+-- read_upto: how far a session's log has been read
+UPDATE index_session SET upto = max(upto, :upto) WHERE key = :key
+
+-- last_key: the last key of a range
+SELECT coalesce(max(key), :first) FROM entry WHERE key BETWEEN :first AND :last
+
+-- next_place: the next free place in a session
+SELECT coalesce(max(place) + 1, 0) FROM entry WHERE session = :session AND kind = :kind
+
+-- entry_at: the key and place of an entry that is there already
+SELECT key, place FROM entry WHERE session = :session AND ref = :ref AND start = :start
+
+-- entries_of: every entry of a reference
+SELECT key FROM entry WHERE session = :session AND ref = :ref
+
+-- add_entry: one more entry
+INSERT INTO entry (key, session, kind, place, ref, start, time, role, speaker, trust, files, length, traits, days,
+                   terms, scope, text)
+VALUES (:key, :session, :kind, :place, :ref, :start, :time, :role, :speaker, :trust, :files, :length, :traits, :days,
+        :terms, :scope, :text)
+
+-- add_entry_text: its words
+INSERT INTO entry_text (rowid, terms, scope) VALUES (:key, :terms, :scope)
+
+-- drop_entry_text: its words no more
+INSERT INTO entry_text (entry_text, rowid, terms, scope)
+SELECT 'delete', key, terms, scope FROM entry WHERE key = :key
+
+-- drop_vector: its vector no more
+DELETE FROM entry_vector WHERE key = :key
+
+-- drop_entry: an entry no more
+DELETE FROM entry WHERE key = :key RETURNING length
+
+-- matching: the latest keys that match
+SELECT rowid FROM entry_text
+WHERE entry_text MATCH :match AND rowid BETWEEN :first AND :last
+  AND (:timeless OR EXISTS (
+    SELECT 1 FROM entry WHERE entry.key = entry_text.rowid
+      AND entry.time >= :after AND (:before = '' OR entry.time < :before)))
+ORDER BY rowid DESC LIMIT :limit
+
+-- count_matching: how many match, counted up to a bound, and where the counting ended
+SELECT count(*), max(key) FROM (
+  SELECT rowid AS key FROM entry_text WHERE entry_text MATCH :match AND rowid BETWEEN :first AND :last
+  ORDER BY rowid LIMIT :bound)
+
+-- rows: entries by their keys
+SELECT entry.key, entry.place, entry.ref, entry.kind, index_session.id, entry.time, entry.role, entry.trust,
+       entry.text, entry.files, entry.speaker, entry.start, entry.terms, entry.length, entry.traits, entry.days,
+       entry_vector.model, entry_vector.vector
+FROM json_each(:keys) AS wanted
+JOIN entry ON entry.key = wanted.value
+JOIN index_session ON index_session.key = entry.session
+LEFT JOIN entry_vector ON entry_vector.key = entry.key
+
+-- around: the keys of neighbours of entries, themselves included
+SELECT DISTINCT beside.key FROM json_each(:keys) AS wanted
+JOIN entry AS hit ON hit.key = wanted.value
+JOIN entry AS beside ON beside.session = hit.session AND beside.kind = hit.kind
+  AND beside.place BETWEEN hit.place - :around AND hit.place + :around
+
+-- lacking: entries without a vector of a model
+SELECT entry.key, entry.text FROM entry LEFT JOIN entry_vector ON entry_vector.key = entry.key
+WHERE entry_vector.model IS NOT :model ORDER BY entry.key LIMIT :limit
+
+-- put_vector: a vector, in the place of an older one
+INSERT OR REPLACE INTO entry_vector (key, model, vector) VALUES (:key, :model, :vector)
+
+-- vectors_after: vectors past a key, for the matrix in memory
+SELECT key, vector FROM entry_vector WHERE model = :model AND key > :after ORDER BY key
+
+-- count_vectors: how many entries have a vector of a model, and how many there are
+SELECT (SELECT count(*) FROM entry_vector WHERE model = :model), (SELECT count(*) FROM entry)

@@ -1,0 +1,144 @@
+"""Entries of the search index as rows, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from clew.message import Trust
+from clew.ports.index import Analysed, Entry, EntryKind, Filters, Row
+
+
+class _Keys:
+    """Lays out keys: workspace, number, and in the last bits how long the entry is.
+
+    So one workspace is one range of keys, and a first ranking can weigh lengths without reading any entry.
+    """
+
+    _WORKSPACE_BITS = 40
+    _LENGTH_BITS = 4
+    _STEPS = 1.5  # per doubling of the length
+
+    def of(self, home: int) -> range:
+        """Return the keys of a workspace."""
+        return range(home << self._WORKSPACE_BITS, (home + 1) << self._WORKSPACE_BITS)
+
+    def bounds(self, home: int) -> dict[str, Any]:
+        """Return the first and the last of them, as statements take them."""
+        keys = self.of(home)
+        return {"first": keys[0], "last": keys[-1]}
+
+    def after(self, key: int, length: int) -> int:
+        """Return the next key for an entry of this length."""
+        step = min((1 << self._LENGTH_BITS) - 1, int(self._STEPS * math.log2(1 + length)))
+        return ((key >> self._LENGTH_BITS) + 1 << self._LENGTH_BITS) + step
+
+    def number(self, key: int) -> int:
+        """Return how many entries its workspace had when it came, the gone ones counted in."""
+        return (key & (1 << self._WORKSPACE_BITS) - 1) >> self._LENGTH_BITS
+
+    def shares(self, mean_length: float) -> list[float]:
+        """Return for each value of a key's last bits how much a match counts in a text of that length."""
+        lengths = (2 ** ((step + 0.5) / self._STEPS) - 1 for step in range(1 << self._LENGTH_BITS))
+        return [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / (mean_length or 1.0))) for length in lengths]
+
+    @property
+    def length_mask(self) -> int:
+        """Return what cuts a key down to its last bits."""
+        return (1 << self._LENGTH_BITS) - 1
+
+
+KEYS = _Keys()
+
+
+def quoted(words: str) -> str:
+    """Return words as one string of an FTS5 expression."""
+    return '"' + words.replace('"', '""') + '"'
+
+
+def entry_row(analysed: Analysed, key: int, session: int, place: int) -> dict[str, Any]:
+    """Return the row of an entry."""
+    entry = analysed.entry
+    return {
+        "key": key,
+        "session": session,
+        "kind": str(entry.kind),
+        "place": place,
+        "ref": entry.ref,
+        "start": entry.start,
+        "time": entry.time,
+        "role": entry.role,
+        "speaker": entry.speaker,
+        "trust": int(entry.trust),
+        "files": json.dumps(entry.files),
+        "length": analysed.length,
+        "traits": analysed.traits,
+        "days": " ".join(analysed.days),
+        "terms": analysed.terms,
+        "scope": " ".join(_scope_of(analysed, session)),
+        "text": entry.text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
+    }
+
+
+def _scope_of(analysed: Analysed, session: int) -> Sequence[str]:
+    entry = analysed.entry
+    files = [_file(name) for name in entry.files]
+    own = (f"t{int(entry.trust)}", f"s{session}", _kind(entry.kind), _role(entry.role))
+    return (*own, *files, *analysed.days)
+
+
+def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]]:
+    """Return what an entry's scope must hold: of each group, any one."""
+    groups = [
+        [f"s{key}" for key in sessions],
+        [_kind(kind) for kind in filters.kinds],
+        [_role(role) for role in filters.roles],
+        [_file(name) for name in filters.files],
+        [f"t{int(trust)}" for trust in Trust if trust >= filters.trust] if filters.trust else [],
+    ]
+    return [group for group in groups if group]
+
+
+def _kind(kind: str) -> str:
+    return f"k{kind}"
+
+
+def _role(role: str) -> str:
+    return _hashed("r", role)
+
+
+def _file(name: str) -> str:
+    return _hashed("f", name)
+
+
+def _hashed(family: str, name: str) -> str:
+    """Return a name as one word, whatever characters it has."""
+    return family + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# Looked up for every row of every search; an enum's own look-up takes longer than all the rest.
+_KINDS = {str(kind): kind for kind in EntryKind}
+_LABELS = {int(trust): trust for trust in Trust}
+
+
+def row_of(row: tuple[Any, ...], model: str) -> Row:
+    """Return an entry from its row, with its vector if it is this model's."""
+    key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
+    terms, length, traits, days, by, vector = rest
+    entry = Entry(
+        ref=ref,
+        kind=_KINDS[kind],
+        session=session,
+        time=time,
+        role=role,
+        trust=_LABELS[trust],
+        text=text,
+        files=tuple(json.loads(files)) if files != "[]" else (),
+        speaker=speaker,
+        start=start,
+    )
+    analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
+    return Row(key, place, analysed, vector if by == model and model else b"")

@@ -1,0 +1,98 @@
+"""The vectors' signs, in memory: near ones are found by counting the bits that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+PAGE = 50_000
+
+
+class Signs:
+    """One bit per number of each vector: 32 MB for a million vectors of 256 numbers.
+
+    The sign alone says enough to tell a few hundred candidates from a million; what they are worth is
+    computed from the vectors themselves.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew: what was read is no longer what lies in the file."""
+        self.last = -1
+        self._keys: NDArray[numpy.int64] | None = None
+        self._bits: NDArray[numpy.uint64] | None = None
+        self._used = 0
+
+    def catch_up(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        """Read the vectors that came since; ``rows`` are in the order of their keys."""
+        page: list[tuple[int, bytes]] = []
+        for row in rows:
+            page.append(row)
+            if len(page) == PAGE:
+                self._extend(page)
+                page = []
+        if page:
+            self._extend(page)
+
+    def nearest(self, vector: bytes, keys: range, allowed: Collection[int] | None, limit: int) -> list[int]:
+        """Return the keys of the vectors whose signs differ least."""
+        if self._keys is None or self._bits is None:
+            return []
+        import numpy as np
+
+        known = self._keys[: self._used]
+        begin, end = np.searchsorted(known, (keys.start, keys.stop))
+        where: Any = slice(begin, end)
+        if allowed is not None:
+            wanted = np.fromiter(allowed, dtype=np.int64, count=len(allowed))
+            where = np.flatnonzero(np.isin(known, wanted))
+        bits = self._bits[: self._used][where]
+        if not len(bits):
+            return []
+        differing = np.zeros(len(bits), dtype=np.uint16)
+        for column, word in enumerate(_packed([vector])[0]):
+            differing += np.bitwise_count(bits[:, column] ^ word)
+        # Few values, each many times over: counting them is quicker than any sorting.
+        enough = int(np.searchsorted(np.cumsum(np.bincount(differing)), limit))
+        best = np.flatnonzero(differing <= enough)
+        best = best[np.argsort(differing[best], kind="stable")][:limit]
+        found: list[int] = known[where][best].tolist()
+        return found
+
+    def _extend(self, page: list[tuple[int, bytes]]) -> None:
+        import numpy as np
+
+        bits = _packed([vector for _, vector in page])
+        keys = np.fromiter((key for key, _ in page), dtype=np.int64, count=len(page))
+        used = self._used + len(page)
+        if self._keys is None or self._bits is None:
+            self._keys, self._bits = keys, np.asfortranarray(bits)
+        else:
+            if used > len(self._keys):
+                room = max(used, len(self._keys) * 5 // 4 + 1024)  # grown rarely, so that adding stays cheap
+                self._keys = np.resize(self._keys, room)
+                wider = np.empty((room, bits.shape[1]), dtype=np.uint64, order="F")
+                wider[: self._used] = self._bits[: self._used]
+                self._bits = wider
+            self._keys[self._used : used] = keys
+            self._bits[self._used : used] = bits
+        self._used = used
+        self.last = page[-1][0]
+
+
+def _packed(vectors: list[bytes]) -> NDArray[numpy.uint64]:
+    """Return the signs of vectors, 64 to a number."""
+    import numpy as np
+
+    numbers = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(vectors), -1) > 0
+    width = -(-numbers.shape[1] // 64) * 64
+    padded = np.zeros((len(vectors), width), dtype=bool)
+    padded[:, : numbers.shape[1]] = numbers
+    words: NDArray[numpy.uint64] = np.packbits(padded, axis=1).view(np.uint64)
+    return words

@@ -1,0 +1,15 @@
+"""Turns for tests."""
+
+from datetime import date
+
+from clew.message import Trust
+from clew.ports.index import Entry
+
+MONDAY = date(2023, 5, 8)
+AT = "2023-06-01T12:00:00.000Z"
+
+
+def turn(text, n=0, **fields):
+    """Return a turn of a small session."""
+    own = {"ref": f"m{n}", "session": "main", "time": "2023-05-08T10:00:00.000Z", "role": "user"}
+    return Entry(**{**own, "trust": Trust.USER, "text": text, **fields})
