@@ -23,6 +23,7 @@ from clew.log import (
     load,
     message_event,
     message_to_json,
+    names,
     new_event,
     root,
     splices_to_json,
@@ -64,7 +65,7 @@ def test_messages_are_visible_in_the_order_they_came():
     view = fold(stored(*events))
     assert view == View(Prefix([Ref(1), Ref(2), Ref(3)]), 3)
     assert list(load(kept(*events), CTX, view.entries)) == [
-        Visible(Ref(n + 1), event.id, f"m{n + 1}", hello(n)) for n, event in enumerate(events)
+        Visible(Ref(n + 1), event.id, None, hello(n)) for n, event in enumerate(events)
     ]
 
 
@@ -135,8 +136,8 @@ def test_one_event_may_hold_several_messages():
     store = kept(new_event("several", {}))
     kinds = {"several": several}
     view = fold(store.read(CTX), kinds=kinds)
-    seen = [(visible.name, visible.message) for visible in load(store, CTX, view.entries, kinds)]
-    assert seen == [("m1.1", hello(2))]
+    seen = [(visible.own_name, visible.message) for visible in load(store, CTX, view.entries, kinds)]
+    assert seen == [(None, hello(2))]
 
 
 @pytest.mark.parametrize("refs", [[Ref(3)], [Ref(1)]])
@@ -173,9 +174,10 @@ def over(first, last, *shows):
     return Splice(Ref(*first), Ref(*last), tuple(Ref(0, nth) for nth in shows))
 
 
-def names(*events):
+def shown(*events):
     store = kept(*events)
-    return [visible.name for visible in load(store, CTX, fold(store.read(CTX)).entries)]
+    view = fold(store.read(CTX))
+    return [name for name, _ in names(view, load(store, CTX, view.entries))]
 
 
 MESSAGES = [message_event(hello(n)) for n in range(4)]
@@ -183,33 +185,33 @@ MESSAGES = [message_event(hello(n)) for n in range(4)]
 
 def test_a_compaction_shows_its_own_messages_in_place_of_others():
     d1 = compaction(over((1,), (2,), 0), over((4,), (4,), 1), names=("d1", "m4"))
-    assert names(*MESSAGES, d1, message_event(hello(9))) == ["d1", "m3", "m4", "m6"]
+    assert shown(*MESSAGES, d1, message_event(hello(9))) == ["d1", "m3", "m4", "m5"]
 
 
 def test_a_compaction_may_show_nothing_for_what_it_takes():
-    assert names(*MESSAGES, compaction(over((2,), (3,)), names=())) == ["m1", "m4"]
+    assert shown(*MESSAGES, compaction(over((2,), (3,)), names=())) == ["m1", "m4"]
 
 
 def test_an_undo_brings_back_what_was_shown_and_keeps_what_came_since():
     d1 = compaction(over((1,), (2,), 0))
-    assert names(*MESSAGES, d1, message_event(hello(9)), undo(5)) == ["m1", "m2", "m3", "m4", "m6"]
+    assert shown(*MESSAGES, d1, message_event(hello(9)), undo(5)) == ["m1", "m2", "m3", "m4", "m5"]
 
 
 def test_undoing_a_compaction_undoes_those_that_were_built_on_it():
     d1, d2 = compaction(over((1,), (2,), 0)), compaction(over((5, 0), (3,), 0), names=("d2",))
-    assert names(*MESSAGES, d1, d2) == ["d2", "m4"]
-    assert names(*MESSAGES, d1, d2, undo(6)) == ["d1", "m3", "m4"]
-    assert names(*MESSAGES, d1, d2, undo(5)) == ["m1", "m2", "m3", "m4"]
+    assert shown(*MESSAGES, d1, d2) == ["d2", "m4"]
+    assert shown(*MESSAGES, d1, d2, undo(6)) == ["d1", "m3", "m4"]
+    assert shown(*MESSAGES, d1, d2, undo(5)) == ["m1", "m2", "m3", "m4"]
 
 
 def test_switched_off_the_whole_history_is_shown_until_switched_on_again():
     d1 = compaction(over((1,), (2,), 0))
-    assert names(*MESSAGES, d1, switch(True), message_event(hello(9))) == ["m1", "m2", "m3", "m4", "m7"]
-    assert names(*MESSAGES, d1, switch(True), message_event(hello(9)), switch(False)) == [
+    assert shown(*MESSAGES, d1, switch(True), message_event(hello(9))) == ["m1", "m2", "m3", "m4", "m5"]
+    assert shown(*MESSAGES, d1, switch(True), message_event(hello(9)), switch(False)) == [
         "d1",
         "m3",
         "m4",
-        "m7",
+        "m5",
     ]
 
 

@@ -51,6 +51,29 @@ def test_entries_of_any_provider_can_be_added_as_they_are(store):
     ]
 
 
+def test_ids_count_messages_whatever_else_is_on_record(store):
+    session = Session.open("main", store)
+    for n in range(1, 4):
+        assert session.add(said(Role.USER, f"message {n}")) == [f"m{n}"]
+        session.fit()
+    assert [item.id for item in session.view()] == ["m1", "m2", "m3"]
+    assert [item.message.text for item in session.originals(["m2"])] == ["message 2"]
+    again = Session.open("main", store)
+    assert [item.id for item in again.view()] == ["m1", "m2", "m3"]
+
+
+@pytest.mark.parametrize("wrong", ["hello", ["hello"], [{"role": "user", "content": "hi"}], 5])
+def test_what_is_no_message_is_refused(session, wrong):
+    with pytest.raises(InputError, match=r"is no message: give messages one by one"):
+        session.add(wrong)
+
+
+def test_a_summariser_that_is_awaited_is_not_taken_for_one_that_is_not(session):
+    session.summariser = Awaited(good_summariser())
+    with pytest.raises(InputError, match="compact_async"):
+        session.compact(target_tokens=4_000)
+
+
 def test_a_digest_that_is_added_is_machine_text_and_makes_no_rules(session, store):
     session.compact(target_tokens=4_000)
     other = Session.open("other", store)
@@ -112,7 +135,8 @@ def test_switched_off_the_whole_history_is_shown(session):
     compacted = everything(session)
     session.switch_off()
     assert everything(session) == before
-    assert session.compact(target_tokens=3_000) is None
+    with pytest.raises(InputError, match="switched off"):
+        session.compact(target_tokens=3_000)
     session.switch_on()
     assert everything(session) == compacted
 

@@ -138,8 +138,8 @@ def _boundary(case: _Case, signal: Boundary) -> Compact | Calm:
 
 def _half(case: _Case) -> int:
     """Return the target when something ended or somebody asked: half, or what pressure would leave."""
-    used = case.fill.used_tokens
-    return reachable(min(used // 2, case.levels.target), used, case.fill.fixed_tokens)
+    used, levels = case.fill.used_tokens, case.levels
+    return reachable(min(used // 2, levels.target), min(used, levels.compact_at), case.fill.fixed_tokens)
 
 
 def _past_breaker(case: _Case, wish: Compact) -> Verdict:

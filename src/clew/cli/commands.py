@@ -96,7 +96,7 @@ def _parser(chosen: CommandModule | None, named: str | None) -> _Parser:
     """Make the parser; only the command that was named declares its arguments."""
     top = _Parser(
         prog="clew",
-        description="Compact, draw, check, convert and keep the sessions of LLM agents; nothing is lost on the way.",
+        description="Compact, draw, check, convert and keep the sessions of LLM agents, and lose nothing.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

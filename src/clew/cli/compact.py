@@ -2,8 +2,9 @@
 
 A session of clew's log is compacted there: the log keeps every message, and `clew undo` brings them back. Any
 other file is only read; its compacted list is drawn, or written with -o, --to or --json. Rules, open work and
-the system prompt stay whatever the size. Without --window or --target-tokens, half is left. No model is
-needed; with --model one writes the prose, and code checks it.
+the system prompt stay whatever the size. --window makes it fit a window, as when that fills up; without it
+or --target-tokens, half is left at the most. No model is needed; with --model one writes the prose, and code
+checks it.
 
 examples:
   clew compact examples/sphinx-9229.traj.json.zst
@@ -64,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Compact, and tell."""
+    if args.output and args.dry_run:
+        raise InputError("a dry run writes nothing", "leave out -o, or --dry-run")
     if args.output and args.output.exists() and not args.force:
         raise InputError(f"{args.output} is there already", "choose another name, or --force")
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
-from clew.log import fold, import_session, load
+from clew.log import fold, import_session, load, names
 from clew.ports import Ctx, Store
 from clew.settings import network_disk, store_path
 from clew.store import MemoryStore, SqliteStore
@@ -179,7 +179,7 @@ def _exported(source: Source) -> list[Record]:
 
 def _as_records(store: Store, ctx: Ctx) -> list[Record]:
     view = fold(store.read(ctx))
-    entries = [Entry(one.message, one.name) for one in load(store, ctx, view.entries)]
+    entries = [Entry(one.message, name) for name, one in names(view, load(store, ctx, view.entries))]
     return [Start(ctx.session, "clew"), *entries]
 
 

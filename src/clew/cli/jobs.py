@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
+from typing import TypeVar
 
 from clew.budget import DEFAULT, FRESH, Asked, Asker, Compact, Policy, Region, Stop
 from clew.cli.progress import Watched
@@ -27,6 +28,7 @@ NEVER_FULL = 1 << 40
 """A window in which a list is only read: its messages numbered, its ledger kept."""
 TRIES = 3
 DEFAULT_WIRE = "anthropic"
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +97,11 @@ def compact_stored(log: Log, order: Order) -> Done:
     before = tuple(session.view())
     wire = wire_named(order.wire or _own_wire(log.name.partition(":")[0]))
     target = order.target_tokens
-    if target is not None:
+    if target is None:
+        target = _usual(before, session.counter, session.gauge, order)
+    else:
         target = _snug(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
-    found = _stored_outcome(session, target, order)
+    found = _possible(order, lambda: _stored_outcome(session, target, order) if target is not None else None)
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
     return Done(
@@ -158,11 +162,11 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
 
     target = order.target_tokens
     if target is None:
-        target = _half(base.items, counter, Gauge(known, order.policy, order.window))
+        target = _usual(base.items, counter, Gauge(known, order.policy, order.window), order)
     else:
         target = _snug(target, lambda aim: condensed(aim, None).items, wire, counter)
     asked = None if order.dry_run else order.summariser
-    done = base if target is None else condensed(target, asked)
+    done = _possible(order, lambda: condensed(target, asked) if target is not None else None) or base
     return Done(
         name=name,
         before=base.items,
@@ -183,17 +187,28 @@ def _listed_outcome(done: Condensed) -> Outcome | None:
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls)
 
 
-def _half(items: Sequence[Item], counter: TokenCounter, gauge: Gauge) -> int | None:
-    """Return how far down a person wants it who does not say; the same that a session's ``compact`` takes."""
+def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Order) -> int | None:
+    """Return how far down without a word on that: to what the window wants, or else half."""
     tokens = dict.fromkeys(Region, 0)
     for item in items:
         tokens[region_of(item.message)] += counter.count(item.message)
-    verdict = gauge.judge(gauge.allot(tokens), [Asked(Asker.USER)], FRESH, time.time())
+    signals = () if order.window else (Asked(Asker.USER),)
+    verdict = gauge.judge(gauge.allot(tokens), signals, FRESH, time.time())
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact):
         return None
     return verdict.target_tokens - sum(counter.count(item.message) for item in prompt(items))
+
+
+def _possible(order: Order, work: Callable[[], Result | None]) -> Result | None:
+    """Do it; where nobody said how far, what cannot be made smaller is nothing to gain."""
+    try:
+        return work()
+    except BudgetExceeded:
+        if order.target_tokens or order.window:
+            raise
+        return None
 
 
 # How far down ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from clew.cli.text import count, one_line, printable
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
 from clew.plan.spans import spans
-from clew.session import Outcome
+from clew.session import Attempt, Outcome
 from clew.verify import CHECKS, Level, Matter, Report
 
 SORTS = (
@@ -227,8 +227,8 @@ def _leaving(report: Report, width: int, dry_run: bool) -> list[Styled]:
     for kept in report.kept:
         if kept.before == kept.stand:
             continue
-        reach = f"; {kept.reachable:,} are named by a line that stays" if kept.reachable else ""
-        gone = f"; {kept.gone:,} only the log has" if kept.gone else ""
+        reach = f"; a line that stays leads to {kept.reachable:,}" if kept.reachable else ""
+        gone = f"; only the original has {kept.gone:,}" if kept.gone else ""
         title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} stay{reach}{gone}"
         lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
         most = MOST_OPERATIONS if dry_run else MOST_LISTED
@@ -253,12 +253,17 @@ def _checked(outcome: Outcome, width: int) -> list[Styled]:
 def author(outcome: Outcome) -> str:
     """Say who wrote a digest, in how many attempts, and what that cost."""
     last = outcome.attempts[-1].author if outcome.attempts else "clew"
-    how = ", ".join(f"{one.author} {one.outcome}" for one in outcome.attempts)
+    how = ", ".join(f"{one.author} {one.outcome}{_reason(one)}" for one in outcome.attempts)
     if not outcome.calls:
         return "by code, no model was asked" if last == "clew" else how
     usage = outcome.usage
     cost = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
+
+
+def _reason(attempt: Attempt) -> str:
+    """Say why there was nothing to judge."""
+    return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 
 
 def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
@@ -276,7 +281,10 @@ def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
         return [*rows, _row("do it", "the same without --dry-run")]
     if not wrote:
         rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json writes the smaller list"))
-    return [*rows, _command("to undo", f"clew import {name}", "then compact what it names", width)]
+    return [
+        *rows,
+        _command("keep it", f"clew import {name}", "in the log it can be compacted, and undone", width),
+    ]
 
 
 def _command(label: str, line: str, why: str, width: int) -> Styled:

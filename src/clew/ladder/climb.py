@@ -16,15 +16,17 @@ from clew.ladder.prune import WORTH_TOKENS, prune
 from clew.ladder.rules import OVERSIZED_TOKENS
 from clew.ladder.situation import Scene, Situation
 from clew.ladder.stubs import Page, shorten
-from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
+from clew.ladder.tail import MOST_SHARE, Keep, last_cuts, water_level
 from clew.ladder.written import Outline, Written
 from clew.message import Cite, Text, ToolCall, ToolResult
-from clew.plan import Condense, Freed, Plan, Rung, Shrink
+from clew.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 
 __all__ = ["Situation", "outline", "propose"]
 
 GIANT_SHARE = 0.5
 """Of the room: a recent message that takes more is shown in excerpt before anything is condensed."""
+SPARE_SHARE = 0.1
+"""Of the room: where more than this is left when all is said, more recent messages stay as they are."""
 TRIES = 6
 
 
@@ -56,6 +58,24 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
     if cut.assembly is None:
         return _plan(scene, cut.shrinks)
     digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    spare = scene.room - cut.tokens - tokens
+    if written is None and spare > scene.room * SPARE_SHARE:
+        longer = _with_longer_tail(scene, cut.tokens + spare)
+        if longer is not None:
+            return longer
+    return _condensed(scene, cut, digest, tokens)
+
+
+def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
+    """Return the plan that keeps more recent messages, where a digest has nothing more to say."""
+    wider = Scene(replace(scene.now, keep=Keep(scene.now.keep.messages, tokens), sizes=scene.sizes))
+    if wider.stop >= scene.stop:
+        return None
+    plan = propose(wider.now)
+    return plan if plan.fits else None
+
+
+def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
     ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
     rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
     condense = Condense(ids, digest, rung)
@@ -153,7 +173,7 @@ def _stops(scene: Scene) -> Iterator[int]:
 def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
     """Return how a view is brought down with its recent messages beginning here; None where it is not."""
     span = scene.tokens(scene.first, stop)
-    least_for_tail = int(scene.room * MOST_SHARE)
+    least_for_tail = max(int(scene.room * MOST_SHARE), scene.now.keep.tokens or 0)
     if scene.room - span >= least_for_tail and (cut := _kept(scene, stop, span)):
         return cut  # what is old is little: no digest is worth it
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):

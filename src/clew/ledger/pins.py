@@ -128,7 +128,7 @@ class Pins:
         try:
             return self.held[id_]
         except KeyError:
-            raise NotFound(f"no pin {id_}") from None
+            raise NotFound(f"there is no rule {id_}", "those there are have ids from p1 on") from None
 
     def add(self, reading: Reading) -> None:
         """Take in the rules that a message states, and those that it ends."""
@@ -181,7 +181,10 @@ class Pins:
     # What a person does by hand --------------------------------------------------------------------------
 
     def pin(self, quote: str, kind: Kind = Kind.REQUIREMENT, scope: Scope | None = None) -> Pin:
-        """Set a rule by hand."""
+        """Set a rule by hand; one that stands in these words already is it."""
+        same = self._by_words.get(_plain(quote))
+        if same:
+            return self.held[same]
         return self._new(quote, None, kind=kind, scope=scope or ANYTHING, made_by=MadeBy.PERSON)
 
     def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:

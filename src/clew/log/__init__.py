@@ -2,7 +2,7 @@
 
 from clew.log.canon import canonical, digest, digest_of_fields, parse
 from clew.log.chain import Encoded, Header, chain, encode, link, root
-from clew.log.fold import Visible, fold, load
+from clew.log.fold import Visible, fold, load, names
 from clew.log.ids import iso_time, new_event, new_id
 from clew.log.kinds import (
     COMPACTION,
@@ -62,6 +62,7 @@ __all__ = [
     "message_event",
     "message_from_json",
     "message_to_json",
+    "names",
     "new_event",
     "new_id",
     "parse",

@@ -25,9 +25,15 @@ class Visible:
     ref: Ref
     id: str
     """The id of its event."""
-    name: str
-    """What it is called in its session: ``m12``, or ``d3`` for a digest."""
+    own_name: str | None
+    """What its event calls it, ``d3`` for a digest; None for a message that goes by its number."""
     message: Message
+
+
+def names(view: View, seen: Iterable[Visible]) -> Iterator[tuple[str, Visible]]:
+    """Yield the messages of a view with what they are called in the session: ``m12``, ``d3``."""
+    for visible in seen:
+        yield visible.own_name or f"m{view.number(visible.ref.seq)}", visible
 
 
 def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str, Kind] = KINDS) -> View:

@@ -27,10 +27,8 @@ class Kind:
     """How it changes the view. Pure: the view given stays as it is."""
     messages: Callable[[JsonObject], tuple[Message, ...]] = lambda _body: ()
     """The messages that its body holds, for a ``Ref`` to point at."""
-    name_of: Callable[[Stored, int], str] = lambda stored, nth: (
-        f"m{stored.seq}.{nth}" if nth else f"m{stored.seq}"
-    )
-    """What each of these messages is called in the session."""
+    name_of: Callable[[Stored, int], str | None] = lambda _stored, _nth: None
+    """What each of these messages is called; None for those that are called by their number."""
     upcasts: tuple[Callable[[JsonObject], JsonObject], ...] = ()
     """From version 1 to 2, from 2 to 3, …: old bodies are read as if written today."""
 

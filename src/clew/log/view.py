@@ -60,6 +60,10 @@ class View:
         """Return what is shown."""
         return self.whole if self.off or self.compacted is None else self.compacted
 
+    def number(self, seq: int) -> int:
+        """Return which message of the session an event holds, counted from 1."""
+        return bisect_right(self.whole, seq, key=lambda ref: ref.seq)
+
     def show(self, ref: Ref) -> View:
         """Return this view with one more message at its end."""
         compacted = None if self.compacted is None else self.compacted.add(ref)
@@ -79,8 +83,8 @@ class View:
             raise StoreDamaged(f"event {seq} is undone, and is no compaction in force")
         if not kept:
             return replace(self, compacted=None, steps=())
-        since = bisect_right(self.whole, seq, key=lambda ref: ref.seq)
-        return replace(self, compacted=Prefix([*undone[0].before, *self.whole[since:]]), steps=kept)
+        since = self.whole[self.number(seq) :]
+        return replace(self, compacted=Prefix([*undone[0].before, *since]), steps=kept)
 
 
 def _spliced(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:

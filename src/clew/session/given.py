@@ -46,6 +46,14 @@ class Given:
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
         return cls(entries, system, body.system, messages, body.wire, held)
 
+    def after(self, known: Sequence[Any], shown: Sequence[Any]) -> Given:
+        """Return the same, with what is shown in place of the entries that it begins with."""
+        entries = [*shown, *self.entries[len(known) :]]
+        if self.wire is None:
+            return Given.read(entries, None)
+        system = {} if self.system_field is None else {self.wire.system_key or "": self.system_field}
+        return Given.read({**system, self.wire.list_key: entries}, self.wire)
+
     def render(self, messages: Sequence[Message]) -> list[Any]:
         """Return messages as the caller holds them; untouched ones are the caller's own objects."""
         if self.wire is None:

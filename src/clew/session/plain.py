@@ -1,9 +1,11 @@
 """``clew.compact``: a plain message list in, a plain list out, for anybody's loop.
 
 Nothing is stored. Messages are numbered by their place (``m1``, ``m2``, …); a digest of an earlier call is
-known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call. Hand the
-last result to the next call (``after=``) and it goes on from there at the cost of what is new; without it,
-what the digest tells is read back from its text.
+known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call.
+
+Hand the last result to the next call (``after=``) and it goes on from there: with the list that it returned, or
+with the whole list that the caller keeps, which then stays compacted as it was until the window asks for more.
+Without it, what the digest tells is read back from its text.
 """
 
 from __future__ import annotations
@@ -56,17 +58,19 @@ class Options:
 class Condensed:
     """A list after ``clew.compact``, and all that can be asked about it."""
 
-    messages: list[Any]
+    messages: list[Any] = field(repr=False)
     """The list to send, in the format it came in; what was not touched is the very object that came in."""
-    system: Any
+    given: list[Any] = field(default_factory=list, repr=False)
+    """The list as it came in."""
+    system: Any = field(repr=False)
     """The system field, as it came; None where the list holds it."""
-    wire: Wire | None
+    wire: Wire | None = field(repr=False)
     """The format of the list; None for one of clew's own messages."""
-    budget: TokenBudget | None = None
+    budget: TokenBudget | None = field(default=None, repr=False)
     """How full the window was, and whether it was time."""
-    plan: Plan | None = None
+    plan: Plan | None = field(default=None, repr=False)
     """What was done; None where nothing was."""
-    report: Report | None = None
+    report: Report | None = field(default=None, repr=False)
     """What the checks said of it."""
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -79,7 +83,7 @@ class Condensed:
     sizes: tuple[int, ...] = field(default=(), repr=False)
     """The tokens of the view's messages before anything was done."""
     ledger: Ledger = field(default_factory=Ledger, repr=False)
-    digest: Digest | None = None
+    digest: Digest | None = field(default=None, repr=False)
     """The digest that stands in the list."""
     originals: Mapping[str, Message] = field(default_factory=dict, repr=False)
     """Every message that went through these calls, by id: what the digest's lines lead to."""
@@ -113,6 +117,7 @@ def compact(
 
         fitted = clew.compact(messages, window=200_000, after=fitted)
         reply = client.messages.create(messages=fitted.messages, ...)
+        messages.append(reply)
 
     ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
     """
@@ -148,10 +153,13 @@ def _condensing(
     summariser: Model | AsyncModel | None,
 ) -> Steps[Condensed]:
     given = Given.read(messages, wire_named(options.wire) if options.wire else None)
+    held = given.entries
+    if after is not None and _begins(held, after.given) and not _begins(held, after.messages):
+        given = given.after(after.given, after.messages)  # the caller keeps the whole list
     model = model_named(options.model)
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     now = _standing(given, counter, after)
-    now = replace(now, budget=_measured(now, gauge, options))
+    now = replace(now, given=held, budget=_measured(now, gauge, options))
     wish = _wish(now, options)
     if wish is None:
         return now
@@ -165,7 +173,7 @@ def _condensing(
 
 def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> Condensed:
     """Return the list as it is, with all that is known about it."""
-    known = after if after is not None and _goes_on(after, given) else None
+    known = after if after is not None and _begins(given.entries, after.messages) else None
     before = known.items if known else ()
     last = max((int(item.id[1:]) for item in before if item.id.startswith("m")), default=0)
     fresh, digest = numbered((*given.system, *given.messages)[len(before) :], last)
@@ -195,11 +203,10 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
     )
 
 
-def _goes_on(after: Condensed, given: Given) -> bool:
-    """Tell whether a list begins with what an earlier call returned."""
-    entries = given.entries
-    return len(entries) >= len(after.messages) and all(
-        old is new or old == new for old, new in zip(after.messages, entries, strict=False)
+def _begins(entries: Sequence[Any], known: Sequence[Any]) -> bool:
+    """Tell whether a list begins with what was known."""
+    return len(entries) >= len(known) and all(
+        old is new or old == new for old, new in zip(known, entries, strict=False)
     )
 
 

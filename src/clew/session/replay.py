@@ -26,6 +26,7 @@ from clew.log import (
     View,
     fold,
     load,
+    names,
     view_from_json,
     view_to_json,
 )
@@ -137,7 +138,7 @@ class Replay:
 
     def _add(self, stored: Stored) -> None:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-        item = Item(f"m{stored.seq}", message)
+        item = Item(f"m{len(self.view.whole)}", message)
         self.ledger.add(item)
         if self._items is not None:
             self._show(item, Ref(stored.seq))
@@ -170,8 +171,8 @@ class Replay:
 
     def _load(self) -> None:
         self._items, self._refs, self._shown, self._weights = [], {}, {}, {}
-        for visible in load(self.store, self.ctx, self.view.entries):
-            self._show(Item(visible.name, visible.message), visible.ref)
+        for name, visible in names(self.view, load(self.store, self.ctx, self.view.entries)):
+            self._show(Item(name, visible.message), visible.ref)
 
     def _show(self, item: Item, ref: Ref) -> None:
         if self._items is not None:
@@ -201,25 +202,26 @@ class Replay:
 
     def original(self, name: str) -> Message | None:
         """Return any message of the session as it was said; None where there is none of that id."""
-        known = self._originals.get(name) or self._whole(name)
-        if known is not None:
-            return known
+        ref = self._ref(name)
+        if ref is None:
+            return None
+        if self._items is not None and self._refs.get(name) == ref:
+            return self._shown[name]  # the view shows it as it was said
+        if name not in self._originals:
+            stored = next(self.store.read(self.ctx, ref.seq - 1, ref.seq), None)
+            if stored is None:
+                raise StoreDamaged(f"event {ref.seq}, which holds {name}, is gone")
+            (self._originals[name],) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+            while len(self._originals) > REMEMBERED:
+                self._originals.popitem(last=False)
+        return self._originals[name]
+
+    def _ref(self, name: str) -> Ref | None:
+        """Return where a message was said."""
         number = name.removeprefix("m")
         if not (name.startswith("m") and number.isdecimal() and name.isascii()):
             return None
-        stored = next(self.store.read(self.ctx, int(number) - 1, int(number)), None)
-        if stored is None or stored.event.kind != MESSAGE.name:
-            return None
-        (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-        self._originals[name] = message
-        while len(self._originals) > REMEMBERED:
-            self._originals.popitem(last=False)
-        return message
-
-    def _whole(self, name: str) -> Message | None:
-        """Return a message of the view, where it is shown as it was said."""
-        ref = self._refs.get(name) if self._items is not None else None
-        return self._shown[name] if ref is not None and name == f"m{ref.seq}" else None
+        return self.view.whole[int(number) - 1] if 0 < int(number) <= len(self.view.whole) else None
 
     def originals(self, names: Iterable[str]) -> Iterator[Item]:
         """Yield messages as they were said, in the order given."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
@@ -19,6 +20,7 @@ from clew.ports import AsyncModel, Ctx, Model, Steps, Store, drive, run_async
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
+from clew.session.given import plain
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
 from clew.session.replay import Replay, redo
@@ -109,6 +111,11 @@ class Session:
         return self._replay.ledger
 
     @property
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the rules that stand."""
+        return self._replay.ledger.pins.active
+
+    @property
     def counter(self) -> TokenCounter:
         """Return what counts tokens here."""
         return self._replay.counter
@@ -148,8 +155,9 @@ class Session:
         events = [message_event(_message(one, wire)) for one in messages]
         if not events:
             return []
-        last = self._replay.append(lambda: events)
-        return [f"m{seq}" for seq in range(last - len(events) + 1, last + 1)]
+        seq = self._replay.append(lambda: events)
+        last = self._replay.view.number(seq)
+        return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: it will stand word for word, whatever is compacted."""
@@ -179,12 +187,16 @@ class Session:
         says in a person's words what matters now. Raises ``CompactionRefused`` where no proposal keeps what
         must be kept, and ``PinsDoNotFit`` where the rules alone are larger than the target.
         """
+        if self.is_off:
+            raise InputError("compaction is switched off", "switch_on() first")
         return self._drive(self._compacting(target_tokens, focus))
 
     async def compact_async(
         self, *, target_tokens: int | None = None, focus: str | None = None
     ) -> Compaction | None:
         """Do the same with a summariser that is awaited."""
+        if self.is_off:
+            raise InputError("compaction is switched off", "switch_on() first")
         return await self._drive_async(self._compacting(target_tokens, focus))
 
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
@@ -228,6 +240,8 @@ class Session:
 
     def _drive(self, steps: Steps[Result]) -> Result:
         model = self.summariser
+        if model and iscoroutinefunction(model.ask):
+            raise InputError("this summariser is awaited", "use compact_async and fit_async")
         return drive(steps, cast(Model, model).ask if model else nobody)
 
     async def _drive_async(self, steps: Steps[Result]) -> Result:
@@ -277,7 +291,11 @@ def _message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
     """Return a message, read from a provider's format where it is in one."""
     if isinstance(given, Message):
         return as_told(given)
-    body = Body.parse([given], wire_named(wire) if wire else None)
+    entry = plain(given)
+    if not isinstance(entry, dict):
+        told = "give messages one by one: session.add(*messages)"
+        raise InputError(f"a {type(given).__name__} is no message", told)
+    body = Body.parse([entry], wire_named(wire) if wire else None)
     (message,) = (*body.system, *body.messages)
     return as_told(message)
 

@@ -32,11 +32,12 @@ class SqliteStore(Store, Snapshots):
 
     def __init__(
         self,
-        path: Path,
+        path: Path | str,
         busy_s: float = 10.0,
         network: NetworkDisk = NetworkDisk.REFUSE,
         mounts: Callable[[], Sequence[Mount]] = read_mounts,
     ) -> None:
+        path = Path(path)
         kind = network_type(path, mounts())
         if kind and network is NetworkDisk.REFUSE:
             raise UnsafeFileSystem(f"{path} lies on {kind}")
