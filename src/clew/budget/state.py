@@ -56,6 +56,10 @@ class State:
         """Return the state after a compaction that was refused or broke: the view is as it was."""
         return replace(self, breaker=self.breaker.failed(used_tokens, reason), lease=None)
 
+    def released(self) -> State:
+        """Return the state with no compaction under way, however it ended."""
+        return replace(self, lease=None)
+
     def undone(self, used_tokens: int) -> State:
         """Return the state after an undo: what a person has just brought back is not taken at once."""
         return replace(self, after_tokens=used_tokens)

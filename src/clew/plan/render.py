@@ -35,7 +35,9 @@ HEADINGS = {
 _KINDS = {heading: kind for kind, heading in HEADINGS.items()}
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
-_OPEN = re.compile(rf'<{TAG} id="([^"]+)" level="(\d+)" covers="([^"]*)" author="([^"]*)">')
+_OPEN = re.compile(rf'<{TAG} id="(d\d{{1,9}})" level="(\d{{1,4}})" covers="([^"]*)" author="([^"]*)">')
+_BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # whatever a reader may take for the end of a line
+_HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # those that do not end one for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
 _PIN = re.compile(r'- "(.*)"', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
@@ -90,11 +92,11 @@ def _turns(claim: Claim) -> str:
 
 def _held(text: str) -> str:
     """Return text that cannot leave its line's place nor close our fence, whatever it says."""
-    return _ANY_TAG.sub(r"<\1\\", text).replace("\n", "\n  ")
+    return _BREAK.sub(r"\g<0>  ", _ANY_TAG.sub(r"<\1\\", text))
 
 
 def _freed(text: str) -> str:
-    return _HELD_TAG.sub(r"<\1", text)
+    return _HELD_TAG.sub(r"<\1", _HELD_BREAK.sub(r"\1", text))
 
 
 # Back ------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ def _run(word: str, first: int, last: int) -> str:
     return f"{word}{first}" if first == last else f"{word}{first}-{word}{last}"
 
 
-def unspan(text: str) -> tuple[str, ...]:
-    """Read ids back; a ``ValueError`` where the text stands for more than a session can hold."""
+def unspan(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
+    """Read ids back; a ``ValueError`` where the text stands for more than there can be."""
     ids: list[str] = []
     for piece in text.split(",") if text else ():
         run = _RUN.fullmatch(piece)
@@ -39,7 +39,7 @@ def unspan(text: str) -> tuple[str, ...]:
             ids.append(piece)
             continue
         first, last = int(run[2]), int(run[3])
-        if len(ids) + last - first > MOST_IDS:
+        if len(ids) + last - first > most:
             raise ValueError(f"{piece} stands for too many messages")
         ids.extend(f"{run[1]}{number}" for number in range(first, last + 1))
     return tuple(ids)

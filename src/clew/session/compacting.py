@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
-from clew.errors import BudgetExceeded, ClewError, CompactionRefused, ModelFailed, StalePlan
+from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, StalePlan
 from clew.ladder.tail import Keep, leading_system
 from clew.plan.apply import apply
 from clew.ports import Ask, Event, Reply, Steps
@@ -94,18 +94,18 @@ def compacting(
     replay.state = replay.state.begin(HOLDER, time.time())
     try:
         outcome = yield from decide(job_of(replay, gauge, wish), writer)
+        if not outcome.plan.operations:
+            replay.state = replay.state.failed(replay.tokens, "nothing could be made smaller")
+            return None
+        return _commit(replay, outcome, wish)
     except (CompactionRefused, BudgetExceeded) as refusal:
         replay.state = replay.state.failed(replay.tokens, refusal.detail)
         event = refusal_event(str(refusal), wish.trigger, replay.state)
         replay.append(lambda: [event])
         raise
-    except ClewError:
-        replay.state = replay.state.failed(replay.tokens, "it broke off")
-        raise
-    if not outcome.plan.operations:
-        replay.state = replay.state.failed(replay.tokens, "nothing could be made smaller")
-        return None
-    return _commit(replay, outcome, wish)
+    finally:
+        # Whatever broke it off, a cancelled call too: nobody is compacting any more.
+        replay.state = replay.state.released()
 
 
 def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:

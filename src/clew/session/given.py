@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -32,14 +32,21 @@ class Given:
     """The caller's own entries, by the identity of what was read in their place."""
 
     @classmethod
-    def read(cls, given: Sequence[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
+    def read(cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
         """Read a list, or a whole request body; what cannot be one is an ``InputError``."""
         if isinstance(given, str | bytes):
             raise InputError("this is text, not a list of messages", "parse it first, for example with json")
+        if not isinstance(given, Mapping | Sequence):
+            given = list(given)  # an iterator goes by once
         if not isinstance(given, Mapping) and given and all(isinstance(one, Message) for one in given):
             return cls(list(given), None, (), tuple(chain.from_iterable(map(parted, given))), None, {})
         held: dict[int, Any] = {}
-        body = Body.parse(_plain_body(given, held), wire)
+        try:
+            body = Body.parse(_plain_body(given, held), wire)
+        except RecursionError:
+            raise InputError(
+                "a message holds objects within objects without end", "send it as text"
+            ) from None
         fields = given if isinstance(given, Mapping) else {body.wire.list_key: given}
         entries = list(fields.get(body.wire.list_key, ()))
         system = fields.get(body.wire.system_key or "")

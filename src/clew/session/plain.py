@@ -3,15 +3,15 @@
 Nothing is stored. Messages are numbered by their place (``m1``, ``m2``, …); a digest of an earlier call is
 known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call.
 
-Hand the last result to the next call (``after=``) and it goes on from there: with the list that it returned, or
-with the whole list that the caller keeps, which then stays compacted as it was until the window asks for more.
-Without it, what the digest tells is read back from its text.
+Hand the last result to the next call (``after=``) and it goes on from there: with the list that it returned,
+or with the whole list that the caller keeps, which then stays compacted as it was until the window asks for
+more. Without it, what the digest tells is read back from its text.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,6 +52,12 @@ class Options:
     """What else is sent each time, such as tools."""
     wire: str | None = None
     """The format of the list; without it, guessed."""
+
+    def __post_init__(self) -> None:
+        for name in ("window", "target_tokens", "fixed_tokens"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+                raise InputError(f"{name} is {value!r}", "give a number of tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,7 @@ class Condensed:
 
 
 def compact(
-    messages: Sequence[Any] | Mapping[str, Any],
+    messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
     after: Condensed | None = None,
@@ -126,7 +132,7 @@ def compact(
 
 
 async def compact_async(
-    messages: Sequence[Any] | Mapping[str, Any],
+    messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
     after: Condensed | None = None,
@@ -147,7 +153,7 @@ def _options(window: int | None, given: Mapping[str, Any]) -> Options:
 
 
 def _condensing(
-    messages: Sequence[Any] | Mapping[str, Any],
+    messages: Iterable[Any] | Mapping[str, Any],
     options: Options,
     after: Condensed | None,
     summariser: Model | AsyncModel | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from clew.ladder.brief import Brief
 from clew.ledger.ledger import Ledger
@@ -14,19 +14,22 @@ _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR,
 """What a ledger that did not see the covered messages cannot know, and a digest must go on telling."""
 
 
-def numbered(messages: Iterable[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
+def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
     """Give messages their ids by place; a digest keeps its own and those of the messages it covers."""
+    found = next(filter(None, map(recovered, messages)), None)
+    covered = frozenset(found.covers) if found else frozenset()
     items: list[Item] = []
-    found: Digest | None = None
+    waits = found
     for message in messages:
-        digest = None if found else recovered(message)
-        if digest:
-            found = digest
-            last = max([last, *(int(name[1:]) for name in digest.covers if name[1:].isdecimal())])
-            items.append(Item(digest.id, as_told(message)))
-        else:
+        if waits and recovered(message):
+            last = max([last, *(int(name[1:]) for name in covered)])
+            items.append(Item(waits.id, as_told(message)))
+            waits = None
+            continue
+        last += 1
+        while f"m{last}" in covered:  # a message in front of the digest that is none of those it covers
             last += 1
-            items.append(Item(f"m{last}", message))
+        items.append(Item(f"m{last}", as_told(message)))
     return items, found
 
 
