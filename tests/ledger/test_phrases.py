@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.ledger import decisions, goal, talk
-from clew.ledger.phrases import is_foreign, may_hold, needs, sentence_around, sentences_with
+from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_an_endless_sentence_is_passed_over():
 
 
 def test_a_phrase_may_stand_where_each_of_its_words_does():
-    phrases = (needs("go going", "with"), needs("instead"))
-    assert may_hold(phrases, "Let us GO, please, with option2.")
-    assert may_hold(phrases, "use tabs—instead—of spaces")
-    assert not may_hold(phrases, "do with it what you like, undergo nothing")
+    phrases = Phrases(("go going", "with"), ("instead",))
+    assert phrases.may_stand_in("Let us GO, please, with option2.")
+    assert phrases.may_stand_in("use tabs—instead—of spaces")
+    assert not phrases.may_stand_in("do with it what you like, undergo nothing")
 
 
 SAID = (
@@ -83,4 +83,4 @@ def test_what_a_pattern_finds_its_phrases_may_hold(text):
         (talk._PROMISE, talk._PROMISE_PHRASES),
         (goal._DONE, goal._DONE_WORDS),
     ):
-        assert not pattern.search(text) or may_hold(phrases, text)
+        assert not pattern.search(text) or phrases.may_stand_in(text)

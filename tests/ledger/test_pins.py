@@ -106,5 +106,5 @@ def test_a_rule_made_by_hand_can_be_taken_back_in_words():
 
 
 def test_a_pin_that_is_not_there_is_an_error():
-    with pytest.raises(NotFound, match="no pin p9"):
+    with pytest.raises(NotFound, match="no rule p9"):
         ledger_of().pins.revoke("p9")

@@ -17,9 +17,9 @@ from clew.plan.digest import checksum
 from clew.plan.render import digest_message
 
 TRIES = 6
-WELL_FILLED = 0.95
+WELL_FILLED = 0.97
 """Of its room, from which a digest is full enough."""
-CAUTION = 0.97
+CAUTION = 0.985
 """Of what would just fit by the estimate, what is asked for: then one try is mostly enough."""
 
 
@@ -51,8 +51,8 @@ class Assembly:
 
     def outline(self, room: int) -> Outline:
         """Return what somebody is asked to write, for a digest of this size."""
-        choice = Choice(self._scene, self._matter)
         spare = max(0, room - self.least_tokens)
+        choice = Choice(self._scene, self._matter, spare)
         matter = self._matter
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
@@ -62,8 +62,8 @@ class Assembly:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
         best = self._least
-        choice = Choice(self._scene, self._matter, written)
         wanted = room - self.least_tokens
+        choice = Choice(self._scene, self._matter, wanted, written)
         spare = int(CAUTION * wanted)
         for _ in range(TRIES):
             if spare <= 0:
@@ -91,9 +91,14 @@ def _framed(scene: Scene, matter: Matter) -> Digest:
     return Digest(
         scene.now.digest_id,
         earlier.level + 1 if earlier else 0,
-        (*(earlier.covers if earlier else ()), *(item.id for item in own)),
+        tuple(name for item in matter.span for name in _covered(item.id, scene.now.shown)),
         checksum(own, earlier.checksum if earlier else ""),
         (),
         matter.brief.pins,
         folds=(earlier.id,) if earlier else (),
     )
+
+
+def _covered(name: str, shown: tuple[str, Digest] | None) -> tuple[str, ...]:
+    """Return the messages that an entry of the view stands for: itself, or those of an earlier digest."""
+    return shown[1].covers if shown and name == shown[0] else (name,)

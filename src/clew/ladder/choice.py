@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from posixpath import commonprefix
 
 from clew.ladder.brief import Brief, user_words
-from clew.ladder.facts import Facts, names
+from clew.ladder.facts import Facts
 from clew.ladder.gauge import Gauge
 from clew.ladder.labels import label_of
+from clew.ladder.names import is_names
+from clew.ladder.pick import Covered
 from clew.ladder.situation import Scene
-from clew.ladder.told import is_told_anew
+from clew.ladder.told import is_told_anew, tells_of_changes
 from clew.ladder.written import Written
 from clew.message import Cite, Item, words
 from clew.plan import Claim, ClaimKind, Digest
 
-LEDGER_SHARE = 0.5
-"""Of the room, for what the ledger says beyond what may never be left out..."""
-PEOPLE_SHARE = 0.35
+FILES_SHARE = 0.8
+"""Of the room, for the files that were changed: each of them, unless there are very many..."""
+LEDGER_SHARE = 0.2
+"""...for what else the ledger says beyond what may never be left out..."""
+PEOPLE_SHARE = 0.2
 """...and for what people said, as long as there are facts for the rest."""
 WRITTEN_SHARE = 0.6
 """Of what the ledger leaves, for what somebody is asked to write; the rest is for exact words."""
@@ -43,7 +48,7 @@ class Matter:
 class Choice:
     """What could be said about a span beyond what must, in the order in which it is given room."""
 
-    def __init__(self, scene: Scene, matter: Matter, written: Written | None = None) -> None:
+    def __init__(self, scene: Scene, matter: Matter, room: int, written: Written | None = None) -> None:
         """Gather the ledger's claims, prose, people's words and the lines that tell of values."""
         now, focus = scene.now, scene.focus
         must = matter.must
@@ -65,9 +70,8 @@ class Choice:
         # The first request and the latest ones say most; what is between them gives way first.
         by_weight = [*self._people[:1], *reversed(self._people[1:])]
         self._people_by_weight = sorted(by_weight, key=lambda claim: not focus.meets(claim.text))
-        self._facts = Facts(now.values, focus)
-        self._facts.add_earlier(one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one))
-        self._facts.add_new(matter.span, scene.original)
+        kept = [one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one)]
+        self._facts = Facts(scene, matter.span, kept, room)
         lines = [line.claim for line in self._facts.lines]
         self._gauge = Gauge(now.counter, [*self._ledger, *self._prose, *self._people, *lines])
         self._facts.weigh(self._gauge)
@@ -76,20 +80,22 @@ class Choice:
 
     def room_to_write(self, room: int) -> int:
         """Return the tokens for whoever writes prose, of a room for all that need not be there."""
-        _, cost = self._fill(self._ledger, room * LEDGER_SHARE)
+        _, cost = self._known(room)
         return max(0, int((room - cost) * WRITTEN_SHARE))
 
     def claims(self, room: int) -> list[Claim]:
         """Return what there is room for: the ledger's, then prose, then people's words, then facts."""
-        known, cost = self._fill(self._ledger, room * LEDGER_SHARE)
+        known, cost = self._known(room)
         left = room - cost
         prose, cost = self._fill(self._prose, left)
         left -= cost
         quoted, cost = self._fill(self._people_by_weight, min(left, room * PEOPLE_SHARE))
         left -= cost
-        covered = {name for one in (*self._told, *known, *prose, *quoted) for name in names(one.text)}
-        lines = sorted(self._facts.best(covered, left), key=lambda line: line.place)
-        left -= self._facts.cost(lines)
+        covered = Covered()
+        for one in (*self._told, *known, *prose, *quoted):
+            covered.add(one.text, telling=one.kind is not ClaimKind.ARTIFACT)
+        facts, cost = self._facts.best(covered, left)
+        left -= cost
         taken = {id(claim) for claim in (*known, *quoted)}
         rest = [one for one in (*self._ledger, *self._people_by_weight) if id(one) not in taken]
         more, _ = self._fill(rest, left)
@@ -97,7 +103,15 @@ class Choice:
         taken.update(map(id, more))
         quoted = [claim for claim in self._people if id(claim) in taken]
         known = [claim for claim in self._ledger if id(claim) in taken]
-        return [*known, *prose, *quoted, *(line.claim for line in lines)]
+        return [*known, *prose, *quoted, *facts]
+
+    def _known(self, room: float) -> tuple[list[Claim], float]:
+        """Take what the ledger says: every changed file, some of the rest; and what that takes."""
+        changes = [claim for claim in self._ledger if tells_of_changes(claim)]
+        others = [claim for claim in self._ledger if not tells_of_changes(claim)]
+        named, cost = self._fill(changes, room * FILES_SHARE)
+        known, more = self._fill(others, min(room - cost, room * LEDGER_SHARE))
+        return [*named, *known], cost + more
 
     def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
         """Take claims in order as long as they fit; return them, and what they take."""
@@ -118,7 +132,7 @@ _PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FAC
 
 def _is_exact(claim: Claim) -> bool:
     """Tell whether code made a claim: a quote, or what the ledger tells anew each time."""
-    return claim.verbatim or is_told_anew(claim)
+    return claim.verbatim or is_told_anew(claim) or is_names(claim)
 
 
 def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
@@ -127,11 +141,21 @@ def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
     for claim in above:
         by_turn.setdefault(claim.sources[0].message, []).append(claim.text)
     latest = {claim.text: claim for claim in said}
-    return [
-        claim
-        for claim in latest.values()
-        if not any(claim.text in text for text in by_turn.get(claim.sources[0].message, ()))
-    ]
+    found = []
+    for claim in latest.values():
+        text = claim.text
+        for other in by_turn.get(claim.sources[0].message, ()):
+            text = "" if text in other else _unsaid(text, other)
+        if text:
+            found.append(claim if text == claim.text else replace(claim, text=text))
+    return found
+
+
+def _unsaid(text: str, said: str) -> str:
+    """Return a text without the whole lines at its start that something else quotes already."""
+    shared = commonprefix((text, said))
+    start = text.rfind("\n", 0, len(shared)) + 1
+    return text[start:].strip() if start else text
 
 
 def last_words(span: Iterable[Item]) -> list[Claim]:

@@ -173,8 +173,9 @@ def _stops(scene: Scene) -> Iterator[int]:
 def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
     """Return how a view is brought down with its recent messages beginning here; None where it is not."""
     span = scene.tokens(scene.first, stop)
-    least_for_tail = max(int(scene.room * MOST_SHARE), scene.now.keep.tokens or 0)
-    if scene.room - span >= least_for_tail and (cut := _kept(scene, stop, span)):
+    asked = scene.now.keep.tokens or 0
+    least_for_tail = max(scene.tail_room, asked)
+    if scene.room - span >= max(int(scene.room * MOST_SHARE), asked) and (cut := _kept(scene, stop, span)):
         return cut  # what is old is little: no digest is worth it
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens

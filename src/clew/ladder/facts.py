@@ -1,133 +1,137 @@
-"""The lines worth keeping of a span: those that name what will be needed again, and say what it is.
+"""What of a span is worth keeping: lines that name what will be needed again and say what it is, and names.
 
-Every distinct value has one most telling line. Lines are ranked by the worth of the values they would bring
-in that nothing chosen so far names, per token, and taken until the room is used up. What an earlier digest
-kept competes on the same terms, so old facts thin out as new ones come.
+Every subject has a most telling line. Lines are taken by the worth of what they would bring in, per token,
+until their room is used up; the rest of the room goes to names alone, each under the turn that names it. What
+an earlier digest kept competes on the same terms, so old facts thin out as new ones come.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
-from clew.ladder.focus import Focus
 from clew.ladder.gauge import Gauge
-from clew.ladder.labels import trust_at
-from clew.ladder.worth import IN_FOCUS, worth
-from clew.ledger.kinds import KNOWN_WORDS, WORD
-from clew.ledger.values import Value, Values
-from clew.message import Cite, Item, Message, words
-from clew.plan import Claim, ClaimKind
+from clew.ladder.names import Name, is_names, listed, shown_name
+from clew.ladder.pick import Covered, Line, Room
+from clew.ladder.quote import plain_words, quoted
+from clew.ladder.retention import ranking
+from clew.ladder.situation import Scene
+from clew.ladder.subjects import Subject, faces, root_of, subjects, subjects_named
+from clew.ladder.tail import water_level
+from clew.ladder.worth import IN_FOCUS
+from clew.ledger.kinds import ValueKind
+from clew.ledger.values import Value
+from clew.message import Cite, Item, Trust
+from clew.plan import Claim
 
-
-@dataclass(slots=True)
-class Line:
-    """A line that could be kept, and what it would bring in."""
-
-    claim: Claim
-    place: tuple[int, int, int]
-    """Where it stands in the conversation; what an earlier digest kept comes first, as it was."""
-    gains: dict[str, float] = field(default_factory=dict)
-    """What each value it was found for is worth."""
-    tokens: float = 1.0
-    """With the name of its turn."""
-
-    def density(self, covered: set[str]) -> float:
-        """Return the worth, per token, of what it names and nothing chosen so far does."""
-        return sum([gain for name, gain in self.gains.items() if name not in covered]) / self.tokens
+LINES_SHARE = 0.7
+"""Of the room for facts, for lines; the rest is for names alone."""
+ENOUGH_WORDS = 4
+"""Plain words of a line that says something about what it names."""
+FEWEST_CANDIDATES, MOST_CANDIDATES = 200, 1_500
+TOKENS_PER_CANDIDATE = 2
+"""Of the room: more subjects than it could hold names of are not looked at."""
+AROUND_A_NAME = 8
+"""Characters by which a name is longer in a digest, for what stands around it."""
 
 
 class Facts:
-    """The lines of a span that could be kept."""
+    """What of a span could be kept: lines, and names alone."""
 
-    def __init__(self, values: Values, focus: Focus) -> None:
-        """Judge lines by these values, and by what a person says matters."""
-        self._values = values
-        self._focus = focus
-        self._length = 1 + max((value.last_index for value in values), default=0)
-        self._per_turn = 0.0
+    def __init__(self, scene: Scene, span: Sequence[Item], earlier: Iterable[Claim], room: int) -> None:
+        """Gather what is worth most of what the span names, and what recent messages no longer show."""
+        self._scene = scene
+        whole = _shown_whole(scene, scene.first + len(span))
+        self._places = {
+            item.id: i for i, item in enumerate(scene.view[scene.first :]) if item.id not in whole
+        }
+        known = subjects(scene.now.values)
+        self._worths = _worths(scene, known, whole)
+        self._root = root_of(value.text for value in scene.now.values if value.kind is ValueKind.PATH)
         self.lines: list[Line] = []
+        self._nameable: dict[str, tuple[Value, Cite, tuple[int, int, int], Trust]] = {}
+        self._add_earlier(earlier)
+        self._add_new(known, min(max(FEWEST_CANDIDATES, room // TOKENS_PER_CANDIDATE), MOST_CANDIDATES))
         self.left_out = False
-        """Whether the last choice had no room for a line that is worth something."""
+        """Whether the last choice had no room for something that is worth something."""
 
-    def add_earlier(self, claims: Iterable[Claim]) -> None:
+    def _add_earlier(self, claims: Iterable[Claim]) -> None:
         """Take in what an earlier digest kept, judged anew."""
         for number, claim in enumerate(claims):
-            known = filter(None, map(self._values.get, names(claim.text)))
-            self.lines.append(Line(claim, (-1, 0, number), {one.text: self._worth(one) for one in known}))
+            self.lines.append(Line(claim, (-1, number, 0), self._gains(claim.text), _telling(claim)))
 
-    def add_new(self, span: Sequence[Item], original: Callable[[str], Message | None]) -> None:
-        """Take in the most telling lines of a span's values, quoted from what was really said."""
-        places = {item.id: i for i, item in enumerate(span)}
-        found: dict[Cite, Line | None] = {}
-        for value in self._values:
-            cite = value.telling
-            if cite.message not in places:
+    def _gains(self, text: str) -> dict[str, float]:
+        worths = self._worths
+        return {name: worths[name] for name in subjects_named(text) if name in worths}
+
+    def _add_new(self, known: dict[str, Subject], most: int) -> None:
+        """Take in the most telling lines of what is worth most, quoted from what was really said."""
+        worths, places = self._worths, self._places
+        best = heapq.nlargest(most, worths, key=lambda key: worths[key] / (AROUND_A_NAME + len(key)))
+        quotes: set[Cite] = set()
+        for key in best:
+            found = ((face, face.telling) for face in faces(known[key]))
+            face, cite = next(((one, at) for one, at in found if at.message in places), (None, None))
+            if face is None or cite is None or worths[key] <= 0:
                 continue
-            if cite not in found:
-                claim = _quoted(original(cite.message), cite)
-                place = (places[cite.message], cite.part, cite.start)
-                found[cite] = Line(claim, place) if claim else None
-            line = found[cite]
-            if line is not None:
-                line.gains[value.text] = self._worth(value)
-        self.lines += filter(None, found.values())
+            claim = quoted(self._scene.original(cite.message), cite, face.text, self._root)
+            if claim is None:
+                continue
+            place = (places[cite.message], cite.part, cite.start)
+            self._nameable[key] = (face, cite, place, claim.trust)
+            if claim.sources[0] not in quotes:
+                quotes.add(claim.sources[0])
+                gains = {key: worths[key], **self._gains(claim.text)}
+                self.lines.append(Line(claim, place, gains, _telling(claim)))
 
-    def _worth(self, value: Value) -> float:
-        return worth(value, self._length) * (IN_FOCUS if self._focus.meets(value.text) else 1.0)
+    def _names(self, covered: Covered) -> Iterator[Name]:
+        """Yield the names of what is not named yet, as far as it can be named by itself."""
+        for key, (face, cite, place, trust) in self._nameable.items():
+            message = None if key in covered.named else self._scene.original(cite.message)
+            text = shown_name(face, cite.quote(message), self._root) if message else ""
+            if text:
+                yield Name(key, text, cite, min(trust, Trust.ASSISTANT), place)
 
     def weigh(self, gauge: Gauge) -> None:
         """Estimate what each line takes, and raise the worth of those that matter to a person."""
-        self._per_turn = gauge.per_turn
+        self._gauge = gauge
+        focus = self._scene.focus
         for line in self.lines:
-            line.tokens = gauge.line(line.claim) + gauge.per_turn
-            if self._focus.meets(line.claim.text):
+            line.tokens = gauge.line(line.claim)
+            if focus and focus.meets(line.claim.text):
                 line.gains = {name: gain * IN_FOCUS for name, gain in line.gains.items()}
 
-    def cost(self, lines: Sequence[Line]) -> float:
-        """Return what lines take together; those of one turn share its name."""
-        turns = len({line.claim.sources[0].message for line in lines})
-        return sum(line.tokens for line in lines) - self._per_turn * (len(lines) - turns)
-
-    def best(self, covered: set[str], room: float) -> Iterator[Line]:
-        """Yield the line with most worth per token, again and again; ``covered`` grows by what they name."""
-        heap = [(-line.density(covered), i) for i, line in enumerate(self.lines)]
-        heapq.heapify(heap)
-        turns: set[str] = set()
-        self.left_out = False
-        while heap:
-            density, i = heapq.heappop(heap)
-            line = self.lines[i]
-            turn = line.claim.sources[0].message
-            tokens = line.tokens - (self._per_turn if turn in turns else 0)
-            now = -line.density(covered)
-            if now >= 0:
-                continue
-            if tokens > room:
-                self.left_out = True
-                if room < self._per_turn:
-                    return  # nothing fits any more
-                continue
-            if now > density and heap and now > heap[0][0]:
-                heapq.heappush(heap, (now, i))  # others name part of it now: it must queue again
-                continue
-            yield line
-            turns.add(turn)
-            room -= tokens
-            covered.update(line.gains)
-            covered.update(names(line.claim.text))
+    def best(self, covered: Covered, tokens: float) -> tuple[list[Claim], float]:
+        """Return what is worth most, in the order of the conversation, and the tokens that it takes."""
+        room = Room(tokens * LINES_SHARE, self._gauge)
+        lines = list(room.lines(self.lines, covered))
+        room.tokens += tokens * (1 - LINES_SHARE)
+        names = list(room.names(list(self._names(covered)), self._worths, covered))
+        self.left_out = not room.is_enough
+        placed = [*((line.place, line.claim) for line in lines), *listed(names)]
+        placed.sort(key=lambda one: (one[0][0], not one[1].verbatim, one[0]))
+        return [claim for _, claim in placed], tokens - room.tokens
 
 
-def names(text: str) -> Iterator[str]:
-    """Yield the exact values that a text names."""
-    return (known.value for word in WORD.findall(text) if (known := KNOWN_WORDS[word]))
+def _shown_whole(scene: Scene, stop: int) -> set[str]:
+    """Return the ids of the recent messages that are small enough to be shown whole."""
+    sizes = scene.sizes[stop:]
+    level = water_level(sizes, scene.tail_room)
+    return {item.id for item, size in zip(scene.view[stop:], sizes, strict=True) if size <= level}
 
 
-def _quoted(message: Message | None, cite: Cite) -> Claim | None:
-    """Return the words at a place as a claim; None where there are none, or there is no such place."""
-    trust = trust_at(message, cite) if message is not None else None
-    if message is None or trust is None:
-        return None
-    text = words(message.parts[cite.part])[cite.start : cite.end].strip()
-    return Claim("", ClaimKind.FACT, text, (cite,), trust, verbatim=True) if text else None
+def _worths(scene: Scene, known: dict[str, Subject], whole: set[str]) -> dict[str, float]:
+    """Return what each subject is worth that no message shows which stays as it is."""
+    worth = scene.now.ranking or ranking()
+    length = 1 + max((one.last_index for one in known.values()), default=0)
+    focus = scene.focus
+    found = {}
+    for key, one in known.items():
+        named_by = [one] if isinstance(one, Value) else one.faces
+        if not any(value.last_message in whole for value in named_by):
+            found[key] = worth(one, length) * (IN_FOCUS if focus and focus.meets(key) else 1.0)
+    return found
+
+
+def _telling(claim: Claim) -> float:
+    return 0.0 if is_names(claim) else min(1.0, plain_words(claim.text) / ENOUGH_WORDS)

@@ -10,6 +10,11 @@ from clew.tokens import TokenCounter
 SAMPLE = 100
 """Claims that are counted to learn how many tokens a byte has here, and what stands around a line."""
 
+NAMES_ARE_DENSE = 1.15
+"""Tokens of a name, of those that as many bytes of a line have."""
+PER_NAME = 1.0
+"""Tokens between two names."""
+
 
 class Gauge:
     """Estimates tokens by bytes, at the rate of a sample."""
@@ -28,6 +33,12 @@ class Gauge:
         self._per_break = (broken - words) / max(1, sum(text.count("\n") for text in plain))
         self.per_turn = (named - lines) / max(1, len(sample))
         """For every turn that a line names."""
+        self.per_list = self._per_line + 2
+        """For every list of names."""
+
+    def name(self, text: str) -> float:
+        """Return the tokens of a name in a list of names."""
+        return _bytes(text) * self._per_byte * NAMES_ARE_DENSE + PER_NAME
 
     def line(self, claim: Claim) -> float:
         """Return the tokens of a claim's line, without the turns that it names."""

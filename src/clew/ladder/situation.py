@@ -8,7 +8,8 @@ from functools import cached_property
 
 from clew.ladder.brief import Brief
 from clew.ladder.focus import Focus
-from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_start
+from clew.ladder.retention import Ranking
+from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
 from clew.ledger.values import Values
 from clew.message import Item, Message
 from clew.plan import Digest, Shrink
@@ -42,6 +43,8 @@ class Situation:
     """What matters now, in a person's words."""
     sizes: Sequence[int] | None = None
     """The tokens of each message of the view, where somebody has counted them already."""
+    ranking: Ranking | None = None
+    """What is worth keeping; by default what was learnt."""
 
 
 class Scene:
@@ -71,6 +74,11 @@ class Scene:
     def stop(self) -> int:
         """Where what stays verbatim begins."""
         return tail_start(self.view, self.sizes, self.room, self.now.keep, self.floor)
+
+    @cached_property
+    def tail_room(self) -> int:
+        """The tokens for what stays verbatim; what is larger is shown in excerpt."""
+        return tail_room(self.room, self.before - self.fixed)
 
     @cached_property
     def by_id(self) -> dict[str, Message]:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from clew.message import Item, Message, Origin, Role, cut_points, pair
 
-TAIL_SHARE = 0.3
-"""Of the room, for recent messages beyond those that are always kept."""
+TAIL_SHARE = 0.6
+"""Of the room for recent messages, for those beyond the ones that are always kept."""
 MOST_SHARE = 0.5
-"""Of the room, for those that are always kept; larger ones among them are shown in excerpt."""
-LEAST_SHOWN = 150
+"""Of the room, for recent messages; larger ones among them are shown in excerpt..."""
+LEAST_SHARE = 0.15
+"""...and so much where the room is small beside what it must hold: then what is old needs it more."""
+STEEP = 3.0
+"""How fast that share grows with the share of the view that there is room for."""
+LEAST_SHOWN = 60
 """Tokens of a message below which an excerpt says too little to be kept for."""
 
 
@@ -42,18 +46,23 @@ def tail_start(view: Sequence[Item], sizes: Sequence[int], room: int, keep: Keep
     The last atom is always kept. Of those that are always wanted, a large one counts only as much as an
     excerpt of it would take.
     """
-    most = int(room * MOST_SHARE)
-    usual = keep.tokens if keep.tokens is not None else int(room * TAIL_SHARE)
+    most = max(tail_room(room, sum(sizes[floor:])), keep.tokens or 0)
+    usual = keep.tokens if keep.tokens is not None else int(most * TAIL_SHARE)
     excerpt = max(LEAST_SHOWN, most // max(1, keep.messages))
     start = len(view)
     held = 0
-    for point in reversed(last_cuts(view, sizes, floor, messages=keep.messages, tokens=max(most, usual))):
+    for point in reversed(last_cuts(view, sizes, floor, messages=keep.messages, tokens=most)):
         wanted = len(view) - start < keep.messages
         size = sum(min(size, excerpt) if wanted else size for size in sizes[point:start])
         if start < len(view) and held + size > (most if wanted else usual):
             break
         start, held = point, held + size
     return start
+
+
+def tail_room(room: int, before: int) -> int:
+    """Return the tokens for recent messages, of a room for what takes so many tokens now."""
+    return int(room * min(MOST_SHARE, max(LEAST_SHARE, STEEP * room / max(1, before) - LEAST_SHARE)))
 
 
 def last_cuts(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -10,19 +12,21 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
-from clew.ledger.touch import Action
+from clew.ledger.touch import CHANGES, Action
 from clew.message import Cite, Item, Trust
 from clew.plan import Claim, ClaimKind, Digest, Pin
 
 MOST_FAILURES = 12
 MOST_DECISIONS = 20
 MOST_READ = 40
-MOST_COMMANDS = 12
+MOST_COMMANDS = 5
+LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
 """So that a session with many files loses some of them where there is no room, and never all."""
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
-_ACTIONS = tuple(f"{action.value}: " for action in Action)
+_CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
+_ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
 
 def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None) -> Brief:
@@ -51,9 +55,8 @@ def _leaves(claim: Claim, gone: set[str]) -> bool:
 
 
 def _pins(ledger: Ledger) -> Iterator[Pin]:
+    # Those of the system too: what it says in the prompt is never pinned, what it says later may leave.
     for pin in ledger.pins.active:
-        if pin.trust is Trust.SYSTEM:
-            continue  # the system prompt is in the view, untouched
         yield Pin(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
 
 
@@ -88,9 +91,21 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
 def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
     left = iter(artifacts)
     while few := list(islice(left, FILES_PER_CLAIM)):
-        names = ", ".join(artifact.name for artifact in few)
+        folder = _folder_of([artifact.name for artifact in few])
+        names = ", ".join(artifact.name[len(folder) :] for artifact in few)
+        where = f" in {folder}" if folder else ""
         cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
-        yield Claim("", ClaimKind.ARTIFACT, f"{action}: {names}", cites, Trust.UNTRUSTED)
+        yield Claim("", ClaimKind.ARTIFACT, f"{action}{where}: {names}", cites, Trust.UNTRUSTED)
+
+
+def _folder_of(names: Sequence[str]) -> str:
+    """Return the folder that full paths share, with its slash; each keeps at least one folder of its own.
+
+    So a file is still known by where it lies, and what they all begin with is said once.
+    """
+    shared = posixpath.commonprefix([posixpath.dirname(name) for name in names])
+    folder = shared[: shared.rfind("/") + 1]
+    return folder if folder.count("/") > 1 and not any(map(str.isspace, folder)) else ""
 
 
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
@@ -98,8 +113,13 @@ def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     yield from _listed(Action.READ.value, read)
     for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
         code = f" (exit {command.exit_code})" if command.exit_code else ""
-        text = f"ran: {command.name[:LONGEST_QUOTE]}{code}"
+        text = f"ran: {_first_line(command.name)}{code}"
         yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED)
+
+
+def _first_line(command: str) -> str:
+    line, _, more = command.strip().partition("\n")
+    return f"{line[:LONGEST_COMMAND]}…" if more or len(line) > LONGEST_COMMAND else line
 
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
@@ -128,6 +148,11 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.ERROR:
             return claim.text.endswith((_MENDED, _NOT_MENDED))
         case ClaimKind.ARTIFACT:
-            return claim.text.startswith(_ACTIONS)
+            return _ACTION.match(claim.text) is not None
         case _:
             return False
+
+
+def tells_of_changes(claim: Claim) -> bool:
+    """Tell whether a claim of the ledger names files that were changed."""
+    return claim.kind is ClaimKind.ARTIFACT and _CHANGE.match(claim.text) is not None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from clew.ladder.subjects import Subject
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice
-from clew.ledger.values import Value
 
 BY_VOICE = {
     Voice.USER: 6.0,
@@ -45,7 +45,7 @@ HALF_LIFE = 0.35
 _WEIGHTS = [BY_VOICE[voice] for voice in Voice]
 
 
-def worth(value: Value, session_length: int) -> float:
+def worth(value: Subject, session_length: int) -> float:
     """Return how much a value is worth keeping; more is more."""
     named = 0.0
     mentions = 0

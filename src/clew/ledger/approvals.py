@@ -10,7 +10,7 @@ from typing import NamedTuple
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
 from clew.ledger.phrases import is_foreign, sentence_around
-from clew.ledger.speech import Said, Speaker
+from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_names import Does
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
 
@@ -101,9 +101,9 @@ class Approvals:
         for exchange in reading.exchanges:
             self._exchanged(exchange, reading)
         for said in reading.said:
-            if said.speaker is Speaker.ASSISTANT:
+            if said.speaker is ASSISTANT:
                 self.question = _question(said)
-            elif said.speaker is Speaker.USER:
+            elif said.speaker is USER:
                 self._heard(said)
         if reading.calls:
             self.question = None  # it went on without waiting, so it was no question

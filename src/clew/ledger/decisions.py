@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
-from clew.ledger.phrases import Needs, may_hold, needs, sentences_with
-from clew.ledger.speech import Said, Speaker
+from clew.ledger.phrases import Phrases, sentences_with
+from clew.ledger.speech import PLAN, USER, Said
 from clew.message import Cite, Trust
 
 
@@ -107,24 +107,24 @@ _VERBS = (
     "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call"
     " name put"
 )
-_PHRASES_OF_USER: tuple[Needs, ...] = (
-    needs("let lets"),
-    needs("go going", "with"),
-    needs("i we", "prefer like choose chose pick picked decided opted want"),
-    needs("we well", _VERBS),
-    needs("option approach variant choice"),
-    needs("do take use pick choose prefer", "option approach variant number first second third last"),
-    needs("use", "instead rather over"),
-    needs("instead rather"),
+_PHRASES_OF_USER = Phrases(
+    ("let lets",),
+    ("go going", "with"),
+    ("prefer like choose chose pick picked decided opted want", "i we"),
+    ("we well", _VERBS),
+    ("option approach variant choice",),
+    ("number first second third last", "do take use pick choose prefer"),
+    ("over", "use"),
+    ("instead rather",),
 )
-_PHRASES_OF_ASSISTANT: tuple[Needs, ...] = (
-    needs("decided chose chosen opted settled picked went decision going"),
-    needs(
+_PHRASES_OF_ASSISTANT = Phrases(
+    ("decided chose chosen opted settled picked went decision going",),
+    (
         "instead rather because since so avoid over",
         "ll will let lets m",
         f"{_VERBS} using keeping choosing avoiding skipping",
     ),
-    needs(
+    (
         "best right simplest cleanest safest better correct proper",
         "approach option fix choice solution design place",
     ),
@@ -136,11 +136,11 @@ _SHORTEST = 10
 def decisions_in(said: Said) -> list[tuple[int, int]]:
     """Return where the sentences of a speaker that make a decision begin and end."""
     text = said.text
-    if said.speaker is Speaker.USER:
+    if said.speaker is USER:
         phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
-    if not may_hold(phrases, text):
+    if not phrases.may_stand_in(text):
         return []
     return [
         (start, end)
@@ -164,7 +164,7 @@ class Decisions:
     def add(self, reading: Reading) -> None:
         """Take in what a message decides."""
         for said in reading.said:
-            if said.speaker is not Speaker.PLAN:
+            if said.speaker is not PLAN:
                 for start, end in decisions_in(said):
                     self._note(said, start, end)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
-from clew.ledger.phrases import may_hold, needs
-from clew.ledger.speech import Said, Speaker
+from clew.ledger.phrases import Phrases
+from clew.ledger.speech import ASSISTANT, PLAN, Said
 from clew.message import Cite, Trust
 
 LONGEST_QUOTE = 2_000
@@ -44,13 +44,14 @@ class Goal:
 
 
 _EMPTY_WORDS = re.compile(
-    r"""\W*(?:(?:
-    hi|hello|hey|yo|good\ morning|there|claude|everyone|all
-    |yes|yeah|yep|yup|no|nope|ok|okay|k|sure|please|thanks?|thank\ you|thx|ty|lgtm
+    r"""\W*+(?:(?>
+    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
+    |commit\ (?:this|it|and\ push|please)
+    |hi|hello|hey|yo|there|claude|everyone|all
+    |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm
     |cool|great|good|nice|perfect|awesome|done
-    |continue|go|go\ on|go\ ahead|proceed|do\ it|do\ that|run\ it|try\ again|retry|again|ping|test
-    |commit|commit\ (?:this|it|and\ push|please)|push
-    )\W*)+""",
+    |continue|go|proceed|retry|again|ping|test|commit|push
+    )\b\W*+)++""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Greetings, thanks, and words that only move the work along."""
@@ -109,11 +110,11 @@ _DONE = re.compile(
     r"|created|updated|summary|successfully|ready)\b"
 )
 """In lower case: a pattern that need not look at the case is several times as fast."""
-_DONE_WORDS = (
-    needs(
+_DONE_WORDS = Phrases(
+    (
         "done complete completed finished implemented fixed all committed pushed merged created updated"
-        " summary successfully ready"
-    ),
+        " summary successfully ready",
+    )
 )
 _ASIDE = re.compile(
     r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
@@ -152,14 +153,14 @@ class Goals:
         if reading.calls:
             self.reported_done = False
         for said in reading.said:
-            if said.speaker is Speaker.ASSISTANT:
+            if said.speaker is ASSISTANT:
                 self.reported_done = not reading.calls and _says_done(said.text)
             elif (kind := self._kind(said)) is not None:
                 self._set_goal(kind, said)
 
     def _kind(self, said: Said) -> GoalKind | None:
         text = said.text
-        if said.speaker is Speaker.PLAN:
+        if said.speaker is PLAN:
             # In the user's place, a model's words are a plan that was approved, or the task of a sub-agent.
             return GoalKind.PLAN
         if not self.goals:
@@ -198,7 +199,7 @@ class Goals:
 def _says_done(text: str) -> bool:
     """Tell whether the model says, in its first or last words, that it has done something."""
     ends = text if len(text) <= _DONE_SIDES else f"{text[:_DONE_SIDES]}\n{text[-_DONE_SIDES:]}"
-    return may_hold(_DONE_WORDS, ends) and _DONE.search(ends.lower()) is not None
+    return _DONE_WORDS.may_stand_in(ends) and _DONE.search(ends.lower()) is not None
 
 
 def _is_empty(text: str) -> bool:

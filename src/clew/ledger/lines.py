@@ -6,7 +6,7 @@ import json
 import re
 from typing import TypeAlias
 
-from clew.ledger.passages import ERROR_SIGNS, Passage, Voice
+from clew.ledger.passages import ERROR_SIGNS, RESULT, Passage
 
 Place: TypeAlias = tuple[str, int, int, int]
 """Message id, part, start, end: a ``Cite`` before anybody asks for it."""
@@ -71,7 +71,7 @@ class Lines:
         """Tell whether what stands here is the number that a tool put before its line."""
         text = self.passage.text
         return (
-            self.passage.voice is Voice.RESULT
+            self.passage.voice is RESULT
             and not text[self._start : at].strip()
             and _LINE_NUMBER.match(text, self._start) is not None
         )

@@ -48,6 +48,12 @@ class Voice(IntEnum):
     """Instructions of the system or the developer."""
 
 
+# By their own names: they are asked for with every message, and to look up a member of an enum takes time.
+USER, ASSISTANT, _, _, RESULT, MACHINE, SYSTEM = Voice
+_OF_MODEL, _OF_SYSTEM, _OF_DEVELOPER = Role.ASSISTANT, Role.SYSTEM, Role.DEVELOPER
+_SPOKEN = Origin.SPOKEN
+
+
 class Passage(NamedTuple):
     """A piece of text to look through, and where it stands in what its part says."""
 
@@ -65,20 +71,24 @@ def passages(message: Message) -> Iterator[Passage]:
         if isinstance(part, ToolCall):
             yield from _arguments(part, index)
         elif isinstance(part, _WITH_TEXT) and (text := part.text):
-            yield from _pieces(Passage(_voice(message, part), index, text))
+            whole = Passage(_voice(message, part), index, text)
+            if len(text) <= WHOLE:
+                yield whole
+            else:
+                yield from _ends(whole)
 
 
 def _voice(message: Message, part: Part) -> Voice:
     if isinstance(part, ToolResult):
-        return Voice.RESULT
+        return RESULT
     role = message.role
-    if role is Role.SYSTEM or role is Role.DEVELOPER:
-        return Voice.SYSTEM
-    if message.origin is not Origin.SPOKEN:
-        return Voice.MACHINE
-    if role is Role.ASSISTANT:
-        return Voice.ASSISTANT
-    return Voice.USER if part.trust >= Trust.USER else Voice.MACHINE
+    if role is _OF_SYSTEM or role is _OF_DEVELOPER:
+        return SYSTEM
+    if message.origin is not _SPOKEN:
+        return MACHINE
+    if role is _OF_MODEL:
+        return ASSISTANT
+    return USER if part.trust >= Trust.USER else MACHINE
 
 
 def _pieces(whole: Passage) -> Iterable[Passage]:

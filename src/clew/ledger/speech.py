@@ -27,6 +27,12 @@ class Speaker(Enum):
     """Asked of the model in the user's place by a model: an approved plan, the task of a sub-agent."""
 
 
+# By their own names: they are asked for with every message, and to look up a member of an enum takes time.
+USER, ASSISTANT, PLAN = Speaker
+_SPOKEN = Origin.SPOKEN
+_OF_MODEL, _OF_USER, _OF_TOOL = Role.ASSISTANT, Role.USER, Role.TOOL
+
+
 class Said(NamedTuple):
     """Words of a speaker, and where they stand."""
 
@@ -53,11 +59,9 @@ def said(item: Item) -> list[Said]:
     if speaker is not None:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
-                found += [
-                    Said(speaker, text, part.trust, item.id, index, start)
-                    for start, text in speech(part.text)
-                ]
-    if (message.role is Role.TOOL or message.role is Role.USER) and message.origin is Origin.SPOKEN:
+                for start, text in speech(part.text):
+                    found.append(Said(speaker, text, part.trust, item.id, index, start))
+    if (message.role is _OF_TOOL or message.role is _OF_USER) and message.origin is _SPOKEN:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
@@ -75,17 +79,15 @@ def speech(text: str) -> list[tuple[int, str]]:
 
 def _speaker(message: Message) -> Speaker | None:
     role, origin = message.role, message.origin
-    if origin is Origin.SPOKEN:
-        if role is Role.ASSISTANT:
-            return Speaker.ASSISTANT
-        return Speaker.USER if role is Role.USER else None
-    return Speaker.PLAN if role is Role.USER and origin is Origin.INJECTED else None
+    if origin is _SPOKEN:
+        return ASSISTANT if role is _OF_MODEL else USER if role is _OF_USER else None
+    return PLAN if role is _OF_USER and origin is Origin.INJECTED else None
 
 
 def _holds(speaker: Speaker, part: Text) -> bool:
-    if speaker is Speaker.ASSISTANT:
+    if speaker is ASSISTANT:
         return True
-    return part.trust >= Trust.USER if speaker is Speaker.USER else part.trust is Trust.ASSISTANT
+    return part.trust >= Trust.USER if speaker is USER else part.trust is Trust.ASSISTANT
 
 
 def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Said]:

@@ -14,8 +14,8 @@ from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
-from clew.ledger.phrases import is_foreign, may_hold, needs, sentence_around, sentences_with
-from clew.ledger.speech import Said, Speaker
+from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
+from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Json
 
@@ -38,9 +38,9 @@ _PROMISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_PROMISE_PHRASES = (
-    needs("next remaining still follow followup followups"),
-    needs("then after afterwards once", "i ill we well"),
+_PROMISE_PHRASES = Phrases(
+    ("next remaining still follow followup followups",),
+    ("then after afterwards once", "i ill we well"),
 )
 _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
@@ -79,9 +79,9 @@ class Talk:
             if exchange.deed.does is Does.ASK:
                 self._replied(exchange)
         for said in reading.said:
-            if said.speaker is Speaker.USER:
+            if said.speaker is USER:
                 self._user_spoke(said)
-            elif said.speaker is Speaker.ASSISTANT:
+            elif said.speaker is ASSISTANT:
                 self._model_spoke(said)
             else:
                 self._settle(said)
@@ -142,7 +142,7 @@ class Talk:
             self.count += 1
             place = said.cite(*question)
             self.asked = Loop(f"q{self.count}", LoopKind.ASKED, said.text[slice(*question)], place)
-        if may_hold(_PROMISE_PHRASES, said.text):
+        if _PROMISE_PHRASES.may_stand_in(said.text):
             promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
             if promises:
                 self._announce(said, promises)

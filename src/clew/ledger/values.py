@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, values_in
 from clew.ledger.lines import Lines, Place
-from clew.ledger.passages import Voice, passages
+from clew.ledger.passages import ASSISTANT, Voice, passages
 from clew.message import Cite, Item, Json, JsonObject
 
 MOST_VALUES = 60_000
@@ -21,6 +21,7 @@ _ENOUGH_WORDS = 8
 _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
 """What a person or the model says about a value tells more than a line of output with a word or two more."""
+_NUMBER = ValueKind.NUMBER
 _NO_COUNTS = [0] * len(Voice)
 
 
@@ -128,7 +129,7 @@ class Values:
     def add(self, item: Item, index: int, failed: Container[int] = ()) -> None:
         """Take in the values that a message names; ``failed`` are its parts that tell of a failure."""
         for passage in passages(item.message):
-            words, marked = values_in(passage.text, spoken=passage.voice <= Voice.ASSISTANT)
+            words, marked = values_in(passage.text, spoken=passage.voice <= ASSISTANT)
             if words or marked:
                 lines = Lines(item.id, passage, passage.part in failed)
                 self._note_words(words, lines, index)
@@ -145,7 +146,7 @@ class Values:
             if at >= lines.end:
                 lines.move(at)
             known = KNOWN_WORDS[word]
-            if known is not None and not (known.kind is ValueKind.NUMBER and lines.is_line_number(at)):
+            if known is not None and not (known.kind is _NUMBER and lines.is_line_number(at)):
                 self._note(known, at, lines, index)
 
     def _note_marked(self, marked: Iterable[tuple[Known, int]], lines: Lines, index: int) -> None:
@@ -167,9 +168,7 @@ class Values:
             value = self._held[text] = value._copy(self._owner)
         value.last_index, value._last = index, place
         value.counts[voice] += 1
-        score = (
-            (_WORTH_OF_PROSE if voice <= Voice.ASSISTANT else 0) + place[2] - place[3]
-        )  # the longer, the less
+        score = (_WORTH_OF_PROSE if voice <= ASSISTANT else 0) + place[2] - place[3]  # the longer, the less
         if score + _ENOUGH_WORDS * _WORTH_OF_A_WORD > value._score:
             words = lines.words if lines.words >= 0 else lines.count_words()
             score += min(words, _ENOUGH_WORDS) * _WORTH_OF_A_WORD

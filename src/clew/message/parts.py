@@ -16,6 +16,9 @@ Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | 
 JsonObject: TypeAlias = dict[str, Json]
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: it is asked for at every call
+
+
 @dataclass(frozen=True, slots=True)
 class Native:
     """What a value was read from: the wire's name, the object, and its JSON text where it was known.
@@ -87,7 +90,7 @@ class ToolCall(_Part):
         """Return the arguments as text, verbatim where the wire gave text."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return json.dumps(self.arguments, ensure_ascii=False)
+        return _encode(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)

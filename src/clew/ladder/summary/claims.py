@@ -21,6 +21,8 @@ LONGEST_CLAIM = 1_200
 """Characters; what is longer ends with the last sentence, or else the last word, before that."""
 MOST_SOURCES = 12
 """Messages: a claim that cites more leads nowhere."""
+MOST_PLACES = 10_000
+"""Where a quote is looked for in a text that repeats itself."""
 CLAIM_TOKENS = 6
 """What a claim costs beyond its words."""
 QUOTES_ONLY = (ClaimKind.GOAL, ClaimKind.USER)
@@ -41,6 +43,13 @@ BY_WORTH = (
 _NAME = re.compile(r"\w[\w.:-]*")
 # Of scripts that put spaces between words: there a quote may not begin or end inside one.
 _LETTER = re.compile(r"[0-9A-Za-z_À-ɏͰ-ԯ]")
+_LETTERS = re.compile(rf"{_LETTER.pattern}+")
+# What nobody sees and no word needs: joiners belong to some scripts and to emoji, but have nothing to join here.
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"|(?<![^\x00-\u024f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\u024f])"
+)
 _SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|\n")
 
 
@@ -164,12 +173,21 @@ def _span(text: str, place: Place) -> tuple[int, int] | None:
     """Return from where to where a text stands in what a part says, however it is spaced."""
     wanted = _spaced(text)
     at = place.spaced.find(wanted)
-    while at >= 0:
+    for _ in range(MOST_PLACES):
+        if at < 0:
+            break
         end = at + len(wanted)
-        if not (_is_inside_word(place.spaced, at) or _is_inside_word(place.spaced, end)):
+        inside = _is_inside_word(place.spaced, at)
+        if not (inside or _is_inside_word(place.spaced, end)):
             return _unspaced(place, at), _unspaced(place, end - 1) + 1
-        at = place.spaced.find(wanted, at + 1)
+        at = place.spaced.find(wanted, _word_end(place.spaced, at) if inside else at + 1)
     return None
+
+
+def _word_end(text: str, at: int) -> int:
+    """Return where the word ends that a place is inside of."""
+    run = _LETTERS.match(text, at)
+    return run.end() if run else at + 1
 
 
 def _spaced(text: str) -> str:
@@ -194,12 +212,15 @@ def _quote(kind: ClaimKind, exact: Place, others: Sequence[Source]) -> Claim:
 
 
 def _in_own_words(told: Told, named: Sequence[Source]) -> Claim:
-    """Return a paraphrase: at best a model speaks, and a decision of the user's is told as a fact."""
+    """Return a paraphrase: at best a model speaks, and a decision of the user's is told as a fact.
+
+    Signs that are not seen go: in a quote they are the source's, here only a reader could be fooled by them.
+    """
     trust = lowest(source.trust for source in named)
     decided = told.kind is ClaimKind.DECISION and trust > Trust.ASSISTANT
     kind = ClaimKind.FACT if decided else _kind(told.kind, trust)
     cites = tuple(cite for source in named for cite in source.cites)
-    return Claim("", kind, told.text, cites, min(trust, Trust.ASSISTANT))
+    return Claim("", kind, _UNSEEN.sub("", told.text), cites, min(trust, Trust.ASSISTANT))
 
 
 def _kind(kind: ClaimKind, trust: Trust) -> ClaimKind:

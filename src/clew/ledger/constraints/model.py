@@ -31,7 +31,7 @@ class Model:
 
     def score(self, fired: Iterable[str]) -> float:
         """Return the score of a sentence in which these cues fire."""
-        return self.bias + sum(self.cues[cue].weight for cue in set(fired))
+        return math.fsum([self.bias, *(self.cues[cue].weight for cue in set(fired))])  # in whatever order
 
     def is_rule(self, fired: Iterable[str]) -> bool:
         """Tell whether a sentence in which these cues fire is a constraint."""

@@ -1,0 +1,136 @@
+"""How likely a subject is needed again, as learnt from real sessions and what they turned out to need.
+
+The model is a table of points in ``retention.toml``: those of what a subject is, who named it, how often and
+how recently are added up and taken as log-odds. ``bench/retention_fit.py`` makes the table; the hand-written
+ranking of ``worth`` stands beside it and takes its place where there is no table.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+from clew.ladder.subjects import Subject
+from clew.ladder.worth import worth
+from clew.ledger.kinds import ValueKind
+from clew.ledger.passages import Voice
+
+Ranking: TypeAlias = Callable[[Subject, int], float]
+"""What a subject is worth in a session of so many messages; only the order and the ratios count."""
+
+TABLE = "retention.toml"
+VERSION = 1
+VOICES = (Voice.USER, Voice.ASSISTANT, Voice.CALL, Voice.BODY, Voice.RESULT, Voice.MACHINE, Voice.SYSTEM)
+EDGES: Mapping[str, Sequence[float]] = {
+    "count": (1, 2, 4, 8),
+    "mentions": (2, 3, 5, 8, 13, 30),
+    "age_messages": (3, 6, 12, 25, 50, 100, 200),
+    "age_share": (0.03, 0.08, 0.15, 0.25, 0.4, 0.6, 0.8),
+    "first_share": (0.02, 0.1, 0.3, 0.5, 0.7, 0.9),
+    "spread": (0.001, 0.1, 0.3, 0.6),
+    "length": (6, 9, 13, 18, 25, 40),
+}
+"""Where the steps of the table lie: a list of points has one more."""
+_MOST_COUNTED = 8
+_STEP_OF_COUNT = tuple(bisect_right(EDGES["count"], count) for count in range(_MOST_COUNTED + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Points, by what they are given for."""
+
+    start: float
+    form: Mapping[str, float]
+    named_by: Sequence[Sequence[float]]
+    """By voice, then by the step of the count."""
+    steps: Mapping[str, Sequence[float]]
+    in_error: float
+
+    def __call__(self, subject: Subject, session_length: int) -> float:
+        """Return the chance that a subject is needed again."""
+        points = self.start + self.form.get(form_of(subject.kind, subject.text), 0.0)
+        mentions = 0
+        for row, count in zip(self.named_by, subject.counts, strict=True):
+            points += row[_STEP_OF_COUNT[count] if count < _MOST_COUNTED else -1]
+            mentions += count
+        first, last = subject.first_index, subject.last_index
+        age = session_length - last
+        steps = self.steps
+        points += (
+            steps["mentions"][bisect_right(EDGES["mentions"], mentions)]
+            + steps["age_messages"][bisect_right(EDGES["age_messages"], age)]
+            + steps["age_share"][bisect_right(EDGES["age_share"], age / session_length)]
+            + steps["first_share"][bisect_right(EDGES["first_share"], first / session_length)]
+            + steps["spread"][bisect_right(EDGES["spread"], (last - first) / session_length)]
+            + steps["length"][bisect_right(EDGES["length"], len(subject.text))]
+        )
+        if subject.in_error:
+            points += self.in_error
+        return 1.0 / (1.0 + math.exp(-points))
+
+
+def form_of(kind: ValueKind, text: str) -> str:
+    """Return the form of a subject: its kind, and of the common kinds how it is written."""
+    match kind:
+        case ValueKind.IDENTIFIER:
+            return _identifier(text)
+        case ValueKind.PATH:
+            if "/" not in text.strip("/"):
+                return "path of one component"
+            return "path of a file" if "." in text.rsplit("/", 1)[-1] else "path of a folder"
+        case ValueKind.NUMBER:
+            return "whole number" if text.isdigit() else "decimal number" if "." in text else "amount"
+        case _:
+            return kind.value
+
+
+def _identifier(text: str) -> str:
+    if "-" in text:
+        return "flag" if text[0] == "-" else "kebab-case name"
+    if "." in text:
+        return "address" if "@" in text else "dotted name"
+    if "_" in text:
+        return "snake_case name"
+    return "camelCase name" if text[0].islower() else "PascalCase name"
+
+
+def features(subject: Subject, session_length: int) -> Iterator[tuple[str, str | int]]:
+    """Yield what the table gives points for, by the name of the list and the place in it."""
+    yield "form", form_of(subject.kind, subject.text)
+    for voice, count in zip(VOICES, subject.counts, strict=True):
+        yield f"named_by.{voice.name.lower()}", bisect_right(EDGES["count"], count)
+    first, last = subject.first_index, subject.last_index
+    measured = {
+        "mentions": sum(subject.counts),
+        "age_messages": session_length - last,
+        "age_share": (session_length - last) / session_length,
+        "first_share": first / session_length,
+        "spread": (last - first) / session_length,
+        "length": len(subject.text),
+    }
+    for name, value in measured.items():
+        yield name, bisect_right(EDGES[name], value)
+    yield "in_error", int(subject.in_error)
+
+
+@lru_cache(maxsize=1)
+def ranking() -> Ranking:
+    """Return the learnt ranking; the hand-written one where there is no table of this version."""
+    place = files("clew.ladder") / TABLE
+    if not place.is_file():
+        return worth
+    written = tomllib.loads(place.read_text(encoding="utf-8"))
+    return table_of(written) if written.get("version") == VERSION else worth
+
+
+def table_of(written: Mapping[str, Any]) -> Table:
+    """Return the table that was written so."""
+    named_by = [written["named_by"][voice.name.lower()] for voice in VOICES]
+    steps = {name: written[name] for name in EDGES if name != "count"}
+    return Table(written["start"], written["form"], named_by, steps, written["in_error"])

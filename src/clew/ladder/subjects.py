@@ -1,0 +1,106 @@
+"""What values are about: one file may be named by several paths, and one line names several things."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind
+from clew.ledger.values import Value
+
+ROOT_SHARE = 0.5
+"""Of the full paths, those that must lie in a folder for it to be where the session works."""
+SHALLOWEST_ROOT = 2
+SHORTEST_NAME = 6
+"""Characters of a name inside a dotted one from which it is a name of its own."""
+
+
+class Joined:
+    """Several values that mean one thing, counted together."""
+
+    __slots__ = ("counts", "faces", "first_index", "in_error", "kind", "last_index", "text")
+
+    def __init__(self, text: str, first: Value) -> None:
+        self.text = text
+        self.kind = first.kind
+        self.counts = first.counts
+        self.first_index, self.last_index = first.first_index, first.last_index
+        self.in_error = first.in_error
+        self.faces = [first]
+
+    def add(self, value: Value) -> None:
+        """Count one more value as this."""
+        self.counts = [one + other for one, other in zip(self.counts, value.counts, strict=True)]
+        self.first_index = min(self.first_index, value.first_index)
+        self.last_index = max(self.last_index, value.last_index)
+        self.in_error = self.in_error or value.in_error
+        self.faces.append(value)
+
+
+Subject: TypeAlias = Value | Joined
+
+
+def faces(subject: Subject) -> list[Value]:
+    """Return the values that name it, the shortest first."""
+    if isinstance(subject, Value):
+        return [subject]
+    return sorted(subject.faces, key=lambda value: len(value.text))
+
+
+def subjects(values: Iterable[Value]) -> dict[str, Subject]:
+    """Return what values are about, by what it is called: paths with the same end are one thing."""
+    found: dict[str, Subject] = {}
+    for value in values:
+        if value.kind is not ValueKind.PATH:
+            found[value.text] = value
+            continue
+        key = path_key(value.text)
+        joined = found.get(key)
+        if isinstance(joined, Joined):
+            joined.add(value)
+        else:
+            found[key] = Joined(key, value)
+    return found
+
+
+def path_key(path: str) -> str:
+    """Return what a path is known by: its last two components."""
+    if "\\" in path:
+        path = path.replace("\\", "/")
+    pieces = path.rstrip("/").rsplit("/", 2)
+    return "/".join(pieces[-2:]) if len(pieces) > 2 and pieces[-2] not in (".", "..", "~") else path
+
+
+def subjects_named(text: str) -> Iterator[str]:
+    """Yield what a text names: values by what they are about, file names in paths, names in dotted ones."""
+    for word in WORD.findall(text):
+        known = KNOWN_WORDS[word]
+        if known is None:
+            continue
+        kind, value = known
+        if kind is ValueKind.PATH:
+            yield path_key(value)
+            yield value.rsplit("/", 1)[-1]
+        else:
+            yield value
+            if kind is ValueKind.IDENTIFIER and "." in value:
+                yield from (name for name in value.split(".") if len(name) >= SHORTEST_NAME)
+
+
+def root_of(paths: Iterable[str]) -> str:
+    """Return the folder that most full paths lie in, with a slash at its end; nothing where there is none."""
+    split = [path.split("/")[1:-1] for path in paths if path.startswith("/")]
+    total = len(split)
+    root: list[str] = []
+    while split:
+        folder, count = (
+            Counter(folders[len(root)] for folders in split if len(folders) > len(root)).most_common(1)[0]
+            if any(len(folders) > len(root) for folders in split)
+            else ("", 0)
+        )
+        if count < ROOT_SHARE * total or not folder:
+            break
+        split = [folders for folders in split if len(folders) > len(root) and folders[len(root)] == folder]
+        root.append(folder)
+    return f"/{'/'.join(root)}/" if len(root) >= SHALLOWEST_ROOT else ""
