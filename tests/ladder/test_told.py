@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clew.ladder import brief_of
 from clew.message import Role, Trust, said
 from clew.plan import ClaimKind
@@ -43,3 +45,14 @@ def test_what_a_digest_covers_leaves_with_it():
     decided = [one.kind for one in brief_of(living.ledger, digest, living.shown).claims]
     assert ClaimKind.DECISION in decided
     assert ClaimKind.DECISION not in [one.kind for one in brief_of(living.ledger, digest).claims]
+
+
+@pytest.mark.parametrize("seen", [("Edit",), ("Edit", "Read"), ("Read", "Edit", "Read")])
+def test_a_file_that_was_changed_is_told_as_changed_whoever_reads_it_later(seen: tuple[str, ...]):
+    arguments = {"file_path": "/a/x.py", "old_string": "a", "new_string": "b"}
+    messages = [said(Role.USER, "Fix it.")]
+    for n, tool in enumerate(seen):
+        messages += step(f"c{n}", tool, arguments if tool == "Edit" else {"file_path": "/a/x.py"}, "done")
+    view = items(messages)
+    told = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    assert told == ["modified: /a/x.py"]

@@ -82,10 +82,15 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
     """Tell every file the session changed, by what was done to it, a few in each claim."""
     by_action: dict[str, list[Artifact]] = {}
     for artifact in ledger.artifacts.changed:
-        done = "created" if artifact.created and artifact.exists else artifact.action.value
+        done = "created" if artifact.created and artifact.exists else _change(artifact).value
         by_action.setdefault(done, []).append(artifact)
     for action, artifacts in by_action.items():
         yield from _listed(action, artifacts)
+
+
+def _change(artifact: Artifact) -> Action:
+    """Return what was done to a file; what was changed and then read again was changed."""
+    return artifact.action if artifact.action in CHANGES else Action.MODIFIED
 
 
 def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
