@@ -1,0 +1,241 @@
+"""Keep notes that outlive a session: what an agent may know next time, and only what a person approved.
+
+What an agent proposes waits here; what stems from a tool's output or a web page is in quarantine and says
+why. A newer note on the same key takes the place of the older. Nothing is erased: `history` tells it all.
+
+examples:
+  clew notes add "Use uv, never pip." --key packages --category project_convention --tag python
+  clew notes list
+  clew notes approve w7
+  clew notes forget packages --why "we use pixi now"
+  clew notes history packages
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+
+from clew.cli.inputs import WORKSPACE, own_store, the_store
+from clew.cli.stored import ADVICE
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, positive, printable
+from clew.errors import NotFound
+from clew.memory.notes import (
+    Category,
+    Change,
+    Draft,
+    Note,
+    Notebook,
+    Priority,
+    Scope,
+    Status,
+    note_to_json,
+    standing,
+)
+from clew.memory.notes.note import LIVE, WAITING
+from clew.memory.notes.notebook import conflicts_of
+from clew.memory.notes.rules import key_of
+from clew.message import Json, Trust
+from clew.ports import Ctx, Store
+from clew.store import MemoryStore
+
+# Whoever can write clew's own log is its operator, and may set policy as well.
+OPERATOR = Trust.DEVELOPER
+_PAST = {
+    "approve": "approved",
+    "reject": "rejected",
+    "forget": "forgotten",
+    "add": "added",
+    "retire": "retired",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
+    listing = actions.add_parser("list", help="what holds, and what waits for approval")
+    listing.add_argument("--all", action="store_true", help="also what was retired, rejected or forgotten")
+    _add_add(actions.add_parser("add", help="keep a note; it holds at once"))
+    for name, summary in (
+        ("approve", "let a note hold that waited, also one from quarantine"),
+        ("reject", "turn a note down that waited"),
+        ("forget", "let a note hold no more"),
+    ):
+        action = actions.add_parser(name, help=summary)
+        action.add_argument("note", metavar="NOTE", help="its id (w3) or its key")
+        action.add_argument("--why", default="", help="for the record")
+    for name, summary in (
+        ("show", "one note with all that is known of it"),
+        ("history", "all that was ever done to the notes on a key"),
+    ):
+        actions.add_parser(name, help=summary).add_argument(
+            "note", metavar="NOTE", help="its id (w3) or its key"
+        )
+    for action in actions.choices.values():
+        action.add_argument("--session", metavar="NAME", help="with the notes of this session, too")
+        action.add_argument("--json", action="store_true", help="for other programs")
+
+
+def _add_add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="what to keep")
+    parser.add_argument("--key", help="what it is about (default: its first words)")
+    parser.add_argument(
+        "--category",
+        choices=[category.value for category in Category],
+        default=Category.USER_PREFERENCE.value,
+        metavar="NAME",
+        help=f"one of {', '.join(Category)} (default: {Category.USER_PREFERENCE})",
+    )
+    parser.add_argument("--scope", choices=[scope.value for scope in Scope], help="default: workspace")
+    parser.add_argument("--tag", action="append", default=[], help="a word to find it by; may be repeated")
+    parser.add_argument(
+        "--priority", choices=[one.name.lower() for one in Priority], default="normal", help="default: normal"
+    )
+    parser.add_argument("--days", type=positive, metavar="N", help="it holds for so many days")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Do what is asked, and say what came of it."""
+    if args.action == "add":
+        with the_store() as store:
+            _tell(args, term, notebook := _notebook(store, args), _add(notebook, args))
+        return 0
+    with own_store() as found:
+        notebook = _notebook(found or MemoryStore(), args)
+        match args.action:
+            case "list":
+                _list(args, term, notebook)
+            case "history":
+                _history(args, term, notebook)
+            case "show":
+                _show(args, term, notebook.meant(args.note))
+            case _:
+                _tell(args, term, notebook, _change(notebook, args))
+    return 0
+
+
+def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
+    if args.session and not store.head(Ctx(workspace=WORKSPACE, session=args.session)).seq:
+        raise NotFound(f"there is no session {args.session!r} in clew's log", ADVICE)
+    return Notebook(store, WORKSPACE, args.session)
+
+
+def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
+    category = Category(args.category)
+    draft = Draft(
+        key=args.key or key_of(args.text),
+        text=args.text,
+        category=category,
+        scope=Scope(args.scope or (Scope.SESSION if args.session else Scope.WORKSPACE)),
+        tags=tuple(dict.fromkeys(args.tag)),
+        priority=Priority[args.priority.upper()],
+        trust=OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER,
+        expires=notebook.in_days(args.days) if args.days else None,
+    )
+    return notebook.add(draft)
+
+
+def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
+    does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
+    return does[args.action](notebook.meant(args.note).id, trust=OPERATOR, why=args.why)
+
+
+# What is printed -------------------------------------------------------------------------------------
+
+
+def _tell(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: Note) -> None:
+    if args.json:
+        term.write(json.dumps(note_to_json(note), ensure_ascii=False))
+        return
+    took_over = note.replaces if note.status is Status.APPROVED else ()
+    instead = f", in place of {', '.join(took_over)}" if took_over else ""
+    term.write(printable(f"{note.id} is {note.status}{instead}: {_words(note)}"))
+    for conflict in conflicts_of(notebook, note):
+        term.note(printable(f"⚠ {conflict}"))
+
+
+def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
+    notes = [note for note in notebook.notes() if args.all or note.status in LIVE]
+    held = standing(notes, notebook.now)
+    if args.json:
+        conflicts: list[Json] = [str(one) for one in held.conflicts]
+        listed: list[Json] = [note_to_json(note) for note in notes]
+        term.write(json.dumps({"notes": listed, "conflicts": conflicts}, ensure_ascii=False))
+        return
+    if not notes:
+        term.write('No notes. `clew notes add "…"` keeps one.')
+    reasons = {note.id: why for note, why in held.out}
+    for note in sorted(notes, key=lambda one: (list(Status).index(one.status), one.category, one.created)):
+        term.write(printable(_row(note, reasons.get(note.id, ""))))
+    for conflict in held.conflicts:
+        term.note(printable(f"⚠ {conflict}"))
+    waiting = sum(note.status in WAITING for note in notes)
+    if waiting:
+        term.note(f"{count(waiting, 'note')} to look at: `clew notes approve ID` or `clew notes reject ID`")
+
+
+def _row(note: Note, why_out: str) -> str:
+    lines = [f"{note.id:<5} {note.status:<11} {note.category.label:<19} {_words(note)}"]
+    why = why_out or (note.why if note.status not in LIVE else "")
+    return "\n".join([*lines, f"{'':<6}{why}"] if why else lines)
+
+
+def _words(note: Note) -> str:
+    said = note.text if note.text.startswith(note.key) else f"{note.key}: {note.text}"
+    return " ".join(said.split())
+
+
+def _show(args: argparse.Namespace, term: Terminal, note: Note) -> None:
+    if args.json:
+        term.write(json.dumps(note_to_json(note), ensure_ascii=False))
+        return
+    for name, value in _facts(note):
+        if value:
+            term.write(printable(f"{name:<11} {value}"))
+    term.write("")
+    _write_changes(term, [(note, change) for change in note.history])
+
+
+def _facts(note: Note) -> Iterator[tuple[str, str]]:
+    source = ", ".join(filter(None, [note.source.author, note.source.session, *note.source.messages]))
+    yield "note", note.id
+    yield "key", note.key
+    yield "text", note.text.replace("\n", f"\n{'':<12}")
+    yield "status", f"{note.status}: {note.why}" if note.why else note.status
+    yield "category", note.category.label
+    yield "scope", note.scope
+    yield "tags", ", ".join(note.tags)
+    yield "priority", note.priority.name.lower()
+    yield "trust", note.trust.label
+    yield "source", source
+    yield "created", note.created
+    yield "expires", note.expires or ""
+    yield "used", f"{count(note.uses, 'time')}, last {note.used}" if note.used else ""
+    yield "replaces", ", ".join(note.replaces)
+    yield "replaced by", note.replaced_by
+
+
+def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
+    known = [note for note in notebook.notes() if note.id == args.note]
+    notes = notebook.on_key(known[0].key if known else args.note)
+    if not notes:
+        raise NotFound(f"there never was a note {args.note!r}", "`clew notes list --all` shows all of them")
+    if args.json:
+        term.write(json.dumps([note_to_json(note) for note in notes], ensure_ascii=False))
+        return
+    for note in notes:
+        term.write(printable(f"{note.id} {_words(note)}"))
+    term.write("")
+    changes = [(note, change) for note in notes for change in note.history]
+    changes.sort(key=lambda pair: (pair[1].time, pair[1].seq, pair[1].does == "retire"))
+    _write_changes(term, changes)
+
+
+def _write_changes(term: Terminal, changes: Sequence[tuple[Note, Change]]) -> None:
+    for note, change in changes:
+        why = f": {change.why}" if change.why else ""
+        by = f" by {change.by}" if change.by else ""
+        when = change.time[:19].replace("T", " ")
+        term.write(printable(f"{when}  {note.id:<5} {_PAST[change.does]}{by}{why}"))

@@ -1,0 +1,206 @@
+"""The six commands of Anthropic's memory tool, on files that are folded from a log.
+
+What they answer, refuse and count is what the file back end of Anthropic's SDK does, to the letter: models
+were trained on those words. What differs is underneath. Every version is kept, two processes cannot lose
+each other's changes, and there is no disk to escape to. Where that back end would fail with an error of the
+operating system (a file used as a directory, a name too long), a refusal says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clew.memory.notes.file_text import (
+    DIRECTORY_BYTES,
+    MOST_LINES,
+    ROOT,
+    around,
+    file_of,
+    listing,
+    numbered,
+    refused,
+    require_directory,
+    require_once,
+    resolve,
+    size,
+    text_of,
+    written_text,
+)
+from clew.memory.notes.files import (
+    CLEARED,
+    MEMORY_FILE,
+    NO_FILES,
+    Files,
+    Version,
+    fold_files,
+    moved,
+    removed,
+)
+from clew.memory.notes.journal import Clock, Journal, unix_ms
+from clew.memory.notes.notebook import NOTES_SESSION
+from clew.message import JsonObject
+from clew.ports import Ctx, Store
+
+LEVELS = 2
+"""Of a directory, that are shown."""
+
+
+class MemoryFiles:
+    """Files below ``/memories``, kept in the log that also keeps the notes of a workspace."""
+
+    def __init__(
+        self, store: Store, workspace: str = "local", session: str = NOTES_SESSION, *, clock: Clock = unix_ms
+    ) -> None:
+        ctx = Ctx(workspace=workspace, session=session)
+        self._journal = Journal(store, ctx, MEMORY_FILE, fold_files, NO_FILES, clock)
+
+    # The six commands ------------------------------------------------------------------------------------
+
+    def view(self, path: str, view_range: Sequence[int] | None = None) -> str:
+        """Return a directory's listing, or a file with line numbers."""
+        place, files = resolve(path), self._journal.state
+        if place in files.directories:
+            sizes = [f"{size(DIRECTORY_BYTES)}\t{path}", *listing(files, place, path, LEVELS)]
+            header = f"Here're the files and directories up to {LEVELS} levels deep in {path}"
+            return "\n".join([f"{header}, excluding hidden items:", *sizes])
+        lines = text_of(files, place, path).split("\n")
+        if len(lines) > MOST_LINES:
+            raise refused(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+        first, shown = 1, lines
+        if view_range is not None and len(view_range) == 2:
+            first = max(1, view_range[0])
+            shown = lines[first - 1 : len(lines) if view_range[1] == -1 else view_range[1]]
+        return f"Here's the content of {path} with line numbers:\n{numbered(shown, first)}"
+
+    def create(self, path: str, file_text: str) -> str:
+        """Make a new file; one that is there stays."""
+        place = resolve(path)
+
+        def decide(files: Files) -> JsonObject:
+            if files.exists(place):
+                raise refused(f"File {path} already exists")
+            require_directory(files, place, path)
+            return written_text("create", place, file_text)
+
+        self._journal.append(decide)
+        return f"File created successfully at: {path}"
+
+    def str_replace(self, path: str, old_str: str, new_str: str) -> str:
+        """Replace a text that stands there exactly once."""
+        place = resolve(path)
+
+        def decide(files: Files) -> JsonObject:
+            text = file_of(files, place, path)
+            require_once(text, old_str, path)
+            return written_text("str_replace", place, text.replace(old_str, new_str))
+
+        files, _ = self._journal.append(decide)
+        before = files.versions[place][-2].text or ""
+        head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        return f"{head}\n{around(before, old_str, new_str)}"
+
+    def insert(self, path: str, insert_line: int, insert_text: str) -> str:
+        """Put lines behind a line; 0 is the top."""
+        place = resolve(path)
+
+        def decide(files: Files) -> JsonObject:
+            lines = file_of(files, place, path).split("\n")
+            if lines[-1] == "":
+                lines.pop()
+            if not 0 <= insert_line <= len(lines):
+                raise refused(
+                    f"Invalid `insert_line` parameter: {insert_line}. "
+                    f"It should be within the range [0, {len(lines)}]."
+                )
+            lines.insert(insert_line, insert_text.rstrip("\n"))
+            text = "\n".join(lines)
+            return written_text("insert", place, text if text.endswith("\n") else f"{text}\n")
+
+        self._journal.append(decide)
+        return f"The file {path} has been edited."
+
+    def delete(self, path: str) -> str:
+        """Remove a file, or a directory with all that is in it; its versions stay on record."""
+        place = resolve(path)
+        if not place:
+            raise refused(f"Cannot delete the {ROOT} directory itself")
+
+        def decide(files: Files) -> JsonObject:
+            if not files.exists(place):
+                raise refused(f"The path {path} does not exist")
+            return removed(place)
+
+        self._journal.append(decide)
+        return f"Successfully deleted {path}"
+
+    def rename(self, old_path: str, new_path: str) -> str:
+        """Move a file or a directory; what is there already stays."""
+        old, new = resolve(old_path), resolve(new_path)
+        if not old:
+            raise refused(f"Cannot rename the {ROOT} directory itself")
+
+        def decide(files: Files) -> JsonObject:
+            if files.exists(new):
+                raise refused(f"The destination {new_path} already exists")
+            if not files.exists(old):
+                raise refused(f"The path {old_path} does not exist")
+            if new[: len(old)] == old:
+                raise refused(f"Cannot move {old_path} into itself")
+            require_directory(files, new, new_path)
+            return moved(old, new)
+
+        self._journal.append(decide)
+        return f"Successfully renamed {old_path} to {new_path}"
+
+    # Besides ---------------------------------------------------------------------------------------------
+
+    def clear(self) -> str:
+        """Remove everything; the versions stay on record."""
+        self._journal.append(lambda _: CLEARED)
+        return "All memory cleared"
+
+    def history(self, path: str) -> tuple[Version, ...]:
+        """Return every version of the file that lies, or last lay, at a path, oldest first."""
+        return self._journal.state.versions.get(resolve(path), ())
+
+
+# As a tool is called ---------------------------------------------------------------------------------
+
+_FIELDS: dict[str, dict[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str, "new_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+
+
+def run_command(files: MemoryFiles, command: JsonObject) -> str:
+    """Do what a call of the memory tool asks for; what is wrong with it is an ``InputError``."""
+    name = command.get("command")
+    fields = _FIELDS.get(name) if isinstance(name, str) else None
+    if fields is None:
+        raise refused(f"Unknown command: {name}")
+    given: dict[str, Any] = {field: command.get(field) for field in fields}
+    wrong = [
+        field
+        for field, kind in fields.items()
+        if not isinstance(given[field], kind) or isinstance(given[field], bool)
+    ]
+    if wrong:
+        raise refused(f"The command {name} needs {', '.join(fields)}; check {', '.join(wrong)}")
+    if name == "view":
+        given["view_range"] = _view_range(command)
+    does: Callable[..., str] = getattr(files, str(name))
+    return does(**given)
+
+
+def _view_range(command: JsonObject) -> list[int] | None:
+    """Return the lines that are asked for; as in the SDK, what is no pair of numbers asks for all."""
+    lines = command.get("view_range")
+    if not isinstance(lines, list):
+        return None
+    numbers = [one for one in lines if isinstance(one, int) and not isinstance(one, bool)]
+    return numbers if len(numbers) == len(lines) else None

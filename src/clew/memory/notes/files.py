@@ -1,0 +1,153 @@
+"""Files that an agent keeps for itself, as events: what lies where now, and every version there ever was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from clew.errors import StoreDamaged
+from clew.log import digest
+from clew.log.kinds import on_record
+from clew.message import JsonObject
+from clew.ports import Stored
+
+MEMORY_FILE = on_record("memory_file")
+"""What an agent did to its memory files. Views stay as they are."""
+
+Path: TypeAlias = tuple[str, ...]
+"""The names below the root, from the top; the root itself is empty."""
+
+
+class Version(NamedTuple):
+    """A file as it was from some event on."""
+
+    seq: int
+    time: str
+    does: str
+    """``create``, ``str_replace``, ``insert``, ``rename``, ``delete`` or ``clear``."""
+    path: str
+    """Where it lay then, below the root."""
+    text: str | None
+    """None once it is gone."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Return the hash of its bytes."""
+        return None if self.text is None else digest(self.text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Directories and files, and what they were."""
+
+    texts: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
+    directories: frozenset[Path] = frozenset({()})
+    versions: Mapping[Path, tuple[Version, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """By where a file lies, or last lay; what moved here brought its versions along."""
+
+    def exists(self, path: Path) -> bool:
+        """Tell whether something lies there."""
+        return path in self.texts or path in self.directories
+
+    def below(self, directory: Path) -> list[Path]:
+        """Return what lies right in a directory, by name."""
+        depth = len(directory) + 1
+        every = (*self.texts, *self.directories)
+        return sorted(path for path in every if len(path) == depth and path[:-1] == directory)
+
+
+NO_FILES = Files()
+
+
+def written(does: str, path: Path, text: str) -> JsonObject:
+    """Return the body that tells of a file's new text."""
+    return {"does": does, "path": "/".join(path), "text": text}
+
+
+def removed(path: Path) -> JsonObject:
+    """Return the body that tells that a file or a directory is gone."""
+    return {"does": "delete", "path": "/".join(path)}
+
+
+def moved(path: Path, to: Path) -> JsonObject:
+    """Return the body that tells that a file or a directory lies elsewhere."""
+    return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
+
+
+CLEARED: JsonObject = {"does": "clear", "path": ""}
+
+
+def fold_files(events: Iterable[Stored], files: Files = NO_FILES) -> Files:
+    """Replay events into files, or go on from earlier ones; those stay as they are."""
+    shelf = _Shelf(files)
+    for stored in events:
+        shelf.take(stored)
+    return shelf.files()
+
+
+class _Shelf:
+    """The files during a replay."""
+
+    def __init__(self, files: Files) -> None:
+        self.texts = dict(files.texts)
+        self.directories = set(files.directories)
+        self.versions = dict(files.versions)
+
+    def files(self) -> Files:
+        """Return them as they are now."""
+        return Files(
+            MappingProxyType(self.texts), frozenset(self.directories), MappingProxyType(self.versions)
+        )
+
+    def take(self, stored: Stored) -> None:
+        """Do what an event tells."""
+        match stored.event.body:
+            case {"does": "create" | "str_replace" | "insert", "path": str(path), "text": str(text)}:
+                self._write(stored, _path(path), text)
+            case {"does": "delete" | "clear", "path": str(path)}:
+                self._remove(stored, _path(path))
+            case {"does": "rename", "path": str(path), "to": str(to)}:
+                self._move(stored, _path(path), _path(to))
+            case body:
+                raise StoreDamaged(f"nothing that can be done to a file is called {body.get('does')!r}")
+
+    def _write(self, stored: Stored, path: Path, text: str) -> None:
+        self._make_room(path)
+        self.texts[path] = text
+        self._remember(stored, path, text)
+
+    def _remove(self, stored: Stored, path: Path) -> None:
+        for gone in _at_or_below(self.texts, path):
+            del self.texts[gone]
+            self._remember(stored, gone, None)
+        self.directories = {one for one in self.directories if not one or one[: len(path)] != path}
+
+    def _move(self, stored: Stored, path: Path, to: Path) -> None:
+        self._make_room(to)
+        for old in _at_or_below(self.texts, path):
+            new = to + old[len(path) :]
+            self.texts[new] = self.texts.pop(old)
+            # Whatever lay here before and is gone stays in the record, then comes what moved in.
+            self.versions[new] = (*self.versions.get(new, ()), *self.versions.pop(old, ()))
+            self._remember(stored, new, self.texts[new])
+        for old in [one for one in self.directories if one[: len(path)] == path]:
+            self.directories.discard(old)
+            self.directories.add(to + old[len(path) :])
+
+    def _make_room(self, path: Path) -> None:
+        self.directories.update(path[:depth] for depth in range(len(path)))
+
+    def _remember(self, stored: Stored, path: Path, text: str | None) -> None:
+        does = str(stored.event.body["does"])
+        version = Version(stored.seq, stored.event.time, does, "/".join(path), text)
+        self.versions[path] = (*self.versions.get(path, ()), version)
+
+
+def _at_or_below(texts: Mapping[Path, str], path: Path) -> list[Path]:
+    return sorted(one for one in texts if one[: len(path)] == path)
+
+
+def _path(text: str) -> Path:
+    return tuple(text.split("/")) if text else ()

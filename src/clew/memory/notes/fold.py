@@ -1,0 +1,103 @@
+"""The notes as they are now: a fold of the events that tell what was done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from clew.errors import StoreDamaged
+from clew.memory.notes.events import change_from, note_from
+from clew.memory.notes.note import LIVE, Category, Change, Note, Scope, Status
+from clew.ports import Stored
+
+Slot: TypeAlias = tuple[Status, tuple[str, Scope, Category]]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Every note of a log, whatever became of it, by its id."""
+
+    by_id: Mapping[str, Note] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __iter__(self) -> Iterator[Note]:
+        return iter(self.by_id.values())
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+
+NO_NOTES = Notes()
+
+_ENTERS = {"approve": Status.APPROVED, "reject": Status.FORGOTTEN, "forget": Status.FORGOTTEN}
+
+
+def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
+    """Replay events into notes, or go on from earlier ones; those stay as they are."""
+    desk = _Desk(dict(notes.by_id))
+    for stored in events:
+        desk.take(stored)
+    return Notes(MappingProxyType(desk.held))
+
+
+class _Desk:
+    """The notes during a replay, with who has which slot at hand."""
+
+    def __init__(self, held: dict[str, Note]) -> None:
+        self.held = held
+        self.slots: dict[Slot, str] = {
+            (note.status, note.slot): note.id for note in held.values() if note.status in LIVE
+        }
+
+    def take(self, stored: Stored) -> None:
+        """Do what an event tells."""
+        body = stored.event.body
+        does = body.get("does")
+        if does == "add":
+            self._enter(note_from(stored), stored)
+        elif does == "show":
+            self._show(stored)
+        elif does in _ENTERS:
+            note = self._named(body.get("note"), stored)
+            change = change_from(stored)
+            self._leave(note)
+            self._enter(
+                replace(note, status=_ENTERS[change.does], why=change.why, history=(*note.history, change)),
+                stored,
+            )
+        else:
+            raise StoreDamaged(f"nothing that can be done to a note is called {does!r}")
+
+    def _enter(self, note: Note, stored: Stored) -> None:
+        """Put a note in its place; an older one that has it is retired, and each names the other."""
+        slot = (note.status, note.slot)
+        old = self.held.get(self.slots.get(slot, ""))
+        if old is not None and note.status in LIVE:
+            why = f"{note.id} took its place"
+            change = Change(stored.seq, stored.event.time, "retire", note.id, why)
+            history = (*old.history, change)
+            self.held[old.id] = replace(
+                old, status=Status.RETIRED, why=why, replaced_by=note.id, history=history
+            )
+            note = replace(note, replaces=(*note.replaces, old.id))
+        self.held[note.id] = note
+        if note.status in LIVE:
+            self.slots[slot] = note.id
+
+    def _leave(self, note: Note) -> None:
+        slot = (note.status, note.slot)
+        if self.slots.get(slot) == note.id:
+            del self.slots[slot]
+
+    def _show(self, stored: Stored) -> None:
+        listed = stored.event.body.get("notes")
+        for name in listed if isinstance(listed, dict) else ():
+            note = self._named(name, stored)
+            self.held[name] = replace(note, used=stored.event.time, uses=note.uses + 1)
+
+    def _named(self, name: object, stored: Stored) -> Note:
+        note = self.held.get(name) if isinstance(name, str) else None
+        if note is None:
+            raise StoreDamaged(f"event {stored.seq} speaks of a note {name!r} that was never made")
+        return note

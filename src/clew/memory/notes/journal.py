@@ -1,0 +1,68 @@
+"""A state that is folded from the events of one kind in one session, and changed by appending to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from clew.errors import HeadMoved, StoreBusy
+from clew.log import new_event
+from clew.log.kinds import Kind
+from clew.message import JsonObject
+from clew.ports import Ctx, Store, Stored
+
+TRIES = 16
+"""How often an append is tried while others append to the same session."""
+
+State = TypeVar("State")
+Fold = Callable[[Iterable[Stored], State], State]
+Clock = Callable[[], int]
+
+
+def unix_ms() -> int:
+    """Return the time now."""
+    return time.time_ns() // 1_000_000
+
+
+class Journal(Generic[State]):
+    """Keeps a state up to date with its log. Several processes may write to the same one."""
+
+    def __init__(
+        self, store: Store, ctx: Ctx, kind: Kind, fold: Fold[State], empty: State, clock: Clock = unix_ms
+    ) -> None:
+        self._store = store
+        self._ctx = ctx
+        self._kind = kind
+        self._fold = fold
+        self._state = empty
+        self._read = 0
+        self._clock = clock
+
+    @property
+    def state(self) -> State:
+        """Return the state as it is now, with what others appended."""
+        return self._catch_up(self._store.head(self._ctx).seq)
+
+    def _catch_up(self, seq: int) -> State:
+        if seq > self._read:
+            events = self._store.read(self._ctx, self._read, seq, [self._kind.name])
+            self._state = self._fold(map(self._kind.current, events), self._state)
+            self._read = seq
+        return self._state
+
+    def append(self, decide: Callable[[State], JsonObject]) -> tuple[State, int]:
+        """Append the event that ``decide`` makes of the state; return the new state, and the event's place.
+
+        Where somebody else appends first, theirs is taken in and ``decide`` is asked anew. What it raises
+        leaves the log as it was.
+        """
+        for _ in range(TRIES):
+            head = self._store.head(self._ctx)
+            body = decide(self._catch_up(head.seq))
+            event = new_event(self._kind.name, body, self._kind.version, self._clock())
+            with suppress(HeadMoved):
+                seq = self._store.append(self._ctx, [event], head).seq
+                return self._catch_up(seq), seq
+        raise StoreBusy(f"others keep appending to {self._ctx.session!r}")

@@ -1,0 +1,165 @@
+"""The notes that concern a session: its own, its workspace's and those that hold everywhere.
+
+Notes of a session are events of its own log. The others are events of a session kept for them, so any store
+can hold them, and an export, an audit or an undo of one never touches the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from clew.errors import InputError, NotFound
+from clew.log import iso_time
+from clew.memory.notes.events import NOTE, added, changed, shown
+from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
+from clew.memory.notes.journal import Clock, Journal, unix_ms
+from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
+from clew.memory.notes.origin import stem_of
+from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling
+from clew.memory.notes.select import Selection
+from clew.memory.notes.standing import Conflict, standing
+from clew.message import Item, JsonObject, Trust
+from clew.ports import Ctx, Store
+
+NOTES_SESSION = "clew:notes"
+"""Where the notes of a workspace are kept."""
+ADVICE = "`clew notes list --all` shows all of them"
+
+
+class Notebook:
+    """Reads and changes notes. Use it from one thread at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        workspace: str = "local",
+        session: str | None = None,
+        *,
+        everywhere: str | None = None,
+        clock: Clock = unix_ms,
+    ) -> None:
+        """Take the notes of a workspace and, where one is named, of a session.
+
+        ``everywhere`` names the workspace that keeps the global notes; without it each workspace has its
+        own, and no tenant sees another's.
+        """
+        self.store = store
+        self.workspace = workspace
+        self.session = session
+        self._clock = clock
+        ctxs = {
+            Scope.GLOBAL: Ctx(workspace=everywhere or workspace, session=NOTES_SESSION),
+            Scope.WORKSPACE: Ctx(workspace=workspace, session=NOTES_SESSION),
+        }
+        if session is not None:
+            ctxs[Scope.SESSION] = Ctx(workspace=workspace, session=session)
+        journals = {
+            ctx: Journal(store, ctx, NOTE, fold_notes, NO_NOTES, clock)
+            for ctx in dict.fromkeys(ctxs.values())
+        }
+        self._journals: dict[Scope, Journal[Notes]] = {scope: journals[ctx] for scope, ctx in ctxs.items()}
+
+    # What is there ---------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> str:
+        """Return the time, as notes write it."""
+        return iso_time(self._clock())
+
+    def in_days(self, days: int) -> str:
+        """Return the time so many days from now, for a note that expires."""
+        return iso_time(self._clock() + days * int(timedelta(days=1).total_seconds() * 1_000))
+
+    def notes(self) -> list[Note]:
+        """Return every note, whatever became of it: everywhere's, the workspace's, the session's."""
+        journals = self._journals.items()
+        return [note for scope, journal in journals for note in journal.state if note.scope is scope]
+
+    def get(self, id_: str) -> Note:
+        """Return the note of an id."""
+        for scope, journal in self._journals.items():
+            note = journal.state.by_id.get(id_) if id_.startswith(scope.value[0]) else None
+            if note is not None:
+                return note
+        raise NotFound(f"there is no note {id_!r}", ADVICE)
+
+    def meant(self, wanted: str) -> Note:
+        """Return the note of an id, or the one that holds or waits under a key."""
+        if any(wanted == note.id for note in self.notes()):
+            return self.get(wanted)
+        live = [note for note in self.on_key(wanted) if note.status in LIVE]
+        if len(live) == 1:
+            return live[0]
+        if live:
+            named = ", ".join(f"{note.id} ({note.status})" for note in live)
+            raise InputError(f"{len(live)} notes have the key {wanted!r}", f"name one of {named}")
+        raise NotFound(f"there is no note {wanted!r}", ADVICE)
+
+    def on_key(self, key: str) -> list[Note]:
+        """Return all the notes there ever were on a key."""
+        return [note for note in self.notes() if plain_key(note.key) == plain_key(key)]
+
+    # What is done to them --------------------------------------------------------------------------------
+
+    def add(self, draft: Draft, seen: Iterable[Item] = ()) -> Note:
+        """Keep a note: a person's holds at once, an agent's waits for approval.
+
+        ``seen`` is what the agent was shown: a proposal that stems from what is untrusted there goes into
+        quarantine and says why. What is no note at all is an ``InputError``.
+        """
+        require_keepable(draft)
+        begins = ruling(draft, stem_of((draft.text, draft.key, *draft.tags), draft.source.messages, seen))
+        journal = self._journal(draft.scope)
+
+        def decide(notes: Notes) -> JsonObject:
+            require_room(notes, begins.status)
+            return added(draft, begins)
+
+        notes, seq = journal.append(decide)
+        return notes.by_id[f"{draft.scope.value[0]}{seq}"]
+
+    def approve(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
+        """Let a note hold that waited, also one from quarantine."""
+        return self._change("approve", id_, by, trust, why)
+
+    def reject(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
+        """Turn a note down that waited."""
+        return self._change("reject", id_, by, trust, why)
+
+    def forget(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
+        """Let a note hold no more. It stays on record."""
+        return self._change("forget", id_, by, trust, why)
+
+    def shown(self, selection: Selection) -> None:
+        """Put on record which notes a model was shown, and why each."""
+        for scope, journal in self._journals.items():
+            own = {note.id: selection.reasons[note.id] for note in selection.notes if note.scope is scope}
+            if own:
+                _tell(journal, shown(own))
+
+    def _change(self, does: str, id_: str, by: str, trust: Trust, why: str) -> Note:
+        journal = self._journal(self.get(id_).scope)
+
+        def decide(notes: Notes) -> JsonObject:
+            require_change(notes.by_id[id_], does, trust)
+            return changed(does, id_, by, why)
+
+        notes, _ = journal.append(decide)
+        return notes.by_id[id_]
+
+    def _journal(self, scope: Scope) -> Journal[Notes]:
+        journal = self._journals.get(scope)
+        if journal is None:
+            raise InputError("a note of a session needs one", "name the session, or take another scope")
+        return journal
+
+
+def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:
+    """Return the conflicts that a note is part of now."""
+    held = standing(notebook.notes(), notebook.now)
+    return [one for one in held.conflicts if any(other.id == note.id for other in one.notes)]
+
+
+def _tell(journal: Journal[Notes], body: JsonObject) -> None:
+    journal.append(lambda _: body)

@@ -1,0 +1,65 @@
+"""All the tools of an agent for one session: their definitions, and running them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clew.errors import ClewError
+from clew.memory.notes.notebook import Notebook
+from clew.memory.tools.budget import CONTEXT_BUDGET
+from clew.memory.tools.desk import Approve, Desk, OpenSession, ask_later
+from clew.memory.tools.noting import FORGET, NOTES_SEARCH, PIN, REMEMBER
+from clew.memory.tools.numbers import Numbers
+from clew.memory.tools.recall import ARTIFACT_OPEN, RECALL_OPEN, RECALL_SEARCH
+from clew.memory.tools.schema import read_arguments
+from clew.memory.tools.tool import Tool, ToolAnswer
+from clew.message import JsonObject
+from clew.ports.index import Embedder, Index
+
+TOOLS = (
+    RECALL_SEARCH,
+    RECALL_OPEN,
+    ARTIFACT_OPEN,
+    NOTES_SEARCH,
+    CONTEXT_BUDGET,
+    REMEMBER,
+    FORGET,
+    PIN,
+)
+"""Always in this order: a list of tools that changes is not read from a provider's cache."""
+
+
+class Toolbox:
+    """The tools that an agent has for its own memory."""
+
+    def __init__(
+        self,
+        session: OpenSession,
+        notebook: Notebook,
+        index: Index | None = None,
+        approve: Approve = ask_later,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Take the notebook of the session's workspace; ``approve`` is asked before anything is written.
+
+        Without an index there is no ``recall_search``. What is in quarantine is never asked about: a person
+        lets it out with ``Notebook.approve``, or nobody does.
+        """
+        self._desk = Desk(session, notebook, index, approve, embedder, Numbers(notebook.store))
+        self.tools = tuple(tool for tool in TOOLS if index is not None or tool is not RECALL_SEARCH)
+
+    def definitions(self, wire: str = "anthropic") -> list[JsonObject]:
+        """Return the list of tools as a provider's API takes it, or MCP's."""
+        return [tool.definition(wire) for tool in self.tools]
+
+    def run(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
+        """Do what a call asks for. What is wrong with it is an answer too, for the model to read."""
+        tool: Tool | None = next((tool for tool in self.tools if tool.name == name), None)
+        if tool is None:
+            there = ", ".join(tool.name for tool in self.tools)
+            return ToolAnswer(f"there is no tool {name!r}: there are {there}", is_error=True)
+        try:
+            return tool.does(self._desk, read_arguments(tool.parameters, arguments))
+        except ClewError as error:
+            return ToolAnswer(str(error), is_error=True)
