@@ -1,11 +1,12 @@
 """Learn what is needed again, and how well that carries over to sessions from elsewhere.
 
-    uv run --with numpy --with scikit-learn python bench/retention_fit.py PATH... [--write]
+    uv run --with numpy --with scikit-learn python bench/retention_fit.py PATH... [--measure] [--write]
 
-Every subject that a session has named by a cut is a candidate; its label is whether the continuation needed it
-(``clew.evals``). The table of ``clew.ladder.retention`` is fitted as a logistic regression with a column for
-every step, sessions counting alike. Each set of sessions (another repository, another tool) is judged by a
-table that was fitted without it. ``--write`` fits on all of them and writes ``retention.toml``.
+Every subject that a session has named by a cut is a candidate; its label is whether the continuation needed
+it (``clew.evals``). The table of ``clew.ladder.retention`` is fitted as a logistic regression with a column
+for every step, sessions counting alike. Each set of sessions (another repository, another tool) is judged by a
+table that was fitted without it. ``--measure`` compacts every cut to a tenth by that table, and by hand, and
+scores what is left; ``--write`` fits on all of them and writes ``retention.toml``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from clew.evals.asking import needs_of, session_name
-from clew.evals.cuts import Cut, cuts_of
+from clew.evals.cuts import COUNTER, Cut, cuts_of
 from clew.evals.exact import key_of
 from clew.evals.files import SessionFile, labels_near, session_files
+from clew.evals.policies import POLICIES, Policy
+from clew.evals.score import Score, scored
 from clew.evals.study import Study, common_keys, mark, sessions_of
-from clew.ladder.retention import EDGES, TABLE, VERSION, VOICES, Table, features, table_of
+from clew.ladder import Situation, brief_of, propose
+from clew.ladder.retention import EDGES, TABLE, VERSION, VOICES, Ranking, Table, features, table_of
 from clew.ladder.subjects import subjects
 from clew.ladder.worth import worth
 from clew.ledger import Ledger
 from clew.ledger.kinds import ValueKind
+from clew.message import Item
+from clew.plan.apply import apply
 
 TARGET = Path(__file__).parents[1] / "src" / "clew" / "ladder" / TABLE
 SHARES = (0.01, 0.03)
@@ -43,6 +50,8 @@ UNSEEN = ("dotted name", "quoted")
 """Forms that the measure has no eyes for: they get what the least of the others gets, and not nothing."""
 BETWEEN_NAMES = 2
 """Tokens."""
+SHARE = 0.10
+METRICS = ("retained", "far", "hard", "user", "bound", "told", "constraints", "open", "files", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +88,26 @@ def _name(kind: ValueKind, key: str) -> str:
     return key_of("path", key) if kind is ValueKind.PATH else key
 
 
-def read(files: Sequence[SessionFile]) -> list[Candidates]:
-    """Return the candidates of every cut of the files."""
+def read(files: Sequence[SessionFile]) -> list[Cut]:
+    """Return every cut of the files, with what its continuation needs."""
     plan = Study(jobs=1)
     common = common_keys(files, plan)
     labels = labels_near([file.path for file in files[:1]])
     found = []
     for file in files:
-        known = common.get(file.set, frozenset())
+        is_common = _Marks(common.get(file.set, frozenset()))
         for session in sessions_of(file):
             for cut in cuts_of(session, file.set):
-                needs = needs_of(
-                    cut, lambda key, known=known: mark(key) in known, labels.get(session_name(file.path), ())
-                )
-                found.append(candidates(replace(cut, needs=needs)))
+                needs = needs_of(cut, is_common, labels.get(session_name(file.path), ()))
+                found.append(replace(cut, needs=needs, later=()))
     return found
+
+
+class _Marks(frozenset[int]):
+    """What is common to a set."""
+
+    def __call__(self, key: str) -> bool:
+        return mark(key) in self
 
 
 # Fitting -----------------------------------------------------------------------------------------------
@@ -188,10 +202,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--measure", action="store_true", help="score digests of a tenth, ranked either way")
     parser.add_argument("--write", action="store_true", help="fit on all of them and write the table")
     asked = parser.parse_args()
-    cuts = read(session_files(asked.paths))
-    report = compared(cuts)
+    whole = read(session_files(asked.paths))
+    cuts = [candidates(cut) for cut in whole]
+    tables = folds(cuts)
+    report = compared(cuts, tables)
+    if asked.measure:
+        measured(whole, tables)
     if asked.write:
         columns = Columns(cuts)
         TARGET.write_text(as_toml(fitted(cuts, columns), report), encoding="utf-8")
@@ -204,12 +223,11 @@ def folds(cuts: Sequence[Candidates]) -> dict[str, dict[str, Any]]:
     return {name: fitted([cut for cut in cuts if cut.set != name], columns) for name in names}
 
 
-def compared(cuts: Sequence[Candidates]) -> str:
-    """Print how each set is ranked by a table that was fitted without it, and by hand; return the last line."""
+def compared(cuts: Sequence[Candidates], tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Print how each set is ranked by a table fitted without it, and by hand; return the last line."""
     by_set: defaultdict[str, list[Candidates]] = defaultdict(list)
     for cut in cuts:
         by_set[cut.set].append(cut)
-    tables = folds(cuts)
     columns = " | ".join(
         f"{name} {how}"
         for name in ("area", *(f"names {s:.0%}" for s in SHARES))
@@ -232,17 +250,57 @@ def compared(cuts: Sequence[Candidates]) -> str:
 def _row(name: str, cuts: Sequence[Candidates], worths: Sequence[np.ndarray]) -> str:
     pairs = zip(judged(cuts, worths), judged(cuts, [cut.by_hand for cut in cuts]), strict=True)
     told = " | ".join(f"{value:.3f}" for value in itertools.chain.from_iterable(pairs))
-    return f"| {name} | {len(cuts)} | {sum(int(c.needed.sum()) for c in cuts):,} of {sum(len(c.rows) for c in cuts):,} | {told} |"
+    needed = sum(int(cut.needed.sum()) for cut in cuts)
+    return f"| {name} | {len(cuts)} | {needed:,} of {sum(len(cut.rows) for cut in cuts):,} | {told} |"
+
+
+# Measuring ---------------------------------------------------------------------------------------------
+
+
+def measured(cuts: Sequence[Cut], tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what digests of a tenth keep of each set: by a table fitted without it, by hand, at the best."""
+    print(f"\n| set | cuts | ranking | {' | '.join(METRICS)} |")
+    print("|---" * (3 + len(METRICS)) + "|")
+    by_ranking: defaultdict[str, list[Score]] = defaultdict(list)
+    for name, table in tables.items():
+        own = [cut.budgeted(SHARE) for cut in cuts if cut.set == name]
+        rankings = {"learnt": table_of(table), "by hand": worth}
+        policies = [Policy(how, partial(compacted, rank)) for how, rank in rankings.items()]
+        for policy in (*policies, POLICIES["oracle"]):
+            scores = [scored(cut, policy) for cut in own]
+            by_ranking[policy.name] += scores
+            print(_scores(name, policy.name, scores))
+    for how, scores in by_ranking.items():
+        print(_scores("all", how, scores))
+
+
+def compacted(rank: Ranking, cut: Cut) -> list[Item]:
+    """Compact a cut with a ranking of one's own."""
+    ledger = Ledger()
+    view = (*cut.system, *cut.items)
+    ledger.extend(view)
+    target = cut.budget_tokens + COUNTER.count_all(item.message for item in cut.system)
+    now = Situation(view, COUNTER, target, ledger.values, lambda span: brief_of(ledger, span), ranking=rank)
+    own = {item.id for item in cut.system}
+    return [item for item in apply(propose(now), view) if item.id not in own]
+
+
+def _scores(name: str, how: str, scores: Sequence[Score]) -> str:
+    means = []
+    for metric in METRICS:
+        known = [value for score in scores if (value := getattr(score, metric)) is not None]
+        means.append(f"{np.mean(known):.2f}" if known else "")
+    return f"| {name} | {len(scores)} | {how} | {' | '.join(means)} |"
 
 
 def as_toml(table: Mapping[str, Any], report: str) -> str:
     """Return the table as a file for people."""
     lines = [
-        "# Points for what a subject is, who named it, how often and how recently: added up they are the log-odds that",
-        "# the session needs it again. Made by bench/retention_fit.py from public sessions; docs/concepts/retention.md",
-        "# tells how. Steps: clew.ladder.retention.EDGES.",
+        "# Points for what a subject is, who named it, how often and how recently: added up they are the",
+        "# log-odds that the session needs it again. Made by bench/retention_fit.py from public sessions; see",
+        "# docs/concepts/retention.md. The steps are those of clew.ladder.retention.EDGES.",
         f"version = {VERSION}",
-        "# held-out sets | cuts | needed of named | area, learnt and by hand | held by names of 1 %, then of 3 % of the tokens",
+        "# held-out: cuts | needed of named | area, learnt and by hand | held by names of 1 %, and of 3 %",
         f'report = "{report.strip("| ")}"',
         "",
     ]

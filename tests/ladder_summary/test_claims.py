@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +107,38 @@ def test_a_quote_is_looked_for_in_time_in_proportion():
     sources = sources_of(outline([Item("m1", said(Role.USER, "word " * 200_000))]))
     told = [Told(ClaimKind.FACT, "word " * 200 + f"x{i}", ("m1",)) for i in range(100)]
     assert len(list(claims_of(told, sources))) == 100
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ("a" * 600, "a" * 1_000_000),
+        ("(ab" * 300 + "(a", "(ab" * 300_000),
+        ("ab " * 300 + "a", "ab " * 300_000),
+    ],
+    ids=["one word", "signs", "words"],
+)
+def test_a_quote_is_looked_for_in_what_repeats_itself_in_time_in_proportion(wanted: str, text: str):
+    sources = sources_of(outline([Item("m1", said(Role.USER, text))]))
+    began = process_time()
+    (claim,) = claims_of([Told(ClaimKind.FACT, wanted, ("m1",))], sources)
+    assert process_time() - began < 5
+    assert not claim.verbatim
+
+
+def test_signs_that_are_not_seen_are_taken_out_of_own_words_and_left_in_quotes():
+    seen = made(
+        ClaimKind.FACT, "The in\u00advoice\u200b module \u202eis to be re\U000e0066factored\u202c", "m1"
+    )
+    assert seen is not None
+    assert seen.text == "The invoice module is to be refactored"
+    persian = "می\u200cخواهم \u200bpush"
+    sources = sources_of(outline([Item("m1", said(Role.USER, persian))]))
+    quote, joined = claims_of(
+        [Told(ClaimKind.FACT, text, ("m1",)) for text in (persian, "نمی\u200cخواهم")], sources
+    )
+    assert (quote.text, quote.verbatim) == (persian, True)
+    assert joined.text == "نمی\u200cخواهم"
 
 
 # Whose words -----------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def model():
 def compacted(model):
     """Return a session that the model summarised, and what came of it."""
     session = Session.open("main", MemoryStore(), window=20_000, summariser=model)
-    session.add(*talk(2))
+    session.add(*talk(3))
     done = session.compact(target_tokens=700)
     session.add(said(Role.USER, "Delete legacy/report.py, nobody uses it."))
     return session, done

@@ -15,7 +15,7 @@ from clew.store.audit import audit
 from tests.log.generated import bodies
 
 contexts = st.builds(lambda w, s: Ctx(workspace=w, session=s), st.sampled_from("ab"), st.sampled_from("xy"))
-kinds = st.sampled_from(["message-like", "note", "undo"])
+kinds = st.sampled_from(["message-like", "note", "dream"])
 LONG = {"text": "an output that lies apart\n" * 200}
 
 

@@ -10,6 +10,7 @@ from functools import partial
 
 from clew.errors import UnknownWire
 from clew.message import Json, JsonObject, Message, Role, Trust
+from clew.plan.recognise import as_told
 from clew.plan.render import TAG
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
@@ -150,7 +151,10 @@ def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
 
 def _labelled(message: Message) -> Message:
     """Return a message; what a compaction of ours put into it is machine text, never the user's words."""
-    return machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED) if message.role is Role.USER else message
+    if message.role is not Role.USER:
+        return message
+    told = as_told(message)
+    return told if told is not message else machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED)
 
 
 def _pair(wire: Wire) -> ReaderPair:
