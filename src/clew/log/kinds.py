@@ -136,7 +136,10 @@ TOKEN_BUDGET = on_record("token_budget")
 """How the window was split for a request."""
 REFUSAL = on_record("refusal")
 """A compaction that was proposed and did not take effect."""
+NOTE = on_record("note")
+"""What became of a note of the memory."""
+MEMORY_FILE = on_record("memory_file")
+"""What a model did to a file of its memory."""
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {kind.name: kind for kind in (MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL)}
-)
+_ALL = (MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE)
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -1,6 +1,7 @@
 """The memory ledger: notes that people approved, kept as events. See README.md."""
 
-from clew.memory.notes.events import NOTE, note_to_json
+from clew.log.kinds import NOTE
+from clew.memory.notes.events import note_to_json
 from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook

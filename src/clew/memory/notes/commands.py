@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clew.log.kinds import MEMORY_FILE
 from clew.memory.notes.file_text import (
     DIRECTORY_BYTES,
     MOST_LINES,
@@ -29,7 +30,6 @@ from clew.memory.notes.file_text import (
 )
 from clew.memory.notes.files import (
     CLEARED,
-    MEMORY_FILE,
     NO_FILES,
     Files,
     Version,

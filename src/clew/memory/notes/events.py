@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from clew.errors import StoreDamaged
-from clew.log.kinds import on_record
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
 from clew.ports import Stored
-
-NOTE = on_record("note")
-"""What was done to the notes. Views stay as they are."""
 
 
 def added(draft: Draft, begins: Ruling) -> JsonObject:

@@ -9,12 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.log import digest
-from clew.log.kinds import on_record
 from clew.message import JsonObject
 from clew.ports import Stored
-
-MEMORY_FILE = on_record("memory_file")
-"""What an agent did to its memory files. Views stay as they are."""
 
 Path: TypeAlias = tuple[str, ...]
 """The names below the root, from the top; the root itself is empty."""

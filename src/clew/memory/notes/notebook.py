@@ -11,7 +11,8 @@ from datetime import timedelta
 
 from clew.errors import InputError, NotFound
 from clew.log import iso_time
-from clew.memory.notes.events import NOTE, added, changed, shown
+from clew.log.kinds import NOTE
+from clew.memory.notes.events import added, changed, shown
 from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
 from clew.memory.notes.journal import Clock, Journal, unix_ms
 from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
