@@ -23,13 +23,14 @@ def test_nothing_is_to_be_written_where_the_view_fits_or_pruning_is_enough():
 
 def test_the_outline_is_of_the_span_that_the_plan_condenses():
     living = Living(session(STEPS))
-    now = living.situation(1_500)
+    now = living.situation(3_000)
     asked = outline(now)
-    (condense,) = (op for op in propose(now).operations if isinstance(op, Condense))
+    plan = propose(now, Written((prose("Much was said.", "m4"),), "a model", "7"))
+    (condense,) = (op for op in plan.operations if isinstance(op, Condense))
     assert asked is not None
     assert tuple(item.id for item in asked.span) == condense.ids
     assert asked.brief.pins == condense.digest.pins
-    assert 100 < asked.room_tokens < 1_000
+    assert 200 < asked.room_tokens < 2_000
     assert asked.earlier is None
 
 

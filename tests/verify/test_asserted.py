@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clew.ledger.kinds import ValueKind
-from clew.verify.asserted import Assertion, assertions, is_found, support, turned
-from clew.verify.quotes import Wording
+from clew.verify import asserted as asserted_module
+from clew.verify.asserted import Assertion, assertions, is_found
+from clew.verify.own_words import support, turned
+from clew.verify.quotes import Wording, begins_word
 
 
 def asserted(text: str) -> set[str]:
@@ -73,7 +79,13 @@ def test_a_path_may_be_shortened_to_its_end_where_that_means_one(path: str, sour
 def test_the_share_of_own_words_ignores_endings_and_values():
     source = Wording("The connection to the database timed out").plain
     assert support("database connections were closed at app.db.connect", source) == pytest.approx(1 / 2)
-    assert support("yes", source) == 1.0
+    assert support("see app.db.connect", "see there") == 1.0
+    assert support("app.db.connect", source) == 1.0
+
+
+def test_of_few_words_the_short_ones_count_as_well():
+    assert support("The rm of a db", Wording("a form, feedback").plain) == 0.0
+    assert support("The rm of a db", Wording("rm the db").plain) == 1.0
 
 
 def test_scripts_without_spaces_are_compared_by_pairs_of_signs():
@@ -96,3 +108,28 @@ def test_a_word_is_turned_where_only_its_opposite_stands_in_the_source(
     text: str, source: str, expected: tuple[str, str] | None
 ):
     assert turned(text, Wording(source).plain) == expected
+
+
+NUMBERS = ("3", "12", "250", "1250", "1,250", "0.5", "12%", "30 days", "5ms", "5 ms", "$12", "1_250")
+PATHS = ("a.py", "b/a.py", "src/", "c-a.py", "src/b/a.py")
+SIGNS = ("", " ", ".", ",", "_", "-", "/", "x", "1", "250", ":", "$")
+TEXTS = st.lists(st.sampled_from([*NUMBERS, *PATHS, *SIGNS]), max_size=7).map("".join)
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(NUMBERS), TEXTS)
+def test_a_number_that_stands_as_written_is_found_as_by_its_pattern(number: str, text: str):
+    by_pattern = asserted_module._number(number).search(text) is not None
+    assert asserted_module._is_number_in(number, text) == by_pattern
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(PATHS), TEXTS)
+def test_a_path_that_is_named_once_is_found_as_one_of_many(path: str, text: str):
+    assert asserted_module._is_one_path(path, text) == asserted_module._is_one_of_many(path, text)
+
+
+@given(st.sampled_from(["ann", "a", "é"]), st.text("an é_.1", max_size=8))
+def test_a_name_begins_a_word(name: str, text: str):
+    by_pattern = re.search(rf"(?<![^\W_]){name}", text) is not None
+    assert begins_word(name, text) == by_pattern

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ladder.excerpt import excerpt
-from clew.verify.quotes import Wording, is_cut_out, is_quote, is_reversed
+from clew.verify.quotes import Wording, is_quote
+from clew.verify.sentence import is_cut_out, is_reversed
 
 RULES = Wording(
     "Please fix the build. Don't push to main, and never delete legacy/.\n"

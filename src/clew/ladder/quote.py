@@ -8,9 +8,9 @@ from clew.ladder.labels import trust_at
 from clew.message import Cite, Message, Trust, words
 from clew.plan import Claim, ClaimKind
 
-LONGEST = 140
+LONGEST = 220
 """Characters of a line that is quoted whole."""
-AROUND = 56
+AROUND = 90
 """Characters on either side of a value that are quoted of a longer line."""
 _LINE_NUMBER = re.compile(r"\s*(?:\d+(?:→|\t|│|: ?))?\s*")
 

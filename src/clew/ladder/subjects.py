@@ -9,7 +9,7 @@ from typing import TypeAlias
 from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind
 from clew.ledger.values import Value
 
-ROOT_SHARE = 0.5
+ROOT_SHARE = 0.6
 """Of the full paths, those that must lie in a folder for it to be where the session works."""
 SHALLOWEST_ROOT = 2
 SHORTEST_NAME = 6
@@ -91,16 +91,15 @@ def subjects_named(text: str) -> Iterator[str]:
 def root_of(paths: Iterable[str]) -> str:
     """Return the folder that most full paths lie in, with a slash at its end; nothing where there is none."""
     split = [path.split("/")[1:-1] for path in paths if path.startswith("/")]
-    total = len(split)
+    least = ROOT_SHARE * len(split)
     root: list[str] = []
     while split:
-        folder, count = (
-            Counter(folders[len(root)] for folders in split if len(folders) > len(root)).most_common(1)[0]
-            if any(len(folders) > len(root) for folders in split)
-            else ("", 0)
-        )
-        if count < ROOT_SHARE * total or not folder:
+        depth = len(root)
+        split = [folders for folders in split if len(folders) > depth]
+        counted = Counter(folders[depth] for folders in split)
+        folder, count = max(counted.items(), key=lambda one: one[1], default=("", 0))
+        if not folder or count < least:
             break
-        split = [folders for folders in split if len(folders) > len(root) and folders[len(root)] == folder]
+        split = [folders for folders in split if folders[depth] == folder]
         root.append(folder)
     return f"/{'/'.join(root)}/" if len(root) >= SHALLOWEST_ROOT else ""

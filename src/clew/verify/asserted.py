@@ -1,4 +1,4 @@
-"""What a claim asserts that can be looked up: exact values, numbers, quoted words, names, and its own words.
+"""What a claim asserts that can be looked up: exact values, numbers, quoted words and names.
 
 A claim in somebody's own words is believed as far as its words can be found in what it cites. That catches
 inventions. It does not catch a lie told with the right words: no check without understanding does.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
-from clew.verify.quotes import Wording, is_unspaced, plain, stands_in
+from clew.verify.quotes import Wording, begins_word, places, plain, stands_in, word_end
 
 
 class Assertion(NamedTuple):
@@ -87,21 +88,63 @@ def is_found(asserted: Assertion, source: Wording) -> bool:
         case ValueKind.PATH | ValueKind.FILE:
             return stands_in(asserted.text, text) and _is_one_path(asserted.text, text)
         case ValueKind.NUMBER:
-            return _number(asserted.text).search(text) is not None
+            return _is_number_in(asserted.text, text)
         case ValueKind.QUOTED:
             return plain(asserted.text) in source.plain
         case None:
-            return re.search(rf"(?<![^\W_]){re.escape(asserted.text.casefold())}", source.plain) is not None
+            return begins_word(asserted.text.casefold(), source.plain)
         case _:
             return stands_in(asserted.text, text)
 
 
+_PATH_GOES_ON = re.compile(r"[\w-]|\.\w")
+_IN_PATH = re.compile(r"[\w.@+%$#~-]")
+_LEAD_BACKWARDS = re.compile(r"[\w.@+%$#~/\\:-]*")
+_LONGEST_LEAD = 1_000
+_MOST_PATHS = 1_000
+"""Places of one path that are looked at."""
+
+
 def _is_one_path(path: str, text: str) -> bool:
     """Tell whether a path, perhaps shortened to its last components, means only one that the text names."""
-    end = "" if path.endswith("/") else r"(?![\w-]|\.\w)"
-    whole = rf"(?<![\w.@+%$#~-])([\w.@+%$#~/\\:-]*/)?{re.escape(path)}{end}"
-    leading = {match[1] or "" for match in re.finditer(whole, text)}
+    if text.count(path) == 1:
+        at = text.find(path)
+        ends = path.endswith("/") or not _PATH_GOES_ON.match(text, at + len(path))
+        return ends and (at == 0 or _IN_PATH.match(text, at - 1) is None)
+    return _is_one_of_many(path, text)
+
+
+def _is_one_of_many(path: str, text: str) -> bool:
+    leading = {
+        lead
+        for at in islice(places(path, text), _MOST_PATHS)
+        if path.endswith("/") or not _PATH_GOES_ON.match(text, at + len(path))
+        if (lead := _lead(text, at)) is not None
+    }
     return "" in leading or len(leading) == 1
+
+
+def _lead(text: str, at: int) -> str | None:
+    """Return what of a longer path goes before a place; None where the place is inside a name."""
+    backwards = _LEAD_BACKWARDS.match(text[max(0, at - _LONGEST_LEAD) : at][::-1])
+    lead = backwards[0] if backwards else ""
+    return lead if not lead or lead[0] in "/\\:" else None
+
+
+_AS_WRITTEN = re.compile(r"\d+(?:\.\d+)?(?:[ -]?[^\W\d_]+|%)?")
+_MORE_DIGITS = re.compile(r"\d|\.\d|,\d{3}(?!\d)")
+
+
+def _is_number_in(written: str, text: str) -> bool:
+    """Tell whether a number stands in a text: mostly as it is written, which is found without a pattern."""
+    if written in text and _AS_WRITTEN.fullmatch(written):
+        at = text.find(written)
+        while at >= 0:
+            begins = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.,")
+            if begins and not _MORE_DIGITS.match(text, at + len(written)):
+                return True
+            at = text.find(written, at + 1 if begins else word_end(text, at))
+    return _number(written).search(text) is not None
 
 
 def _number(written: str) -> re.Pattern[str]:
@@ -118,76 +161,3 @@ def _number(written: str) -> re.Pattern[str]:
 def _thousands(digits: str) -> list[str]:
     first = len(digits) % 3 or 3
     return [digits[:first], *(digits[i : i + 3] for i in range(first, len(digits), 3))]
-
-
-# Its own words ---------------------------------------------------------------------------------------
-
-FEWEST = 3
-"""Words below which nothing can be said about a share."""
-_RUN = re.compile(r"[^\W\d_]{2,}")
-_STEM = 5
-
-
-def support(text: str, plain_source: str) -> float:
-    """Return the share of a text's longer words that stand in a source, if only with another ending."""
-    stems = dict.fromkeys(_stems(text))
-    if len(stems) < FEWEST:
-        return 1.0
-    return sum(stem in plain_source for stem in stems) / len(stems)
-
-
-def _stems(text: str) -> Iterator[str]:
-    values = {word for word in WORD.findall(text) if KNOWN_WORDS[word] is not None}
-    for word in text.split():
-        if word in values:
-            continue
-        for run in _RUN.findall(word.casefold()):
-            if is_unspaced(run[0]):
-                yield from (run[i : i + 2] for i in range(len(run) - 1))
-            elif len(run) >= 4:
-                yield run[:_STEM]
-
-
-_OPPOSITES = (
-    ("always", "never"),
-    ("passed", "failed"),
-    ("passes", "fails"),
-    ("passing", "failing"),
-    ("succeeded", "failed"),
-    ("success", "failure"),
-    ("enabled", "disabled"),
-    ("enable", "disable"),
-    ("allowed", "forbidden"),
-    ("allowed", "prohibited"),
-    ("valid", "invalid"),
-    ("can", "cannot"),
-    ("can", "can't"),
-    ("is", "isn't"),
-    ("do", "don't"),
-    ("does", "doesn't"),
-    ("did", "didn't"),
-    ("will", "won't"),
-    ("should", "shouldn't"),
-    ("must", "must not"),
-    ("do", "do not"),
-    ("is", "is not"),
-    ("true", "false"),
-    ("with", "without"),
-    ("included", "excluded"),
-)
-"""English only: in other languages a turned word goes unnoticed."""
-
-
-def turned(text: str, plain_source: str) -> tuple[str, str] | None:
-    """Return a word of a text whose opposite stands in the source while the word itself does not."""
-    words = plain(text)
-    for pair in _OPPOSITES:
-        for said, opposite in (pair, pair[::-1]):
-            if (
-                stands_in(said, words)
-                and not stands_in(opposite, words)
-                and stands_in(opposite, plain_source)
-                and not stands_in(said, plain_source.replace(opposite, ""))
-            ):
-                return said, opposite
-    return None

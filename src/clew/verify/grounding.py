@@ -6,18 +6,41 @@ import re
 from collections.abc import Iterator
 
 from clew.ledger.speech import Speaker
-from clew.message import Trust
+from clew.message import Text, Trust
 from clew.plan import Claim, ClaimKind
-from clew.verify.asserted import assertions, is_found, support, turned
+from clew.verify.asserted import assertions, is_found
 from clew.verify.case import Case, Look
-from clew.verify.quotes import ELISION, is_cut_out, is_quote, is_reversed
+from clew.verify.hidden import directs, is_unseen, mimics_tag, two_scripts
+from clew.verify.leave import agreed, gives_leave
+from clew.verify.own_words import (
+    DONE_TO_FILES,
+    FEWEST,
+    OF_THE_RECORD,
+    content,
+    share,
+    stands,
+    support,
+    turned,
+    unheard_act,
+)
+from clew.verify.quotes import ELISION, Wording, is_elided, is_quote, plain
 from clew.verify.report import Finding, Level, short
+from clew.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, turned_round
 from clew.verify.size import LONGEST_CLAIM
 
-LEAST_SUPPORT = 1 / 3
-"""Of a claim's own words, the share that must stand in its sources."""
+LEAST_SUPPORT = 0.34
+"""Of a claim's own words, the share that must stand in its sources: more than one of three."""
 LEAST_SUPPORT_OF_USER = 2 / 3
 """The same of a claim that tells what the user said or wants."""
+LEAST_SUPPORT_OF_STEPS = 1 / 2
+"""The same of what the next assistant acts on, where it is more than a few words; of a few, all."""
+STEERING = (ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
+_AGREED_STEM = 5
+_ORDERS = re.compile(
+    r"\b(?:next\s+step|todo|go\s+ahead|please|must|should|shall|ha(?:s|ve)\s+to|needs?\s+to|(?:is|are)\s+to\s+be)\b",
+    re.IGNORECASE,
+)
+"""What steers, whatever it is called."""
 _OF_THE_USER = re.compile(
     r"\b(?:the\s+)?(?:user|customer|human|benutzer\w*|nutzer\w*|utilisateur|usuario|utente|用户|ユーザー)\b.{0,60}?"
     r"\b(?:sa(?:id|ys)|want\w*|ask\w*|approv\w*|allow\w*|told|tells|instruct\w*|request\w*|permit\w*|agree\w*|"
@@ -40,11 +63,30 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     claim = look.claim
     if claim.verbatim and not _is_verbatim(case, claim):
         return f'"{short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
+    if len(claim.text) > LONGEST_CLAIM and not _speaks_for_user(look):
+        return None  # an echo, and as such not looked up word by word
+    disguised = _disguised(look)
+    if disguised is not None:
+        return disguised
     if _speaks_for_user(look):
         return _not_said(case, look)
-    if len(claim.text) > LONGEST_CLAIM:
-        return None  # an echo, and as such not looked up word by word
-    return _reversed(look) if look.quoted else _ungrounded(look)
+    if not _may_give_leave(look) and gives_leave(claim.text, case.evidence.pins):
+        said = f'"{short(claim.text)}" gives leave, or ends a rule'
+        return said, f"that is not a whole sentence of the user's in {look.turns}"
+    return _torn(look) if look.quoted else _ungrounded(look)
+
+
+def _disguised(look: Look) -> tuple[str, str] | None:
+    """Find signs that nobody sees, and tags that are none; what is quoted may have what its source has."""
+    text = look.claim.text
+    if mimics_tag(text):
+        return f'"{short(text)}" reads like a tag of the digest', "it could pass for its end"
+    if directs(text) or (is_unseen(text) and not look.quoted):
+        return f'"{short(text)}" holds signs that are not seen', "what a reader sees is not what it says"
+    mixed = "" if look.quoted else two_scripts(text)
+    if mixed and not any(mixed in place.text for place in look.said):
+        return f'"{mixed}" mixes letters that look alike', f"no such word stands in {look.turns}"
+    return None
 
 
 def _is_verbatim(case: Case, claim: Claim) -> bool:
@@ -81,32 +123,72 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
     return said, f"nobody said that in {look.turns}" if told else f"{look.turns} is not the user speaking"
 
 
-def _reversed(look: Look) -> tuple[str, str] | None:
-    """Find a rule of the user's that is quoted without its negation."""
-    text = look.claim.text
-    if look.lowest < Trust.USER or not is_reversed(text, [one.wording for one in look.sources]):
-        return None
-    return f'"{short(text)}" is half of what the user said', f"in {look.turns} a negation goes before it"
-
-
 # Anybody's words -------------------------------------------------------------------------------------
+
+
+def _may_give_leave(look: Look) -> bool:
+    """Tell whether leave is told in a speaker's whole sentences, or quoted from data and marked as such."""
+    if not look.quoted:
+        return False
+    speaking = _speaking(look)
+    return not speaking or any(not is_cut_out(look.claim.text, wording) for wording in speaking)
+
+
+def _speaking(look: Look) -> list[Wording]:
+    """Return all that is said, by the user or by the model, in the parts that a claim cites."""
+    return [
+        source.wording
+        for source in look.sources
+        if isinstance(source.part, Text) and source.part.trust >= Trust.ASSISTANT
+    ]
+
+
+def _torn(look: Look) -> tuple[str, str] | None:
+    """Find a quote without its negation; of what steers, also one that was only asked or supposed."""
+    text, wordings = look.claim.text, [one.wording for one in look.sources]
+    if not _speaking(look):
+        return None
+    is_half = (
+        is_torn if look.claim.kind in STEERING else is_reversed if look.lowest >= Trust.USER else is_denied
+    )
+    if not is_half(text, wordings):
+        return None
+    who = "the user" if look.lowest >= Trust.USER else "the assistant"
+    return f'"{short(text)}" is half of what {who} said', f"in {look.turns} it is denied, asked or supposed"
 
 
 def _ungrounded(look: Look) -> tuple[str, str] | None:
     claim, turns = look.claim, look.turns
-    text = ELISION.sub("\n", claim.text)
+    text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
     for asserted in assertions(text):
         if not any(is_found(asserted, place) for place in look.said):
             return f'"{asserted.text}" is invented', f"no such {asserted.noun} stands in {turns}"
-    if claim.kind is ClaimKind.ARTIFACT:
-        return None  # what was done to it is told in words of our own
     whole = " ".join(place.plain for place in look.said)
+    for word in agreed(text):
+        if not stands(plain(word)[:_AGREED_STEM], whole):
+            return f'"{short(claim.text)}" says {word}', f"nobody says so in {turns}"
     opposite = turned(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
-    share = support(text, whole)
-    least = LEAST_SUPPORT_OF_USER if _OF_THE_USER.search(text) else LEAST_SUPPORT
-    if share < least:
-        why = f"only {share:.0%} of its words can be found in {turns}, if with another ending"
+    clause = turned_round(text, _speaking(look), strictly=claim.kind in STEERING)
+    if clause:
+        return f'"{short(clause)}" is turned round', f"{turns} says the opposite of the same"
+    return _unsupported(claim, text, whole, turns)
+
+
+def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
+    """Find a claim too few of whose words stand in its sources."""
+    if claim.kind in STEERING or _ORDERS.search(text):
+        words = content(text, OF_THE_RECORD)
+        found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST else 1.0
+        if unheard_act(text, whole) or not (words or any(assertions(text))):
+            return f'"{short(claim.text)}" is given as a step', f"{turns} speaks of nothing like it"
+    else:
+        spared = OF_THE_RECORD | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
+        found, least = support(text, whole, spared), LEAST_SUPPORT
+    if _OF_THE_USER.search(text):
+        least = max(least, LEAST_SUPPORT_OF_USER)
+    if found < least:
+        why = f"only {found:.0%} of its words can be found in {turns}, if with another ending"
         return f'"{short(claim.text)}" is not what its sources say', why
     return None

@@ -93,9 +93,7 @@ def _shrunk_texts(case: Case) -> Iterator[str]:
 
 def _named(texts: Iterable[str]) -> frozenset[str]:
     """Return the values that texts name."""
-    found: set[str] = set()
-    for text in texts:
-        words, marked = values_in(text, spoken=True)
-        found.update([known.value for word in words if (known := KNOWN_WORDS[word])])
-        found.update([known.value for known, _ in marked])
-    return frozenset(found)
+    # As one text, parted by what no value goes across: to look through one is quicker than through thousands.
+    words, marked = values_in("\n|\n".join(texts), spoken=True)
+    known = (*map(KNOWN_WORDS.__getitem__, words), *(value for value, _ in marked))
+    return frozenset(value.value for value in known if value is not None)

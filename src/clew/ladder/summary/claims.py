@@ -44,7 +44,7 @@ _NAME = re.compile(r"\w[\w.:-]*")
 # Of scripts that put spaces between words: there a quote may not begin or end inside one.
 _LETTER = re.compile(r"[0-9A-Za-z_À-ɏͰ-ԯ]")
 _LETTERS = re.compile(rf"{_LETTER.pattern}+")
-# What nobody sees and no word needs: joiners belong to some scripts and to emoji, but have nothing to join here.
+# What nobody sees and no word needs. Joiners belong to some scripts and to emoji; ours has nothing to join.
 _UNSEEN = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"

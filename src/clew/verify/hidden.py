@@ -1,0 +1,45 @@
+"""Signs that nobody sees, and tags that only look like ours: a reader is not to be fooled by either."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_JOINERS = r"\u200c\u200d"
+# Joiners belong to the words of some scripts and to emoji; there is nothing for them to join in ours.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    rf"|(?<![^\x00-\u024f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\u024f])"
+)
+_DIRECTING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_BRACKETS = str.maketrans("‹〈⟨❮❬˂ᐸ≺⁄∕⧸‐‑‒–—−", "<<<<<<<<///------")
+_TAG = re.compile(r"<\s*/?\s*\\*\s*clew\s*-", re.IGNORECASE)
+_PLAIN_TAG = re.compile(r"<[/\\]*clew-", re.IGNORECASE)
+_TWO_SCRIPTS = re.compile(r"[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
+
+
+def is_unseen(text: str) -> bool:
+    """Tell whether a text holds signs that are not seen and that no word needs."""
+    return _UNSEEN.search(text) is not None
+
+
+def directs(text: str) -> bool:
+    """Tell whether a text turns the direction in which what follows is shown."""
+    return not text.isascii() and _DIRECTING.search(text) is not None
+
+
+def mimics_tag(text: str) -> bool:
+    """Tell whether a text reads as a tag of ours without being written as one, which is held off as such."""
+    if "<" not in text and text.isascii():
+        return False
+    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_BRACKETS)
+    return len(_TAG.findall(seen)) > len(_PLAIN_TAG.findall(text))
+
+
+def two_scripts(text: str) -> str:
+    """Return a word that mixes letters which look alike: Latin and Cyrillic; empty where there is none."""
+    return (
+        next((word for word in text.split() if _TWO_SCRIPTS.search(word)), "") if not text.isascii() else ""
+    )

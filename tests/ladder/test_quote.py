@@ -1,0 +1,42 @@
+from clew.ladder.quote import LONGEST, quoted
+from clew.message import Cite, Message, Role, Text, ToolResult, Trust, said
+
+
+def output(text: str) -> Message:
+    return Message(Role.TOOL, (ToolResult("c1", (Text(text),), trust=Trust.UNTRUSTED),))
+
+
+def quote(message: Message, value: str, root: str = "") -> str:
+    claim = quoted(message, Cite("m1"), value, root)
+    assert claim is not None
+    assert claim.text == claim.sources[0].quote(message)
+    return claim.text
+
+
+def test_the_number_that_a_tool_put_before_a_line_is_left_out():
+    assert quote(output("  85→def load_config(path):"), "load_config") == "def load_config(path):"
+
+
+def test_the_folder_where_the_session_works_is_left_out():
+    line = "/home/me/app/src/a.py:12: def load_config"
+    assert quote(output(line), "load_config", "/home/me/app/") == "src/a.py:12: def load_config"
+
+
+def test_a_long_line_is_cut_around_the_value_between_words():
+    line = f"{'before ' * 60}load_config {'after ' * 60}"
+    text = quote(output(line), "load_config")
+    assert len(text) <= LONGEST
+    assert text.startswith("before ")
+    assert text.endswith(" after")
+    assert "load_config" in text
+
+
+def test_what_a_person_said_is_never_cut():
+    line = f"Never {'ever ' * 80}touch load_config."
+    assert quote(said(Role.USER, line), "load_config") == line
+
+
+def test_where_there_are_no_words_there_is_no_quote():
+    assert quoted(output("   "), Cite("m1"), "x") is None
+    assert quoted(output("words"), Cite("m1", 3), "x") is None
+    assert quoted(None, Cite("m1"), "x") is None
