@@ -3,9 +3,9 @@
     uv run --with numpy --with scikit-learn python bench/retention_fit.py PATH... [--measure] [--write]
 
 Every subject that a session has named by a cut is a candidate; its label is whether the continuation needed
-it (``clew.evals``). The table of ``clew.ladder.retention`` is fitted as a logistic regression with a column
-for every step, sessions counting alike. Each set of sessions (another repository, another tool) is judged by a
-table that was fitted without it. ``--measure`` compacts every cut to a tenth by that table, and by hand, and
+it (``clew.evals``). The table of ``clew.ladder.retention`` is fitted as a logistic regression with one column
+for every step, sessions counting alike. Each set of sessions (another repository, another tool) is judged
+by a table fitted without it. ``--measure`` compacts every cut to a tenth by that table, and by hand, and
 scores what is left; ``--write`` fits on all of them and writes ``retention.toml``.
 """
 
@@ -297,7 +297,7 @@ def as_toml(table: Mapping[str, Any], report: str) -> str:
     """Return the table as a file for people."""
     lines = [
         "# Points for what a subject is, who named it, how often and how recently: added up they are the",
-        "# log-odds that the session needs it again. Made by bench/retention_fit.py from public sessions; see",
+        "# log-odds that the session needs it again. Made by bench/retention_fit.py of public sessions; see",
         "# docs/concepts/retention.md. The steps are those of clew.ladder.retention.EDGES.",
         f"version = {VERSION}",
         "# held-out: cuts | needed of named | area, learnt and by hand | held by names of 1 %, and of 3 %",

@@ -18,7 +18,7 @@ from clew.ladder.written import Written
 from clew.message import Cite, Item, words
 from clew.plan import Claim, ClaimKind, Digest
 
-FILES_SHARE = 0.6
+FILES_SHARE = 0.8
 """Of the room, for the files that were changed: each of them, unless there are very many..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
