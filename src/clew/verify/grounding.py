@@ -28,8 +28,8 @@ from clew.verify.report import Finding, Level, short
 from clew.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, turned_round
 from clew.verify.size import LONGEST_CLAIM
 
-LEAST_SUPPORT = 0.34
-"""Of a claim's own words, the share that must stand in its sources: more than one of three."""
+LEAST_SUPPORT = 1 / 3
+"""Of a claim's own words, the share that must stand in its sources."""
 LEAST_SUPPORT_OF_USER = 2 / 3
 """The same of a claim that tells what the user said or wants."""
 LEAST_SUPPORT_OF_STEPS = 1 / 2
