@@ -41,10 +41,10 @@ def whole(tmp_path_factory):
     with SqliteStore(path) as store:
         for n in range(3):
             store.append(
-                CTX, [message_event(said(Role.USER, f"hello {n}")), new_event("note", {"text": LONG})], None
+                CTX, [message_event(said(Role.USER, f"hello {n}")), new_event("dream", {"text": LONG})], None
             )
             store.append(SIDE, [message_event(said(Role.USER, LONG))], None)
-        store.append(SIDE, [new_event("note", {str(n): n for n in range(500)})], None)
+        store.append(SIDE, [new_event("dream", {str(n): n for n in range(500)})], None)
     return path
 
 
@@ -89,8 +89,8 @@ def test_a_whole_store_is_sound(whole):
     assert report.blobs == 3
     with SqliteStore(whole) as store:
         assert report.sessions == (
-            SessionAudit(CTX, store.head(CTX), 6, 3, {"note": 3}),
-            SessionAudit(SIDE, store.head(SIDE), 4, 3, {"note": 1}),
+            SessionAudit(CTX, store.head(CTX), 6, 3, {"dream": 3}),
+            SessionAudit(SIDE, store.head(SIDE), 4, 3, {"dream": 1}),
         )
 
 
@@ -101,21 +101,21 @@ def test_an_audit_changes_nothing_and_leaves_nothing(copy):
 
 
 def test_a_store_is_audited_while_others_write_to_it(path, open_sqlite):
-    open_sqlite().append(CTX, [new_event("note", {"text": LONG})], None)
+    open_sqlite().append(CTX, [new_event("dream", {"text": LONG})], None)
     assert audit(path).sessions[0].events == 1
 
 
 def test_a_store_that_is_written_to_meanwhile_is_audited_again(path, open_sqlite):
     with SqliteStore(path) as store:
-        store.append(CTX, [new_event("note", {})], None)
+        store.append(CTX, [new_event("dream", {})], None)
     interrupted = []
 
     def interrupt(_body):
         if not interrupted:
-            interrupted.append(open_sqlite().append(CTX, [new_event("note", {})], None))
+            interrupted.append(open_sqlite().append(CTX, [new_event("dream", {})], None))
         return ()
 
-    assert audit(path, {"note": Kind("note", lambda view, _: view, interrupt)}).sessions[0].events == 2
+    assert audit(path, {"dream": Kind("dream", lambda view, _: view, interrupt)}).sessions[0].events == 2
 
 
 # One changed value ------------------------------------------------------------------------------------
@@ -239,8 +239,8 @@ def test_a_body_that_cannot_be_folded_is_named(path, open_sqlite):
 
 
 def test_kinds_that_the_caller_knows_are_folded_too(whole):
-    note = replace(KINDS["message"], name="note", messages=lambda body: ())
-    report = audit(whole, {**KINDS, "note": note})
+    note = replace(KINDS["message"], name="dream", messages=lambda body: ())
+    report = audit(whole, {**KINDS, "dream": note})
     assert [(session.visible, dict(session.skipped)) for session in report.sessions] == [(6, {}), (4, {})]
 
 
@@ -297,7 +297,7 @@ def test_a_file_cut_short_is_named_and_the_rest_is_read(whole, copy):
 
 def test_what_lies_before_a_lost_page_is_still_read(path, tmp_path):
     with SqliteStore(path) as store:
-        store.append(CTX, [new_event("note", {"n": n, "text": "x" * 500}) for n in range(500)], None)
+        store.append(CTX, [new_event("dream", {"n": n, "text": "x" * 500}) for n in range(500)], None)
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(size // 2 // 4096 * 4096)
@@ -310,7 +310,7 @@ def test_what_lies_before_a_lost_page_is_still_read(path, tmp_path):
 def test_lost_pages_of_long_texts_are_named(path):
     with SqliteStore(path) as store:
         for n in range(60):
-            store.append(CTX, [new_event("note", {"noise": random.Random(n).randbytes(3_000).hex()})], None)
+            store.append(CTX, [new_event("dream", {"noise": random.Random(n).randbytes(3_000).hex()})], None)
     damaged = bytearray(path.read_bytes())
     for page in range(40, len(damaged) // 4096 - 5):
         damaged[page * 4096 : page * 4096 + 100] = b"\xff" * 100
@@ -361,7 +361,7 @@ def test_a_torn_write_ahead_log_leaves_a_sound_beginning(tmp_path, seed):
     with SqliteStore(live) as store:
         for n in range(12):
             store.append(
-                CTX, [new_event("note", {"n": n, "text": LONG[: n * 300]}), new_event("note", {})], None
+                CTX, [new_event("dream", {"n": n, "text": LONG[: n * 300]}), new_event("dream", {})], None
             )
         shutil.copy(live, after)
         (tmp_path / "after.db-wal").write_bytes(torn((tmp_path / "live.db-wal").read_bytes(), chance))
@@ -370,5 +370,5 @@ def test_a_torn_write_ahead_log_leaves_a_sound_beginning(tmp_path, seed):
         survivors = list(store.read(CTX))
         assert survivors == events[: len(survivors)]
         assert len(survivors) % 2 == 0
-        store.append(CTX, [new_event("note", {})], store.head(CTX))
+        store.append(CTX, [new_event("dream", {})], store.head(CTX))
     assert audit(after).flaws == ()
