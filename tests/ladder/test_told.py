@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.ladder import brief_of
+from clew.ladder.told import is_told_anew, tells_of_changes
 from clew.message import Role, Trust, said
 from clew.plan import ClaimKind
 from tests.ladder.sessions import Living, items, read, spoken, step
@@ -56,3 +57,22 @@ def test_a_file_that_was_changed_is_told_as_changed_whoever_reads_it_later(seen:
     view = items(messages)
     told = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
     assert told == ["modified: /a/x.py"]
+
+
+def test_the_folder_that_files_share_is_said_once_and_each_keeps_one_of_its_own():
+    names = ("/repo/app/src/a.py", "/repo/app/src/b.py", "/repo/app/src/deep/c.py")
+    steps = (
+        step(f"c{n}", "Write", {"file_path": name, "content": "x"}, "ok") for n, name in enumerate(names)
+    )
+    view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    claims = [claim for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    assert [claim.text for claim in claims] == ["created in /repo/app/: src/a.py, src/b.py, src/deep/c.py"]
+    assert all(map(is_told_anew, claims))
+    assert all(map(tells_of_changes, claims))
+
+
+def test_of_a_long_command_its_first_line_is_told():
+    command = "python - <<'EOF'\nprint(1)\nEOF"
+    view = items([said(Role.USER, "Go."), *step("c", "bash", {"command": command}, "1")])
+    ran = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    assert ran == ["ran: python - <<'EOF'…"]

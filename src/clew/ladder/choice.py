@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from posixpath import commonprefix
 
 from clew.ladder.brief import Brief, user_words
@@ -18,8 +19,11 @@ from clew.ladder.written import Written
 from clew.message import Cite, Item, words
 from clew.plan import Claim, ClaimKind, Digest
 
+CHANGES_SHARE = 0.2
+"""Of the room of a view, up to which changed files may never be left out, if all else fits..."""
+CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
-"""Of the room, for the files that were changed: each of them, unless there are very many..."""
+"""...and of the room in a digest, for those of very many files..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
 PEOPLE_SHARE = 0.2
@@ -30,7 +34,7 @@ NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN)
 LONGEST_SCRAP = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Matter:
     """What a digest is about."""
 
@@ -38,11 +42,16 @@ class Matter:
     brief: Brief
     earlier: Digest | None
     """The digest that goes into it."""
+    for_changes: int = 0
+    """Tokens that the names of changed files may take and never be left out."""
 
-    @property
+    @cached_property
     def must(self) -> list[Claim]:
         """Return what may never be left out."""
-        return [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
+        changes = [claim for claim in self.brief.claims if tells_of_changes(claim)]
+        few = sum(len(claim.text) for claim in changes) <= self.for_changes * CHARACTERS_PER_TOKEN
+        always = changes if few else []
+        return [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT or claim in always]
 
 
 class Choice:
@@ -55,7 +64,7 @@ class Choice:
         earlier = matter.earlier.claims if matter.earlier else ()
         self._told = must
         self._ledger = sorted(
-            (claim for claim in matter.brief.claims if claim.kind not in NEVER_LEFT_OUT),
+            (claim for claim in matter.brief.claims if claim not in must),
             key=lambda claim: not focus.meets(claim.text),
         )
         if written is None:  # where nobody wrote now, what somebody wrote earlier

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.ladder.assemble import Assembly
-from clew.ladder.choice import NEVER_LEFT_OUT
+from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT
 from clew.ladder.prune import WORTH_TOKENS, prune
 from clew.ladder.rules import OVERSIZED_TOKENS
 from clew.ladder.situation import Scene, Situation
@@ -148,8 +149,10 @@ def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
 def _cut(scene: Scene) -> Cut:
     """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
     least = recent = 0
-    for stop in _stops(scene):
-        assembly = Assembly(scene, scene.view[scene.first : stop]) if stop > scene.first else None
+    stops = list(_stops(scene))
+    for for_changes, stop in product((int(scene.room * CHANGES_SHARE), 0), stops):
+        span = scene.view[scene.first : stop]
+        assembly = Assembly(scene, span, for_changes) if span else None
         cut = _cut_at(scene, stop, assembly)
         if cut is not None:
             return cut
