@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 from typing import TypeVar
 
-from clew.budget import DEFAULT, FRESH, Asked, Asker, Compact, Policy, Region, Stop
+from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
 from clew.cli.progress import Watched
 from clew.cli.stored import Log
 from clew.errors import BudgetExceeded, CompactionRefused, InputError
+from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message, Role
+from clew.message import Item, Message
 from clew.plan import Digest
 from clew.plan.apply import apply
 from clew.session import Condensed, Outcome, Session, compact
-from clew.session.fit import Gauge
-from clew.session.replay import region_of
+from clew.session.fit import Gauge, by_region
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 from clew.wire import WIRES, Converted, Wire, convert, wire_named
@@ -72,7 +70,7 @@ class Done:
     @property
     def system_tokens(self) -> int:
         """Return the tokens of the system prompt, which nothing touches."""
-        return self.tokens(prompt(self.before))
+        return self.tokens(self.before[: leading_system(self.before)])
 
     def converted(self) -> Converted:
         """Return the view in the wire format to write."""
@@ -189,16 +187,14 @@ def _listed_outcome(done: Condensed) -> Outcome | None:
 
 def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Order) -> int | None:
     """Return how far down without a word on that: to what the window wants, or else half."""
-    tokens = dict.fromkeys(Region, 0)
-    for item in items:
-        tokens[region_of(item.message)] += counter.count(item.message)
+    sizes = [counter.count(item.message) for item in items]
     signals = () if order.window else (Asked(Asker.USER),)
-    verdict = gauge.judge(gauge.allot(tokens), signals, FRESH, time.time())
+    verdict = gauge.measure(by_region(items, sizes), signals).verdict
     if isinstance(verdict, Stop):
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact):
         return None
-    return verdict.target_tokens - sum(counter.count(item.message) for item in prompt(items))
+    return verdict.target_tokens - sum(sizes[: leading_system(items)])
 
 
 def _possible(order: Order, work: Callable[[], Result | None]) -> Result | None:
@@ -214,11 +210,6 @@ def _possible(order: Order, work: Callable[[], Result | None]) -> Result | None:
 # How far down ----------------------------------------------------------------------------------------
 
 
-def prompt(items: Iterable[Item]) -> list[Item]:
-    """Return the system prompt: the messages at the start that no compaction touches."""
-    return list(takewhile(lambda item: item.message.role in (Role.SYSTEM, Role.DEVELOPER), items))
-
-
 def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, counter: TokenCounter) -> int:
     """Return the target at which the list fits as it is sent, too.
 
@@ -231,7 +222,7 @@ def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, co
             view = proposed(aim)
         except (BudgetExceeded, CompactionRefused):
             return target  # where it is done, what does not fit is said and put on record
-        sent = convert([item.message for item in view[len(prompt(view)) :]], wire)
+        sent = convert([item.message for item in view[leading_system(view) :]], wire)
         over = sum(map(counter.count, wire.parse(sent.items))) - target
         if over <= 0:
             break

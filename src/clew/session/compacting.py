@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, StalePlan
-from clew.ladder.tail import Keep, leading_system
+from clew.ladder.tail import leading_system
 from clew.plan.apply import apply
 from clew.ports import Ask, Event, Reply, Steps
 from clew.session.engine import Job, Outcome, Writer, decide
@@ -63,8 +63,7 @@ def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     """Say how full the window is and whether it is time."""
     there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
-    allotment = gauge.allot({**there, **(request.fixed_tokens or {})})
-    return TokenBudget(allotment, gauge.judge(allotment, request.signals, replay.state, time.time()))
+    return gauge.measure({**there, **(request.fixed_tokens or {})}, request.signals, replay.state)
 
 
 def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
@@ -78,7 +77,7 @@ def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
         sizes=[replay.counter.count(item.message) for item in replay.items],
         shown=replay.shown_digest,
         digest_id=f"d{replay.compactions + 1}",
-        keep=Keep(gauge.policy.keep_messages, gauge.policy.keep_tokens or None),
+        keep=gauge.keep,
         focus=wish.focus,
         trigger=wish.trigger.value,
         reason=wish.reason,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from clew.budget import (
+    FRESH,
     Allotment,
     Cache,
     Choice,
@@ -27,9 +29,12 @@ from clew.budget import (
     requests_to_come,
     window_for,
 )
+from clew.ladder.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
+from clew.message import Item
 from clew.ports import Event
 from clew.session.record import Compaction
+from clew.session.replay import region_of
 from clew.tokens import Model
 
 SUMMARY_SHARE = 0.3
@@ -68,16 +73,22 @@ class Gauge:
             return window_for(self.model, self.policy)
         return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
 
+    @property
+    def keep(self) -> Keep:
+        """Return how much of the recent past stays verbatim."""
+        return Keep(self.policy.keep_messages, self.policy.keep_tokens or None)
+
+    def measure(
+        self, tokens: Mapping[Region, int], signals: Iterable[Signal] = (), state: State = FRESH
+    ) -> TokenBudget:
+        """Say how full the window is with all that is there, and whether it is time to compact."""
+        allotment = self.allot(tokens)
+        return TokenBudget(allotment, judge(Fill.of(allotment, time.time()), self.policy, signals, state))
+
     def allot(self, tokens: Mapping[Region, int]) -> Allotment:
         """Split the window among what is there."""
         window = self.window
         return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
-
-    def judge(
-        self, allotment: Allotment, signals: Iterable[Signal], state: State, at_unix_s: float
-    ) -> Verdict:
-        """Say whether it is time."""
-        return judge(Fill.of(allotment, at_unix_s), self.policy, signals, state)
 
     def weigh(
         self, allotment: Allotment, verdict: Compact, cache: Cache, requests: int, with_model: bool
@@ -93,6 +104,15 @@ class Gauge:
         )
         outlook = Outlook(used, cache, requests_to_come(requests))
         return choose(outlook, [option], verdict)
+
+
+def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
+    """Return what messages of these sizes take, by region."""
+    tokens: dict[Region, int] = {}
+    for item, size in zip(items, sizes, strict=True):
+        region = region_of(item.message)
+        tokens[region] = tokens.get(region, 0) + size
+    return tokens
 
 
 def budget_event(fitted: Fitted) -> Event:

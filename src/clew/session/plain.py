@@ -10,7 +10,6 @@ more. Without it, what the digest tells is read back from its text.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from clew.budget import DEFAULT, FRESH, Compact, Policy, Region, State, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ladder.brief import Brief
-from clew.ladder.tail import Keep, leading_system
+from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest, Pin, Plan
@@ -26,10 +25,9 @@ from clew.plan.apply import apply
 from clew.ports import AsyncModel, Model, Steps, Usage, drive, run_async
 from clew.session.compacting import Wish, nobody
 from clew.session.engine import Attempt, Job, Outcome, Writer, decide
-from clew.session.fit import Gauge
+from clew.session.fit import Gauge, by_region
 from clew.session.given import Given
 from clew.session.recover import carried_by, numbered, restore
-from clew.session.replay import region_of
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.verify import Report
 from clew.wire import Wire, wire_named
@@ -217,12 +215,8 @@ def _begins(entries: Sequence[Any], known: Sequence[Any]) -> bool:
 
 
 def _measured(now: Condensed, gauge: Gauge, options: Options) -> TokenBudget:
-    tokens: dict[Region, int] = {Region.TOOLS: options.fixed_tokens}
-    for item, size in zip(now.items, now.sizes, strict=True):
-        region = region_of(item.message)
-        tokens[region] = tokens.get(region, 0) + size
-    allotment = gauge.allot(tokens)
-    return TokenBudget(allotment, gauge.judge(allotment, (), now.state, time.time()))
+    tokens = {Region.TOOLS: options.fixed_tokens, **by_region(now.items, now.sizes)}
+    return gauge.measure(tokens, state=now.state)
 
 
 def _wish(now: Condensed, options: Options) -> Wish | None:
@@ -252,7 +246,7 @@ def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job
         shown=(digest.id, digest) if digest else None,
         carried=carried_by(digest, now.ledger) if digest and now.recovered else Brief(),
         digest_id=f"d{number + 1}",
-        keep=Keep(gauge.policy.keep_messages, gauge.policy.keep_tokens or None),
+        keep=gauge.keep,
         focus=wish.focus,
         trigger=wish.trigger.value,
         reason=wish.reason,

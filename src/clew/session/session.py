@@ -183,20 +183,16 @@ class Session:
         """Make the view smaller; None where there is nothing to gain.
 
         ``target_tokens`` is for all but the system prompt; without it, down to half, or to what pressure
-        would leave if that is less. ``focus``
-        says in a person's words what matters now. Raises ``CompactionRefused`` where no proposal keeps what
-        must be kept, and ``PinsDoNotFit`` where the rules alone are larger than the target.
+        would leave if that is less. ``focus`` says in a person's words what matters now. Raises
+        ``CompactionRefused`` where no proposal keeps what must be kept, and ``PinsDoNotFit`` where the rules
+        alone are larger than the target.
         """
-        if self.is_off:
-            raise InputError("compaction is switched off", "switch_on() first")
         return self._drive(self._compacting(target_tokens, focus))
 
     async def compact_async(
         self, *, target_tokens: int | None = None, focus: str | None = None
     ) -> Compaction | None:
         """Do the same with a summariser that is awaited."""
-        if self.is_off:
-            raise InputError("compaction is switched off", "switch_on() first")
         return await self._drive_async(self._compacting(target_tokens, focus))
 
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
@@ -219,6 +215,8 @@ class Session:
 
     def _compacting(self, target_tokens: int | None, focus: str | None) -> Steps[Compaction | None]:
         self._replay.catch_up()
+        if self.is_off:
+            raise InputError("compaction is switched off", "switch_on() first")
         wish = wish_of(self._replay, self.gauge, target_tokens, focus)
         return compacting(self._replay, self.gauge, wish, self._writer)
 
