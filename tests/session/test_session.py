@@ -327,3 +327,8 @@ def test_under_pressure_it_compacts_into_the_window(session):
 def test_what_else_is_sent_counts(session):
     session.compact(target_tokens=9_000)
     assert session.fit(Request(fixed_tokens={Region.TOOLS: 12_000})).verdict != session.fit().verdict
+
+
+def test_what_else_is_sent_fits_beside_the_compacted_view(session):
+    session.fit(Request(fixed_tokens={Region.TOOLS: 8_000}), auto=True)
+    assert session.tokens + 8_000 <= session.gauge.window.usable_tokens

@@ -134,7 +134,8 @@ def fitting(
         cache = Cache(gauge.model, request.cache_age_seconds)
         choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
         if auto and choice.move is not Move.WAIT:
-            wish = Wish(verdict.target_tokens, verdict.trigger, verdict.why)
+            other = sum((request.fixed_tokens or {}).values())  # is sent too, and is none of the view
+            wish = Wish(verdict.target_tokens - other, verdict.trigger, verdict.why)
             compaction = yield from compacting(replay, gauge, wish, writer)
     if compaction:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))
