@@ -141,5 +141,21 @@ NOTE = on_record("note")
 MEMORY_FILE = on_record("memory_file")
 """What a model did to a file of its memory."""
 
-_ALL = (MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE)
+LOOP = on_record("loop")
+"""What a person did to open work by hand."""
+TIER = on_record("tier")
+"""What moved between the tiers of the memory, and why."""
+INSTRUCTION = on_record("instruction")
+"""An instruction file that came into force, or left, by its id and hash."""
+PROGRESS = on_record("progress")
+"""A checkpoint of the progress log."""
+APPROVAL = on_record("approval")
+"""What a person allowed or refused."""
+CALL = on_record("call")
+"""A request to a model: what it used, and what its cache read, wrote and missed."""
+
+_ALL = (
+    *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
+    *(LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
+)
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -13,10 +13,10 @@ from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
-from clew.log import PIN, SWITCH, UNDO, message_event, new_event
+from clew.log import COMPACTION, KINDS, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
 from clew.plan.recognise import as_told
-from clew.ports import AsyncModel, Ctx, Model, Steps, Store, drive, run_async
+from clew.ports import AsyncModel, Ctx, Model, Steps, Store, Stored, drive, run_async
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
@@ -27,6 +27,8 @@ from clew.session.replay import Replay, redo
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named
 
+SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name})
+"""Kinds of events that have their own methods, because they change what is shown or what stands."""
 PLAIN = Request()
 """A request of which nothing is known but the view."""
 Result = TypeVar("Result")
@@ -106,6 +108,16 @@ class Session:
         return self._replay.ctx.session
 
     @property
+    def store(self) -> Store:
+        """Return where the session lives."""
+        return self._replay.store
+
+    @property
+    def ctx(self) -> Ctx:
+        """Return on whose behalf, and in which session."""
+        return self._replay.ctx
+
+    @property
     def ledger(self) -> Ledger:
         """Return what code has kept of the session: rules, goal, open loops, files, failures, values."""
         return self._replay.ledger
@@ -144,6 +156,15 @@ class Session:
         self._replay.catch_up()
         return self._replay.in_force()
 
+    def events(self, after: int = 0) -> Iterator[Stored]:
+        """Yield all that happened, as the log keeps it, behind a place in it."""
+        return self._replay.store.read(self._replay.ctx, after)
+
+    def number(self, seq: int) -> int:
+        """Return how many messages the session had at a place of its log: message m12 stands where it is 12."""
+        self._replay.catch_up()
+        return self._replay.view.number(seq)
+
     # What comes in ---------------------------------------------------------------------------------------
 
     def add(self, *messages: Message | Mapping[str, Any], wire: str | None = None) -> list[str]:
@@ -158,6 +179,15 @@ class Session:
         seq = self._replay.append(lambda: events)
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
+
+    def record(self, kind: str, body: JsonObject) -> int:
+        """Put on record that something happened which changes no view; return its place in the log."""
+        known = KINDS.get(kind)
+        if known is None or kind in SHAPING:
+            raise InputError(
+                f"{kind!r} is nothing that can be put on record", "the kinds are in clew.log.kinds"
+            )
+        return self._replay.append(lambda: [new_event(kind, body, known.version)])
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: it will stand word for word, whatever is compacted."""

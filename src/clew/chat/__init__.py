@@ -1,0 +1,1 @@
+"""The chat harness. See README.md."""

@@ -1,0 +1,1 @@
+"""Assembling what the model sees. See README.md."""

@@ -1,0 +1,1 @@
+"""Pages that show what happened to a context. See README.md."""
