@@ -161,7 +161,7 @@ class Session:
         return self._replay.store.read(self._replay.ctx, after)
 
     def number(self, seq: int) -> int:
-        """Return how many messages the session had at a place of its log: message m12 stands where it is 12."""
+        """return how many messages there were at a place of the log: m12 stands where it is 12."""
         self._replay.catch_up()
         return self._replay.view.number(seq)
 
