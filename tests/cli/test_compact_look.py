@@ -191,3 +191,29 @@ def test_undoing_more_than_there_is_changes_nothing(clew: Run, session: str):
 def test_a_session_that_is_not_there_is_one_line(command: str, clew: Run):
     done = clew(command, "codex:nobody", *(["m1"] if command == "expand" else []))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_undo_all_takes_every_compaction_back(clew: Run, session: str):
+    told = json.loads(clew("undo", session, "--all", "--json").stdout)
+    assert [one["digest"] for one in told["undone"]] == ["d2", "d1"]
+    assert "there is none to undo" in clew("undo", session, "--all").stderr
+
+
+def test_rules_are_set_changed_and_taken_off_by_hand(clew: Run, session: str):
+    def rules(*words: str) -> dict[str, str]:
+        told = json.loads(clew("pin", session, *words, "--json").stdout)
+        return {pin["id"]: pin["quote"] for pin in told["pins"]}
+
+    before = rules()
+    assert RULE in before.values()
+    (name,) = rules("Ask before you push.").keys() - before.keys()
+    (other,) = rules("Never push.", "--in-place-of", name).keys() - before.keys()
+    assert rules()[other] == "Never push."
+    assert rules("--off", other) == before
+
+
+@pytest.mark.parametrize("wrong", [("--off", "p99"), ("--in-place-of", "p1"), ("Be brief.", "--off", "p1")])
+def test_a_change_of_rules_that_cannot_be_is_refused(clew: Run, session: str, wrong: tuple[str, ...]):
+    done = clew("pin", session, *wrong)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

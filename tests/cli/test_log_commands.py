@@ -17,19 +17,19 @@ def stores(tmp_path: Path) -> tuple[str, str]:
 
 def test_import_export_import_is_the_identity(clew: Run, tmp_path: Path):
     one, two = stores(tmp_path)
-    assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: 286 new events, 286 in all\n"
+    assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: 287 new events, 287 in all\n"
     first = clew("export", SESSION, CLEW_HOME=one).stdout
     packed = tmp_path / "story.clew.zst"
     assert clew("export", SESSION, "-o", str(packed), CLEW_HOME=one).returncode == 0
-    assert clew("import", str(packed), CLEW_HOME=two).stdout == f"{SESSION}: 286 new events, 286 in all\n"
+    assert clew("import", str(packed), CLEW_HOME=two).stdout == f"{SESSION}: 287 new events, 287 in all\n"
     assert clew("export", SESSION, CLEW_HOME=two).stdout == first
-    assert first.count("\n") == 287
+    assert first.count("\n") == 288
 
 
 def test_importing_again_adds_nothing(clew: Run, tmp_path: Path):
     one, _ = stores(tmp_path)
     clew("import", str(EXAMPLE), CLEW_HOME=one)
-    assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: nothing new, 286 in all\n"
+    assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: nothing new, 287 in all\n"
 
 
 def lists(tmp_path: Path, name: str, *words: str) -> str:
@@ -85,7 +85,7 @@ def test_audit_is_content_with_what_import_wrote(clew: Run, tmp_path: Path):
     clew("import", str(EXAMPLE), CLEW_HOME=one)
     done = clew("audit", CLEW_HOME=one)
     assert done.returncode == 0
-    assert f"{SESSION}: 286 events, 286 visible messages" in done.stdout
+    assert f"{SESSION}: 287 events, 286 visible messages" in done.stdout
     assert "✓ all is what was written" in done.stdout
 
 
@@ -111,12 +111,12 @@ def test_a_tampered_export_is_refused_and_nothing_is_written(clew: Run, tmp_path
     one, two = stores(tmp_path)
     clew("import", str(EXAMPLE), CLEW_HOME=one)
     lines = clew("export", SESSION, CLEW_HOME=one).stdout.splitlines(keepends=True)
-    lines[9] = lines[9].replace("THOUGHT", "THAUGHT")
+    lines[10] = lines[10].replace("THOUGHT", "THAUGHT")
     forged = tmp_path / "forged.clew"
     forged.write_text("".join(lines))
     done = clew("import", str(forged), CLEW_HOME=two)
     assert done.returncode == 2
-    assert "line 10" in done.stderr
+    assert "line 11" in done.stderr
     assert (
         "sessions" not in clew("audit", CLEW_HOME=two).stdout
         or "0 sessions" in clew("audit", CLEW_HOME=two).stdout

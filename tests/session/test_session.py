@@ -332,3 +332,39 @@ def test_what_else_is_sent_counts(session):
 def test_what_else_is_sent_fits_beside_the_compacted_view(session):
     session.fit(Request(fixed_tokens={Region.TOOLS: 8_000}), auto=True)
     assert session.tokens + 8_000 <= session.gauge.window.usable_tokens
+
+
+# What is on record besides messages ------------------------------------------------------------------
+
+
+def test_the_model_is_kept_with_the_session(store):
+    Session.open("main", store, model="claude-sonnet-4-5").add(said(Role.USER, "hello"))
+    session = Session.open("main", store)
+    assert session.gauge.model.id == "claude-sonnet-4-5"
+    assert [one.event.kind for one in session.events()] == ["about", "message"]
+    assert Session.open("main", store, model="gpt-4o").gauge.model.id == "gpt-4o"
+
+
+def test_a_session_talks_to_another_model_from_now_on(store):
+    session = Session.open("main", store, model="claude-sonnet-4-5")
+    session.add(said(Role.USER, "hello"))
+    session.talk_to("gpt-4o")
+    session.add(said(Role.USER, "hello again"))
+    assert session.gauge.window.tokens == 128_000
+    assert reopened(session).gauge.model.id == "gpt-4o"
+
+
+def test_what_happened_is_put_on_record_and_read_again(store):
+    session = Session.open("main", store)
+    session.add(said(Role.USER, "hello"))
+    seq = session.record("approval", {"tool": "write_file", "allowed": True})
+    session.add(said(Role.USER, "hello again"))
+    first = next(session.events(1))
+    assert (first.seq, first.event.body) == (seq, {"tool": "write_file", "allowed": True})
+    assert [session.number(at) for at in (1, 2, 3)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["message", "compaction", "pin", "gossip"])
+def test_what_changes_a_view_or_is_unknown_is_not_put_on_record_by_hand(store, kind):
+    with pytest.raises(InputError, match="put on record"):
+        Session.open("main", store).record(kind, {})

@@ -20,7 +20,16 @@ from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line
 from clew.errors import SessionDiverged
-from clew.log import MESSAGE, Imported, canonical, import_session, message_event, message_to_json
+from clew.log import (
+    ABOUT,
+    MESSAGE,
+    Imported,
+    canonical,
+    import_session,
+    message_event,
+    message_to_json,
+    new_event,
+)
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.transcripts import Entry, Source, Transcript
@@ -64,6 +73,8 @@ def _import_transcript(store: Store, transcript: Transcript) -> Imported:
             raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log more")
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
             raise SessionDiverged(f"{ctx.session}: message {known} of the file is not what was imported")
+    if not before and transcript.model:
+        head = store.append(ctx, [new_event(ABOUT.name, {"model": transcript.model}, ABOUT.version)], head)
     for start in range(known, len(entries), BATCH):
         head = store.append(ctx, list(_events(entries[start : start + BATCH])), head)
     return Imported(ctx, head, head.seq - before)

@@ -5,6 +5,7 @@ Nothing that came since is lost, and the compactions stay on record: `clew trace
 examples:
   clew undo codex:019a4c…
   clew undo codex:019a4c… 3
+  clew undo codex:019a4c… --all
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from clew.session import Compaction
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_session(parser, or_export=False)
-    parser.add_argument(
+    many = parser.add_mutually_exclusive_group()
+    many.add_argument(
         "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many (default: 1)"
     )
+    many.add_argument("--all", action="store_true", help="all of them")
     parser.add_argument("--json", action="store_true", help="for other programs")
 
 
@@ -34,7 +37,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Undo, and say what that brings back and costs."""
     with own_log(args.file) as log, log.open() as session:
         before = session.view()
-        undone = session.undo(args.compactions)
+        undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions)
         after = session.view()
 
         def tokens(items: Sequence[Item]) -> int:

@@ -5,12 +5,19 @@ from clew.log.chain import Encoded, Header, chain, encode, link, root
 from clew.log.fold import Visible, fold, load, names
 from clew.log.ids import iso_time, new_event, new_id
 from clew.log.kinds import (
+    ABOUT,
+    APPROVAL,
+    CALL,
     COMPACTION,
+    INSTRUCTION,
     KINDS,
+    LOOP,
     MESSAGE,
     PIN,
+    PROGRESS,
     REFUSAL,
     SWITCH,
+    TIER,
     TOKEN_BUDGET,
     UNDO,
     Kind,
@@ -25,12 +32,19 @@ from clew.log.verify import ChainCheck, Flaw, Row, check_session
 from clew.log.view import Ref, Splice, Step, View
 
 __all__ = [
+    "ABOUT",
+    "APPROVAL",
+    "CALL",
     "COMPACTION",
+    "INSTRUCTION",
     "KINDS",
+    "LOOP",
     "MESSAGE",
     "PIN",
+    "PROGRESS",
     "REFUSAL",
     "SWITCH",
+    "TIER",
     "TOKEN_BUDGET",
     "UNDO",
     "ChainCheck",

@@ -141,6 +141,8 @@ NOTE = on_record("note")
 MEMORY_FILE = on_record("memory_file")
 """What a model did to a file of its memory."""
 
+ABOUT = on_record("about")
+"""What the session is: the model that it talks to."""
 LOOP = on_record("loop")
 """What a person did to open work by hand."""
 TIER = on_record("tier")
@@ -156,6 +158,6 @@ CALL = on_record("call")
 
 _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
-    *(LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
+    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -16,6 +16,7 @@ from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pins
 from clew.log import (
+    ABOUT,
     COMPACTION,
     KINDS,
     MESSAGE,
@@ -56,6 +57,8 @@ class Replay:
         self.view = View()
         self.ledger = Ledger()
         self.state: State = FRESH
+        self.about: JsonObject = {}
+        """What is on record of the session itself, such as its model."""
         self.compactions = 0
         """How many there ever were, undone ones included."""
         self._saved = 0
@@ -74,6 +77,10 @@ class Replay:
         if self.view.seq - self._saved >= SAVE_EVERY:
             self.save()
 
+    def count_with(self, counter: TokenCounter) -> None:
+        """Count with another counter from now on."""
+        self.counter, self._items = counter, None
+
     # What need not be derived again ----------------------------------------------------------------------
 
     def restore(self) -> None:
@@ -90,6 +97,7 @@ class Replay:
             view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
             state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
             self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
+            self.about = dict(saved.get("about", {}))
             self._items, self._saved, self._hash = None, head.seq, head.hash
 
     def save(self) -> None:
@@ -103,6 +111,7 @@ class Replay:
             "ledger": self.ledger.to_json(),
             "state": self.state.to_json(),
             "compactions": self.compactions,
+            "about": self.about,
         }
         with suppress(StoreError):  # it can be derived again
             self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
@@ -131,6 +140,8 @@ class Replay:
             self._add(stored)
         elif kind == PIN.name:
             redo(self.ledger.pins, body)
+        elif kind == ABOUT.name:
+            self.about = {**self.about, **body}
         elif kind in _RESHAPES:
             self._items = None
             self.compactions += kind == COMPACTION.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -13,10 +14,10 @@ from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
-from clew.log import COMPACTION, KINDS, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
+from clew.log import ABOUT, COMPACTION, KINDS, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
 from clew.plan.recognise import as_told
-from clew.ports import AsyncModel, Ctx, Model, Steps, Store, Stored, drive, run_async
+from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
@@ -24,7 +25,7 @@ from clew.session.given import plain
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
 from clew.session.replay import Replay, redo
-from clew.tokens import TokenCounter, counter_for, model_named
+from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named
 
 SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name})
@@ -62,6 +63,9 @@ class Session:
         self._close: Callable[[], None] | None = None
         self._replay.restore()
         self._replay.catch_up()
+        recorded = self._replay.about.get("model")
+        if gauge.model == UNKNOWN and isinstance(recorded, str):
+            self.talk_to(recorded)
 
     @classmethod
     def open(  # noqa: PLR0913  # the front door: all but the name are keywords with defaults
@@ -78,14 +82,19 @@ class Session:
         """Open a session, or begin it; without a store, in clew's own file.
 
         ``model`` is the one that will see the messages: it sets how tokens are counted and, unless
-        ``window`` says otherwise, how many fit. ``summariser`` writes the prose of digests; without one
-        they are made by code alone.
+        ``window`` says otherwise, how many fit. Left out, it is the one on record. ``summariser`` writes the
+        prose of digests; without one they are made by code alone.
         """
         ctx = Ctx(workspace=workspace, session=name)
         given = store or _own_store()
         session = cls(given, ctx, Gauge(model_named(model), policy, window), summariser)
         session._close = None if store else getattr(given, "close", None)
         return session
+
+    def talk_to(self, model: str) -> None:
+        """Count and measure for another model from now on; the next message puts that on record."""
+        self.gauge = replace(self.gauge, model=model_named(model))
+        self._replay.count_with(counter_for(self.gauge.model))
 
     def close(self) -> None:
         """Let go of the store, where ``open`` opened it."""
@@ -161,7 +170,7 @@ class Session:
         return self._replay.store.read(self._replay.ctx, after)
 
     def number(self, seq: int) -> int:
-        """return how many messages there were at a place of the log: m12 stands where it is 12."""
+        """Return how many messages there were at a place of the log: m12 stands where it is 12."""
         self._replay.catch_up()
         return self._replay.view.number(seq)
 
@@ -173,12 +182,19 @@ class Session:
         A message is a ``clew.Message`` or an entry of a provider's list as it is, of the wire format named
         or, without a name, of the one it looks like.
         """
-        events = [message_event(_message(one, wire)) for one in messages]
-        if not events:
+        if not messages:
             return []
-        seq = self._replay.append(lambda: events)
+        events = [message_event(_message(one, wire)) for one in messages]
+        seq = self._replay.append(lambda: [*self._news(), *events])
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
+
+    def _news(self) -> list[Event]:
+        """Return the event that tells of the model, where the log does not know of it."""
+        model = self.gauge.model
+        if model == UNKNOWN or self._replay.about.get("model") == model.id:
+            return []
+        return [new_event(ABOUT.name, {"model": model.id}, ABOUT.version)]
 
     def record(self, kind: str, body: JsonObject) -> int:
         """Put on record that something happened which changes no view; return its place in the log."""

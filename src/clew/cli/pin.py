@@ -1,0 +1,67 @@
+"""Set a rule that must survive every compaction word for word, change one, take one off, or list them.
+
+Rules that the user states in passing are found unasked; this is for what was missed, and for what was taken
+for a rule and is none. Rules are named p1, p2, …
+
+examples:
+  clew pin codex:019a4c…                                     the rules that stand
+  clew pin codex:019a4c… "Never modify files under legacy/."
+  clew pin codex:019a4c… "Ask before you push." --in-place-of p2
+  clew pin codex:019a4c… --off p3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from clew.cli.stored import add_session, own_log
+from clew.cli.terminal import Terminal
+from clew.cli.text import one_line, printable
+from clew.errors import InputError
+from clew.ledger.pins import Pin
+from clew.message import JsonObject
+from clew.session import Session
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_session(parser, or_export=False)
+    parser.add_argument("rule", metavar="TEXT", nargs="?", help="the rule, word for word")
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument("--in-place-of", metavar="PIN", help="put it in place of this rule")
+    change.add_argument("--off", metavar="PIN", help="take this rule off")
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Change the rules, and list those that stand."""
+    if args.off and args.rule:
+        raise InputError("--off takes a rule off and sets none", "leave out the text, or use --in-place-of")
+    if args.in_place_of and not args.rule:
+        raise InputError("nothing to put in its place", "give the new words of the rule")
+    with own_log(args.file) as log, log.open() as session:
+        changed = _change(session, args)
+        standing = session.pins
+    if args.json:
+        told = {"changed": changed.id if changed else None, "pins": [_to_json(pin) for pin in standing]}
+        term.write(json.dumps(told, ensure_ascii=False))
+        return 0
+    for pin in standing:
+        mark = "*" if changed and pin.id == changed.id else " "
+        term.write(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
+    if not standing:
+        term.write(printable(f"no rule stands in {log.name}"))
+    return 0
+
+
+def _change(session: Session, args: argparse.Namespace) -> Pin | None:
+    if args.off:
+        return session.unpin(args.off)
+    if args.in_place_of:
+        return session.edit_pin(args.in_place_of, args.rule)
+    return session.pin(args.rule) if args.rule else None
+
+
+def _to_json(pin: Pin) -> JsonObject:
+    return {"id": pin.id, "quote": pin.quote, "kind": pin.kind.value, "trust": pin.trust.label}
