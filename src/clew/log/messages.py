@@ -36,6 +36,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
+from clew.message.shape import shaped
 
 Path: TypeAlias = list[Json]
 
@@ -223,7 +224,7 @@ class _Reader:
             for name, item in value.items()
             if name not in ("type", "native")
         }
-        return _TYPES[value["type"]](**fields, native=native)
+        return shaped(_TYPES[value["type"]](**fields, native=native))
 
     def _field(self, name: str, item: Any, root: Any) -> Any:
         if name == "trust":
@@ -247,7 +248,7 @@ class _Reader:
             root = value = written["value"] if "value" in written else json.loads(text)
         if "style" in written:
             text = _STYLES[written["style"]].encode(value)
-        native = Native(written["wire"], value, text)
+        native = shaped(Native(written["wire"], value, text))
         self._natives.append((native, root))
         return native, root
 

@@ -20,6 +20,7 @@ from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiv
 from clew.log.canon import canonical, parse
 from clew.log.chain import chain, encode, root
 from clew.message import JsonObject
+from clew.message.shape import shaped
 from clew.ports import Ctx, Event, Head, Store, Stored
 
 EXPORT_VERSION = 1
@@ -166,7 +167,7 @@ def _read_promise(line: bytes) -> _Promise:
 def _read_event(line: bytes, head: Head, number: int) -> Stored:
     value = _read_object(line, number)
     try:
-        event = Event(value["id"], value["kind"], value["version"], value["time"], value["body"])
+        event = shaped(Event(value["id"], value["kind"], value["version"], value["time"], value["body"]))
         (derived,) = chain(head, [encode(event)])
         found = Stored(value["seq"], value["digest"], value["hash"], event)
     except (KeyError, TypeError, AttributeError, InputError) as cause:

@@ -7,6 +7,7 @@ from typing import Any
 
 from clew.errors import StoreDamaged
 from clew.message import Cite, Json, JsonObject, Message, Trust
+from clew.message.shape import shaped
 from clew.plan.digest import Claim, ClaimKind, Digest, Pin
 from clew.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 from clew.plan.render import digest_message
@@ -53,14 +54,16 @@ def plan_from_json(value: JsonObject, messages: Sequence[Message]) -> Plan:
     """Read back what ``plan_to_json`` wrote; ``messages`` are those it would show."""
     body: dict[str, Any] = value
     try:
-        return Plan(
-            tuple(_operation(one, messages) for one in body["operations"]),
-            body["tokens_before"],
-            body["tokens_after"],
-            body["target_tokens"],
-            body["trigger"],
-            body["reason"],
-            tuple(Freed(Rung(one["rung"]), one["operations"], one["tokens"]) for one in body["freed"]),
+        return shaped(
+            Plan(
+                tuple(_operation(one, messages) for one in body["operations"]),
+                body["tokens_before"],
+                body["tokens_after"],
+                body["target_tokens"],
+                body["trigger"],
+                body["reason"],
+                tuple(Freed(Rung(one["rung"]), one["operations"], one["tokens"]) for one in body["freed"]),
+            )
         )
     except (KeyError, IndexError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"a plan cannot be read back ({cause!r})") from cause
@@ -112,16 +115,20 @@ def digest_from_json(value: JsonObject) -> Digest:
     """Read back what ``digest_to_json`` wrote."""
     body: dict[str, Any] = value
     try:
-        return Digest(
-            body["id"],
-            body["level"],
-            unspan(body["covers"]),
-            body["checksum"],
-            tuple(_claim(one) for one in body["claims"]),
-            tuple(Pin(one["id"], one["quote"], Cite(*one["source"]), _label(one)) for one in body["pins"]),
-            tuple(body["folds"]),
-            body["author"],
-            body["prompt_version"],
+        return shaped(
+            Digest(
+                body["id"],
+                body["level"],
+                unspan(body["covers"]),
+                body["checksum"],
+                tuple(_claim(one) for one in body["claims"]),
+                tuple(
+                    Pin(one["id"], one["quote"], Cite(*one["source"]), _label(one)) for one in body["pins"]
+                ),
+                tuple(body["folds"]),
+                body["author"],
+                body["prompt_version"],
+            )
         )
     except (KeyError, IndexError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"a digest cannot be read back ({cause!r})") from cause

@@ -10,6 +10,7 @@ from clew.budget import State
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
 from clew.message import Json, JsonObject
+from clew.message.shape import shaped
 from clew.plan import Condense, Digest, Plan, Shrink
 from clew.plan.codec import plan_from_json, plan_to_json, shown_messages
 from clew.ports import Event, Stored, Usage
@@ -85,15 +86,19 @@ def read_compaction(stored: Stored) -> Compaction:
     body: dict[str, Any] = stored.event.body
     messages = COMPACTION.messages(stored.event.body)
     try:
-        return Compaction(
-            stored.seq,
-            stored.event.time,
-            plan_from_json(body["plan"], messages),
-            Report.from_json(body["report"]),
-            tuple(Attempt(one["author"], one["outcome"], tuple(one["misses"])) for one in body["attempts"]),
-            Usage(**body["usage"]),
-            body["calls"],
-            body["focus"],
+        return shaped(
+            Compaction(
+                stored.seq,
+                stored.event.time,
+                plan_from_json(body["plan"], messages),
+                Report.from_json(body["report"]),
+                tuple(
+                    Attempt(one["author"], one["outcome"], tuple(one["misses"])) for one in body["attempts"]
+                ),
+                Usage(**body["usage"]),
+                body["calls"],
+                body["focus"],
+            )
         )
     except (KeyError, TypeError) as cause:
         raise StoreDamaged(f"event {stored.seq} is no compaction that clew wrote ({cause!r})") from cause

@@ -1,0 +1,72 @@
+"""Whether a value is what its class says: for values made from JSON that anybody may have written."""
+
+# ruff: noqa: ANN401  # what is looked at is what it is
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from clew.message.parts import Json
+
+_T = TypeVar("_T")
+_Test = Callable[[Any], bool]
+
+
+def shaped(value: _T) -> _T:
+    """Return a value as it is; ``TypeError`` where a field holds what its annotation does not allow.
+
+    Looks into tuples, named tuples and data classes. Fields that hold any JSON may hold any JSON.
+    """
+    kind: Any = type(value)
+    for name, fits in _fields(kind):
+        held = getattr(value, name)
+        if not fits(held):
+            raise TypeError(f"{type(value).__name__}.{name} cannot be {held!r:.80}")
+    return value
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, _Test], ...]:
+    hints = typing.get_type_hints(kind, localns={"Json": Json})  # which names itself
+    names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
+    return tuple((name, test) for name in names if (test := _test(hints[name])) is not _anything)
+
+
+@cache
+def _test(hint: Any) -> _Test:
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        options = [_test(option) for option in inner]
+        return _anything if _anything in options else lambda value: any(fits(value) for fits in options)
+    if origin is typing.Literal:
+        return lambda value: isinstance(value, str) and value in inner
+    if origin is tuple:
+        item = _test(inner[0])
+        return lambda value: isinstance(value, tuple) and all(map(item, value))
+    if origin in (dict, list):
+        return lambda value: isinstance(value, origin)  # JSON, which is checked where it is used
+    if origin is not None or not isinstance(hint, type):
+        return _anything
+    if hint in (int, float):
+        number = (int, float) if hint is float else int
+        return lambda value: isinstance(value, number) and not isinstance(value, bool)
+    if issubclass(hint, Enum) or hint in (str, bool, type(None)):
+        return lambda value: isinstance(value, hint)
+    if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
+        return lambda value: isinstance(value, hint) and _is_shaped(value)
+    return lambda value: isinstance(value, hint)
+
+
+def _is_shaped(value: Any) -> bool:
+    kind: Any = type(value)
+    return all(fits(getattr(value, name)) for name, fits in _fields(kind))
+
+
+def _anything(_value: Any) -> bool:
+    return True
