@@ -171,3 +171,27 @@ def test_a_caller_who_keeps_the_whole_list_gets_a_stable_beginning(wire):
 def test_a_result_reads_short():
     done = clew.compact(wire_list("anthropic").items, target_tokens=4_000)
     assert len(repr(done)) < 500
+
+
+def test_a_loop_that_reads_many_like_files_is_never_refused():
+    """A few bulky outputs hold hundreds of names: their lists are no prose that leans on too little."""
+    messages = [{"role": "user", "content": "Read the billing code. Never modify files under legacy/."}]
+    fitted = None
+    for turn in range(1, 41):
+        fitted = clew.compact(messages, window=32_000, after=fitted)
+        call = {
+            "type": "tool_use",
+            "id": f"t{turn}",
+            "name": "read",
+            "input": {"path": f"src/part_{turn}.py"},
+        }
+        output = "\n".join(f"rate_t{turn}_{n} = table[{n}]" for n in range(120))
+        messages += [
+            {"role": "assistant", "content": [call]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"t{turn}", "content": output}],
+            },
+        ]
+    assert fitted.tokens_after < 32_000
+    assert [pin.quote for pin in fitted.pins] == ["Never modify files under legacy/."]

@@ -52,12 +52,21 @@ def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
         what = f"the digest says nothing about the {len(digest.covers):,} messages it stands for"
         yield Finding("citations", Level.REFUSE, digest.id, what)
         return
-    own_words = [look.claim for look in case.looks[digest.id] if not (look.vouched or look.quoted)]
+    looks = case.looks[digest.id]
+    own_words = [look.claim for look in looks if not (look.vouched or look.quoted or _lists(look))]
     cited = {cite.message for claim in own_words for cite in claim.sources}
     needed = min(len(digest.covers) // MESSAGES_PER_SOURCE, len(own_words) // CLAIMS_PER_SOURCE)
     if len(cited) < needed:
         what = f"{len(own_words)} claims in the summariser's own words cite {len(cited)} messages"
         yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are asked for")
+
+
+def _lists(look: Look) -> bool:
+    """Tell whether a claim only names things that stand where it says: then nothing is retold."""
+    names = look.claim.text.partition(": ")[2].split(", ")
+    return len(look.claim.sources) >= len(names) and all(
+        name and any(name in place.text for place in look.said) for name in names
+    )
 
 
 def check_trust(case: Case) -> Iterator[Finding]:
