@@ -1,5 +1,7 @@
 """A plain list in, a plain list out."""
 
+import random
+
 import pytest
 
 import clew
@@ -195,3 +197,25 @@ def test_a_loop_that_reads_many_like_files_is_never_refused():
         ]
     assert fitted.tokens_after < 32_000
     assert [pin.quote for pin in fitted.pins] == ["Never modify files under legacy/."]
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_what_is_shown_smaller_again_may_show_other_lines_of_the_original(seed):
+    chance = random.Random(seed)
+    messages = [{"role": "user", "content": "Watch the server."}]
+    fitted = None
+    for turn in range(80):
+        lines = (
+            f"12:{n:02} {chance.choice(['INFO', 'WARN', 'ERROR'])} took {chance.randint(1, 9999)} ms"
+            for n in range(chance.choice([1, 40, 40]))
+        )
+        call = {
+            "type": "tool_use",
+            "id": f"t{turn}",
+            "name": "bash",
+            "input": {"command": f"tail log_{turn}"},
+        }
+        result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "\n".join(lines)}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        fitted = clew.compact(messages, window=4_000, after=fitted)
+    assert fitted.tokens_after <= 4_000

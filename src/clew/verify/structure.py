@@ -100,14 +100,21 @@ def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
         return
     if case.evidence.counter.count(after) >= case.sizes[shrink.id]:
         yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
-    for old, new in zip(before.parts, after.parts, strict=True):
+    for old, said, new in zip(before.parts, _said(case, shrink.id).parts, after.parts, strict=True):
         if new.trust > old.trust:
             yield _refuse(shrink.id, "the smaller form is labelled above the original")
-        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(old), words(new))):
+        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(said), words(new))):
             yield _refuse(
                 shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"
             )
     yield from _unpersisted(case, shrink.id)
+
+
+def _said(case: Case, name: str) -> Message:
+    """Return a message as it was said: the view may show it in a smaller form already, with other lines."""
+    original = case.evidence.originals(name) if case.evidence.originals else None
+    shown = case.before[name]
+    return original if original and _frame(original) == _frame(shown) else shown
 
 
 def _frame(message: Message) -> tuple[object, ...]:
