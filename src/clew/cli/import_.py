@@ -2,7 +2,9 @@
 
 An export is verified line by line before anything is written. From another tool's file comes the whole
 conversation, without that tool's summaries where the originals are there. Importing a file again adds what is
-new in it; a file that no longer agrees with what was imported is refused.
+new in it; a file that no longer agrees with what was imported is refused. Keys, tokens and passwords are
+masked on their way in (`clew secrets FILE` shows which); an export is taken as it is, or its hashes would not
+hold.
 
 examples:
   clew import story.clew.zst
@@ -32,6 +34,7 @@ from clew.log import (
 )
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
+from clew.secrets import mask_message
 from clew.transcripts import Entry, Source, Transcript
 from clew.wire import WIRES
 
@@ -41,6 +44,7 @@ BATCH = 500
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
+    parser.add_argument("--keep-secrets", action="store_true", help="do not mask keys, tokens and passwords")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -53,7 +57,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     found = given.sessions(term)
     with the_store() as store:
         for transcript in found:
-            _tell(term, _import_transcript(store, transcript))
+            _tell(term, import_transcript(store, transcript, keep_secrets=args.keep_secrets))
     return 0
 
 
@@ -62,7 +66,7 @@ def _import_export(store: Store, source: Source) -> Imported:
         return import_session(store, WORKSPACE, file)
 
 
-def _import_transcript(store: Store, transcript: Transcript) -> Imported:
+def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> Imported:
     """Append what is new; refuse where the file and the log went different ways."""
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
@@ -76,7 +80,7 @@ def _import_transcript(store: Store, transcript: Transcript) -> Imported:
     if not before and transcript.model:
         head = store.append(ctx, [new_event(ABOUT.name, {"model": transcript.model}, ABOUT.version)], head)
     for start in range(known, len(entries), BATCH):
-        head = store.append(ctx, list(_events(entries[start : start + BATCH])), head)
+        head = store.append(ctx, list(_events(entries[start : start + BATCH], keep_secrets)), head)
     return Imported(ctx, head, head.seq - before)
 
 
@@ -92,11 +96,11 @@ def _fingerprint(message: Message) -> str:
     return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
 
 
-def _events(entries: Sequence[Entry]) -> Iterator[Event]:
+def _events(entries: Sequence[Entry], keep_secrets: bool) -> Iterator[Event]:
     for entry in entries:
         place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
         about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
-        yield message_event(entry.message, about)
+        yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
 
 
 def _tell(term: Terminal, done: Imported) -> None:

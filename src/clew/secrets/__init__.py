@@ -1,1 +1,8 @@
 """Finding secrets in text, and masking them. See README.md."""
+
+from clew.secrets.find import Found, find
+from clew.secrets.mask import Masked, mask
+from clew.secrets.messages import Sighting, look, mask_message
+from clew.secrets.rules import Rule, rules
+
+__all__ = ["Found", "Masked", "Rule", "Sighting", "find", "look", "mask", "mask_message", "rules"]

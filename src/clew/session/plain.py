@@ -22,7 +22,9 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest, Pin, Plan
 from clew.plan.apply import apply
+from clew.plan.codec import shown_messages
 from clew.ports import AsyncModel, Model, Steps, Usage, drive, run_async
+from clew.secrets import mask_message
 from clew.session.compacting import Wish, nobody
 from clew.session.engine import Attempt, Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, by_region
@@ -50,6 +52,8 @@ class Options:
     """What else is sent each time, such as tools."""
     wire: str | None = None
     """The format of the list; without it, guessed."""
+    mask_secrets: bool = True
+    """Mask keys, tokens and passwords in all that clew writes; what it does not touch stays as it is."""
 
     def __post_init__(self) -> None:
         for name in ("window", "target_tokens", "fixed_tokens"):
@@ -169,6 +173,8 @@ def _condensing(
         return now
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
     outcome = yield from decide(_job(now, counter, gauge, wish), writer)
+    if options.mask_secrets and _shows_secrets(outcome.plan):
+        outcome = yield from decide(_job(_masked(now, counter), counter, gauge, wish), writer)
     return _changed(now, given, outcome, wish) if outcome.plan.operations else now
 
 
@@ -252,6 +258,25 @@ def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job
         reason=wish.reason,
         wire=now.wire,
     )
+
+
+def _shows_secrets(plan: Plan) -> bool:
+    """Tell whether what a plan would put in place says a secret; most do not, and cost no more than this."""
+    return any(mask_message(message) is not message for _, message in shown_messages(plan))
+
+
+def _masked(now: Condensed, counter: TokenCounter) -> Condensed:
+    """Return how things stand as if no secret had ever been said."""
+    said = {name: mask_message(message) for name, message in now.originals.items()}
+    ledger = Ledger()
+    for name, message in said.items():
+        if now.digest and name == now.digest.id:
+            restore(ledger, now.digest)
+        else:
+            ledger.add(Item(name, message))
+    items = tuple(Item(item.id, mask_message(item.message)) for item in now.items)
+    sizes = tuple(counter.count(item.message) for item in items)
+    return replace(now, items=items, sizes=sizes, originals=said, ledger=ledger)
 
 
 def _changed(now: Condensed, given: Given, outcome: Outcome, wish: Wish) -> Condensed:

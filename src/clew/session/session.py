@@ -18,6 +18,7 @@ from clew.log import ABOUT, COMPACTION, KINDS, MESSAGE, PIN, SWITCH, UNDO, messa
 from clew.message import Item, JsonObject, Message, Native
 from clew.plan.recognise import as_told
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
+from clew.secrets import mask_message
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
@@ -49,8 +50,10 @@ class Session:
         gauge: Gauge,
         summariser: Model | AsyncModel | None = None,
         counter: TokenCounter | None = None,
+        mask_secrets: bool = True,
     ) -> None:
         """Use ``Session.open``, which makes all this from names."""
+        self._masks = mask_secrets
         self.gauge = gauge
         self.summariser = summariser
         self.own_requests: Native | None = None
@@ -78,16 +81,19 @@ class Session:
         window: int | None = None,
         policy: Policy = DEFAULT,
         summariser: Model | AsyncModel | None = None,
+        mask_secrets: bool = True,
     ) -> Session:
         """Open a session, or begin it; without a store, in clew's own file.
 
         ``model`` is the one that will see the messages: it sets how tokens are counted and, unless
         ``window`` says otherwise, how many fit. Left out, it is the one on record. ``summariser`` writes the
-        prose of digests; without one they are made by code alone.
+        prose of digests; without one they are made by code alone. Keys, tokens and passwords in what is
+        added are masked before they reach the log, unless ``mask_secrets`` is off.
         """
         ctx = Ctx(workspace=workspace, session=name)
         given = store or _own_store()
-        session = cls(given, ctx, Gauge(model_named(model), policy, window), summariser)
+        gauge = Gauge(model_named(model), policy, window)
+        session = cls(given, ctx, gauge, summariser, mask_secrets=mask_secrets)
         session._close = None if store else getattr(given, "close", None)
         return session
 
@@ -184,7 +190,8 @@ class Session:
         """
         if not messages:
             return []
-        events = [message_event(_message(one, wire)) for one in messages]
+        read = [_message(one, wire) for one in messages]
+        events = [message_event(mask_message(one) if self._masks else one) for one in read]
         seq = self._replay.append(lambda: [*self._news(), *events])
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]

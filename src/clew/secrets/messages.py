@@ -1,0 +1,247 @@
+"""Masking whole messages: words, arguments, results, and the native objects they were read from.
+
+A message says most things twice: in its parts, and in the native object of which the parts' natives are
+pieces. Both are masked by the same rules, and what was one object stays one object, so the wires still know
+which parts nobody touched. What a provider has signed or encrypted cannot be changed without being refused:
+it is left as it is, and ``look`` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.secrets.find import find
+from clew.secrets.key import own_key
+from clew.secrets.mask import mask, mask_of
+
+SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
+"""Fields that hold what only the provider can read, and checks."""
+LONGEST = 600
+"""Characters up to which a field's whole value may be a secret because of its name."""
+_NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential")
+"""What the name of a field holds that may make a secret of its value."""
+
+
+class Sighting(NamedTuple):
+    """A secret in a message."""
+
+    part: int
+    """Which part of the message."""
+    where: str
+    """What that part is: text, arguments, result, thinking, other."""
+    rule: str
+    shown: str
+    """The mask that stands, or would stand, in its place."""
+    sealed: bool = False
+    """It is in signed thinking, and stays as it is."""
+
+
+def mask_message(message: Message, key: bytes | None = None) -> Message:
+    """Return a message without its secrets; the very same one where it has none.
+
+    Images and other media are not looked into. Signed thinking is left: see ``look``.
+    """
+    return _Masking(key).message(message)
+
+
+def look(message: Message, key: bytes | None = None) -> list[Sighting]:
+    """Return the secrets in a message, part by part, without showing any."""
+    sightings = (
+        Sighting(i, where, rule, mask_of(rule, secret, key or own_key()), _is_sealed(part))
+        for i, part in enumerate(message.parts)
+        for where, rule, secret in _secrets(part)
+    )
+    return list(dict.fromkeys(sightings))
+
+
+def _is_sealed(part: Part) -> bool:
+    """Tell whether a part must go back unchanged: signed thinking, an encrypted compaction."""
+    return (isinstance(part, Thinking) and part.signed) or (
+        isinstance(part, Compacted) and part.encrypted is not None
+    )
+
+
+# One message -----------------------------------------------------------------------------------------
+
+
+class _Masking:
+    """Masks one message; remembers what every object became, so that shared ones stay shared."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self._key = key
+        self._became: dict[int, Json] = {}
+        self._natives: dict[int, Native] = {}
+
+    def message(self, message: Message) -> Message:
+        self._leave_closed(message.parts)
+        parts = tuple(map(self._part, message.parts))
+        native = self._native(message.native)
+        same = native is message.native and all(map(_is, parts, message.parts))
+        return message if same else replace(message, parts=parts, native=native)
+
+    def _leave_closed(self, parts: Sequence[Part]) -> None:
+        """Remember what is not looked into, wherever else it stands: media, and what is sealed."""
+        for part in parts:
+            if isinstance(part, ToolResult):
+                self._leave_closed(part.parts)
+            elif part.native and (isinstance(part, Media) or _is_sealed(part)):
+                self._leave(part.native.value)
+
+    def _part(self, part: Part) -> Part:
+        if isinstance(part, Media) or _is_sealed(part):
+            return part
+        native = self._native(part.native)
+        made = self._made(part, native)
+        return part if made == part and native is part.native else made
+
+    def _made(self, part: Part, native: Native | None) -> Part:
+        match part:
+            case Text():
+                return replace(part, text=self._text(part.text), native=native)
+            case Thinking():
+                return replace(part, text=self._text(part.text), native=native)
+            case ToolCall():
+                return replace(part, arguments=self._arguments(part.arguments), native=native)
+            case ToolResult():
+                return replace(part, parts=tuple(map(self._part, part.parts)), native=native)
+            case ApprovalRequest():
+                return replace(part, arguments=self._arguments(part.arguments), native=native)
+            case ApprovalAnswer(reason=str(reason)):
+                return replace(part, reason=self._text(reason), native=native)
+            case Compacted(text=str(text)):
+                return replace(part, text=self._text(text), native=native)
+            case Media() | Compacted() | ApprovalAnswer() | Unknown():
+                return replace(part, native=native)
+
+    def _arguments(self, given: JsonObject | str) -> JsonObject | str:
+        masked = self._json(given)
+        return masked if isinstance(masked, dict | str) else given
+
+    def _native(self, native: Native | None) -> Native | None:
+        if native is None:
+            return None
+        if (known := self._natives.get(id(native))) is not None:
+            return known
+        value = self._json(native.value)
+        made = native if value is native.value else Native(native.wire, value)
+        self._natives[id(native)] = made
+        return made
+
+    def _leave(self, value: Json) -> None:
+        """Remember an object, and all in it, as one that stays."""
+        self._became[id(value)] = value
+        for child in _children(value):
+            self._leave(child)
+
+    def _json(self, value: Json) -> Json:
+        if not isinstance(value, str | list | dict):
+            return value
+        if id(value) not in self._became:
+            self._became[id(value)] = self._fresh(value)
+        return self._became[id(value)]
+
+    def _fresh(self, value: str | list[Json] | JsonObject) -> Json:
+        if isinstance(value, str):
+            masked = mask(value, self._key)
+            return masked.text if masked.found else value
+        if isinstance(value, list):
+            made = [self._json(child) for child in value]
+            return value if all(map(_is, made, value)) else made
+        fields = {name: self._field(name, child) for name, child in value.items()}
+        return value if all(fields[name] is value[name] for name in value) else fields
+
+    def _field(self, name: str, child: Json) -> Json:
+        if name in SEALED:
+            return child
+        masked = self._json(child)
+        if isinstance(masked, str) and masked is child and (rule := _named(name, masked)):
+            return mask_of(rule, masked, self._key or own_key())
+        return masked
+
+    def _text(self, text: str) -> str:
+        masked = self._json(text)  # most texts are the very objects that the native holds
+        return masked if isinstance(masked, str) else text
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _children(value: Json) -> list[Json]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _named(name: str, value: str) -> str | None:
+    """Return the rule by which a field's name makes a secret of all its value: ``{"password": "…"}``."""
+    if not _NAME.search(name) or len(value) > LONGEST:
+        return None
+    lead = f'"{name}": "'
+    found = find(f'{lead}{value}"')
+    whole = (len(lead), len(lead) + len(value))
+    return next((one.rule for one in found if (one.start, one.end) == whole), None)
+
+
+# Only looking ----------------------------------------------------------------------------------------
+
+
+def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
+    """Yield where in a part a secret is, by which rule, and the secret."""
+    match part:
+        case Text(text=text):
+            yield from _in_text("text", text)
+        case Thinking(text=text):
+            yield from _in_text("thinking", text)
+        case ToolCall(arguments=str(text)) | ApprovalRequest(arguments=str(text)):
+            yield from _in_text("arguments", text)
+        case ToolCall(arguments=arguments) | ApprovalRequest(arguments=arguments):
+            yield from _in_json("arguments", arguments)
+        case ToolResult(parts=parts):
+            for inner in parts:
+                yield from (("result", rule, secret) for _, rule, secret in _secrets(inner))
+        case Unknown(native=Native() as native):
+            yield from _in_json("other", native.value)
+        case Compacted(text=str(text)) | ApprovalAnswer(reason=str(text)):
+            yield from _in_text("other", text)
+        case _:
+            pass
+
+
+def _in_text(where: str, text: str) -> Iterator[tuple[str, str, str]]:
+    for rule, start, end in find(text):
+        yield where, rule, text[start:end]
+
+
+def _in_json(where: str, value: Json, name: str = "") -> Iterator[tuple[str, str, str]]:
+    if isinstance(value, str):
+        inside = list(_in_text(where, value))
+        yield from inside
+        if not inside and name and (rule := _named(name, value)):
+            yield where, rule, value
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            if key not in SEALED:
+                yield from _in_json(where, child, key)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _in_json(where, child)

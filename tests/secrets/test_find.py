@@ -1,0 +1,159 @@
+"""Finding and masking in text."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.secrets import Found, find, mask, rules
+from tests.secrets.corpus import Sample, samples
+
+KEY = b"k" * 32
+ALL = list(samples(1))
+
+
+def named(sample: Sample) -> str:
+    return sample.rule
+
+
+def test_every_rule_has_a_sample() -> None:
+    assert {rule.id for rule in rules()} == {sample.rule for sample in ALL}
+
+
+def test_no_two_rules_share_a_name() -> None:
+    assert len({rule.id for rule in rules()}) == len(rules())
+
+
+@pytest.mark.parametrize("sample", ALL, ids=named)
+@pytest.mark.parametrize(
+    "frame", ["{}", "before {} after", "> {}\n", "x={}\n", '{{"a": "{}"}}', "| {} |", "`{}`", "a\\n{}\\n"]
+)
+def test_a_secret_does_not_survive_in_any_surroundings(sample: Sample, frame: str) -> None:
+    masked = mask(frame.format(sample.text), KEY)
+    assert sample.secret not in masked.text
+    assert f"[secret:{sample.rule}:" in masked.text
+
+
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_no_secret_of_any_kind_survives(seed: int) -> None:
+    planted = list(samples(seed))
+    masked = mask("\n\n".join(sample.text for sample in planted), KEY)
+    assert [sample.rule for sample in planted if sample.secret in masked.text] == []
+
+
+@pytest.mark.parametrize("sample", ALL, ids=named)
+def test_masking_what_is_masked_changes_nothing(sample: Sample) -> None:
+    once = mask(f"see {sample.text} here", KEY).text
+    assert mask(once, KEY).text == once
+
+
+def test_the_same_secret_has_the_same_mask_and_another_has_another() -> None:
+    one, other = (next(s.text for s in samples(seed) if s.rule == "github-token") for seed in (1, 2))
+    first, second, third = mask(f"{one} {other} {one}", KEY).text.split()
+    assert first == third != second
+
+
+def test_without_the_key_a_mask_cannot_be_made_again() -> None:
+    token = next(sample.text for sample in ALL if sample.rule == "stripe-key")
+    assert mask(token, KEY).text != mask(token, b"j" * 32).text
+
+
+def test_what_is_found_is_told_by_its_place() -> None:
+    token = next(sample.text for sample in ALL if sample.rule == "npm-token")
+    assert find(f"use {token}.") == [Found("npm-token", 4, 4 + len(token))]
+
+
+def test_the_particular_rule_gives_the_name() -> None:
+    token = next(sample.text for sample in ALL if sample.rule == "gitlab-token")
+    assert [found.rule for found in find(f'GITLAB_TOKEN = "{token}"')] == ["gitlab-token"]
+
+
+def test_a_secret_inside_a_larger_one_is_masked_with_it() -> None:
+    key = next(sample.text for sample in ALL if sample.rule == "aws-access-key-id")
+    masked = mask(f'password = "x1!{key}!y"', KEY).text
+    assert key not in masked
+    assert masked.count("[secret:") == 1
+
+
+# What is no secret -----------------------------------------------------------------------------------
+
+
+def _identifiers() -> list[str]:
+    dice = random.Random(5)
+    sha = hashlib.sha256(b"x").hexdigest()
+    integrity = (
+        "sha512-" + "".join(dice.choices("abcdefghijklmnopqrstuvwxyzABCDEFGH0123456789+/", k=86)) + "=="
+    )
+    return [
+        f"commit {sha[:40]}",
+        f"merge {sha[:40]} into {sha[5:45]}",
+        f'"integrity": "{integrity}"',
+        f"digest: sha256:{sha}",
+        f'"id": "{uuid.UUID(int=dice.getrandbits(128))}"',
+        f'{{"id": "call_{sha[:24]}", "type": "function"}}',
+        "toolu_01A09q90qw90lq917835lq9",
+        "/home/me/work/projects/token-service/src/api_key/rotate_secret_v2.py",
+        "https://example.org/a/b?page=2&next_page_token=CAUQAAxyz0123456789",
+        "max_tokens: 4096, total_tokens=1234567",
+        'token = "your_api_token_here"',
+        "password: <password>",
+        'password = os.environ["DB_PASSWORD"]',
+        "api_key=settings.openai_api_key,",
+        'apiKey: process.env.ANTHROPIC_API_KEY ?? ""',
+        "secret: ${{ secrets.GITHUB_TOKEN }}",
+        'PASSWORD_FIELD = "password1"',
+        "export OPENAI_API_KEY=sk-...",
+        "postgres://user:password@localhost:5432/db",
+        'tokenizer = "meta-llama/Llama-3.1-8B-Instruct"',
+        "the token is refreshed; the secret stays",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
+        "sk-learn-contrib/category_encoders and sk-estimator-html-doc-link",
+    ]
+
+
+@pytest.mark.parametrize("text", _identifiers())
+def test_names_and_numbers_of_things_are_left(text: str) -> None:
+    assert mask(text, KEY).text == text
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_masked_and_then_stays(text: str) -> None:
+    once = mask(text, KEY).text
+    assert mask(once, KEY).text == once
+
+
+# Time ------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    *dict.fromkeys(rule.keywords[0] for rule in rules()),
+    "a",
+    "A1",
+    "password=",
+    'token="',
+    "https://a:",
+    "-----BEGIN PRIVATE KEY-----",
+    "eyJa.",
+    "curl -u a:",
+    "%2B",
+    "\\n",
+    "sig=%2b",
+]
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    find(text)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_text_is_read_in_linear_time(piece: str) -> None:
+    """It takes a tenth of a second; a pattern that tries every way would take minutes."""
+    assert _seconds(piece * (60_000 // len(piece))) < 5

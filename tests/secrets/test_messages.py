@@ -1,0 +1,183 @@
+"""Masking in messages of every wire format."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from clew.log.messages import message_from_json, message_to_json
+from clew.message import Json, JsonObject, Message, Role, Thinking, ToolCall, said
+from clew.secrets import Sighting, look, mask, mask_message
+from clew.secrets.key import key_file
+from clew.wire import WIRES
+from tests.conftest import real_data
+from tests.secrets.corpus import Sample, samples
+
+KEY = b"k" * 32
+PLANTED = [sample for sample in samples(3) if "\n" not in sample.text]
+TOKEN = next(sample.text for sample in PLANTED if sample.rule == "github-token")
+MASK = mask(TOKEN, KEY).text
+
+
+def named(sample: Sample) -> str:
+    return sample.rule
+
+
+def _anthropic(text: str) -> list[Json]:
+    call: JsonObject = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "run",
+        "input": {"command": text, "n": 1},
+    }
+    result: JsonObject = {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": [{"type": "text", "text": text}],
+    }
+    return [
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": [{"type": "text", "text": text}, call]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+def _openai(text: str) -> list[Json]:
+    arguments = json.dumps({"command": text})
+    call: JsonObject = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": arguments}}
+    return [
+        {"role": "user", "content": [{"type": "text", "text": text}]},
+        {"role": "assistant", "content": None, "reasoning_content": text, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": text},
+    ]
+
+
+def _responses(text: str) -> list[Json]:
+    arguments = json.dumps({"command": text})
+    return [
+        {"role": "user", "content": [{"type": "input_text", "text": text}]},
+        {"type": "function_call", "call_id": "c1", "name": "run", "arguments": arguments},
+        {"type": "function_call_output", "call_id": "c1", "output": text},
+    ]
+
+
+def _gemini(text: str) -> list[Json]:
+    return [
+        {"role": "user", "parts": [{"text": text}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {"command": text}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "run", "response": {"output": text}}}]},
+    ]
+
+
+HISTORIES = {"anthropic": _anthropic, "openai": _openai, "responses": _responses, "gemini": _gemini}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("sample", PLANTED, ids=named)
+def test_no_secret_survives_in_any_place_of_a_history(wire: str, sample: Sample) -> None:
+    messages = WIRES[wire].parse(HISTORIES[wire](f"run {sample.text} now"))
+    masked = [mask_message(message, KEY) for message in messages]
+    kept = json.dumps([message_to_json(message) for message in masked], ensure_ascii=False)
+    sent = json.dumps(WIRES[wire].render(masked), ensure_ascii=False)
+    written = json.dumps(sample.secret, ensure_ascii=False)[1:-1]
+    twice = json.dumps(written)[1:-1]  # arguments are JSON inside JSON
+    assert not [text for text in (kept, sent) if sample.secret in text or written in text or twice in text]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_goes_out_is_what_a_masked_history_would_have_been(wire: str) -> None:
+    masked = [mask_message(message, KEY) for message in WIRES[wire].parse(HISTORIES[wire](f"use {TOKEN}"))]
+    assert WIRES[wire].render(masked) == HISTORIES[wire](f"use {MASK}")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_message_without_secrets_is_the_very_same(wire: str) -> None:
+    for message in WIRES[wire].parse(HISTORIES[wire]("nothing to see")):
+        assert mask_message(message, KEY) is message
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_masked_message_comes_back_from_the_log_as_it_was(wire: str) -> None:
+    for message in WIRES[wire].parse(HISTORIES[wire](f"use {TOKEN}")):
+        masked = mask_message(message, KEY)
+        back = message_from_json(message_to_json(masked))
+        assert WIRES[wire].render([back]) == WIRES[wire].render([masked])
+
+
+@pytest.mark.parametrize("sample", PLANTED, ids=named)
+def test_arguments_that_were_json_are_json_without_the_secret(sample: Sample) -> None:
+    call = ToolCall("c1", "run", json.dumps({"command": f"run {sample.text}\n", "then": "x"}))
+    (masked,) = mask_message(Message(Role.ASSISTANT, (call,)), KEY).calls
+    assert masked.input is not None
+    assert sample.secret not in str(masked.input["command"])
+    assert masked.input["then"] == "x"
+
+
+def test_the_name_of_a_field_makes_a_secret_of_its_value() -> None:
+    call = ToolCall(
+        "c1", "login", {"user": "ada", "password": "tr0ub4dor&3", "api_key": sha256(b"x").hexdigest()}
+    )
+    (masked,) = mask_message(Message(Role.ASSISTANT, (call,)), KEY).calls
+    assert masked.input is not None
+    assert masked.input["user"] == "ada"
+    assert str(masked.input["password"]).startswith("[secret:password-assignment:")
+    assert str(masked.input["api_key"]).startswith("[secret:secret-assignment:")
+
+
+def test_signed_thinking_is_left_and_reported() -> None:
+    block: JsonObject = {"type": "thinking", "thinking": f"it is {TOKEN}", "signature": "c2lnbmVk"}
+    message = WIRES["anthropic"].parse_item(
+        {"role": "assistant", "content": [block, {"type": "text", "text": TOKEN}]}
+    )
+    masked = mask_message(message, KEY)
+    assert WIRES["anthropic"].render([masked]) == [
+        {"role": "assistant", "content": [block, {"type": "text", "text": MASK}]}
+    ]
+    assert look(message, KEY) == [
+        Sighting(0, "thinking", "github-token", MASK, sealed=True),
+        Sighting(1, "text", "github-token", MASK),
+    ]
+    assert look(masked, KEY) == [Sighting(0, "thinking", "github-token", MASK, sealed=True)]
+
+
+def test_thinking_that_nobody_signed_is_masked() -> None:
+    masked = mask_message(Message(Role.ASSISTANT, (Thinking(f"so {TOKEN}"),)), KEY)
+    assert masked == Message(Role.ASSISTANT, (Thinking(f"so {MASK}"),))
+
+
+def test_images_are_not_looked_into() -> None:
+    source: JsonObject = {"type": "base64", "media_type": "image/png", "data": f"{TOKEN}"}
+    message = WIRES["anthropic"].parse_item(
+        {"role": "user", "content": [{"type": "image", "source": source}]}
+    )
+    assert mask_message(message, KEY) is message
+
+
+def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "mask.key"
+    key = key_file(path)
+    assert key_file(path) == key
+    assert len(key) == 32
+    assert os.name == "nt" or stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in path.parent.iterdir()] == ["mask.key"]
+
+
+def test_a_key_that_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "mask.key"
+    path.write_bytes(b"half")
+    assert len(key_file(path)) == 32
+
+
+def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:
+    """They were scrubbed before they were kept, so whatever is found here is a mistake of a rule's."""
+    found = [
+        (file.name, sighting.rule)
+        for file in sorted(real_data("provider-exchanges").rglob("*.json"))[:400]
+        for sighting in look(said(Role.USER, file.read_text("utf-8", "replace")), KEY)
+    ]
+    assert found == []

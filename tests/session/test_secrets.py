@@ -1,0 +1,78 @@
+"""Secrets do not reach the log, a digest or a smaller form; what clew does not touch it does not mask."""
+
+import json
+
+import clew
+from clew.message import Role, said
+from clew.session import Session
+from clew.store import MemoryStore
+
+KEY = "ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
+
+
+def reads(n, output):
+    call = {"type": "tool_use", "id": f"t{n}", "name": "bash", "input": {"command": f"cat file_{n}"}}
+    result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": output}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+def conversation():
+    messages = [{"role": "user", "content": f"Deploy it. Never print the token {KEY} again."}]
+    for n in range(30):
+        messages += reads(
+            n, f"GITHUB_TOKEN={KEY}\n" + "\n".join(f"line_{n}_{i} = {i * n}" for i in range(60))
+        )
+    return messages
+
+
+def everything(store, session):
+    return json.dumps([one.event.body for one in store.read(session.ctx)], ensure_ascii=False)
+
+
+def test_a_secret_never_reaches_the_log():
+    store = MemoryStore()
+    session = Session.open("main", store, window=20_000)
+    session.add(*conversation(), wire="anthropic")
+    session.compact(target_tokens=3_000)
+    assert KEY not in everything(store, session)
+    assert "[secret:github-token:" in everything(store, session)
+
+
+def test_masking_can_be_switched_off():
+    store = MemoryStore()
+    session = Session.open("main", store, mask_secrets=False)
+    session.add(said(Role.USER, f"use {KEY}"))
+    assert KEY in everything(store, session)
+
+
+def test_a_message_without_secrets_goes_in_as_it_is():
+    session = Session.open("main", MemoryStore())
+    message = {"role": "user", "content": "hello"}
+    session.add(message)
+    assert session.context("anthropic").items == [message]
+
+
+def test_what_clew_writes_into_a_plain_list_is_masked_and_what_it_leaves_is_the_very_same():
+    messages = conversation()
+    done = clew.compact(messages, target_tokens=5_000)
+    digest, *rest = done.messages
+    assert KEY not in json.dumps(digest)
+    assert "Never print the token [secret:github-token:" in done.pins[0].quote
+    untouched = [one for one in rest if any(one is given for given in messages)]
+    assert untouched
+    assert all(KEY not in json.dumps(one) for one in rest if one not in messages)
+
+
+def test_a_list_compacted_twice_is_still_masked():
+    messages = conversation()
+    first = clew.compact(messages, target_tokens=6_000)
+    more = [*messages, *reads(31, "more\n" * 4000)]
+    again = clew.compact(more, target_tokens=5_000, after=first)
+    written = [one for one in again.messages if not any(one is given for given in more)]
+    assert written
+    assert KEY not in json.dumps(written)
+
+
+def test_secrets_stay_where_the_caller_wants_them():
+    done = clew.compact(conversation(), target_tokens=5_000, mask_secrets=False)
+    assert KEY in done.pins[0].quote
