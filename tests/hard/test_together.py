@@ -1,0 +1,117 @@
+"""Many processes on one session: nothing is lost, order is kept, one compaction wins, nobody waits."""
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clew.message import Role, said
+from clew.session import Session
+from clew.store import SqliteStore
+from clew.store.audit import audit
+from tests.hard.conftest import tries
+
+ROOT = Path(__file__).parents[2]
+
+
+class Worker:
+    """Another process at work on the session."""
+
+    def __init__(self, task, path, *words):
+        command = [sys.executable, "-m", "tests.hard.together", task, str(path), *map(str, words)]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def hears(self):
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+
+    def says(self):
+        return json.loads(self._process.stdout.readline())
+
+    def __enter__(self):
+        assert self.says() == "ready"
+        return self
+
+    def __exit__(self, *_):
+        self._process.communicate(timeout=60)
+        assert self._process.returncode == 0
+
+
+def all_at_once(task, path, workers, *words):
+    with ExitStack() as stack:
+        started = [Worker(task, path, f"w{n}", *words) for n in range(workers)]
+        for one in started:
+            stack.enter_context(one)
+        for one in started:
+            one.hears()
+        return [one.says() for one in started]
+
+
+@pytest.fixture
+def path(quick_folder):
+    return quick_folder / "clew.db"
+
+
+@pytest.fixture
+def session(path):
+    with SqliteStore(path) as store, Session.open("main", store, window=20_000) as session:
+        yield session
+
+
+def kinds(session):
+    return [one.event.kind for one in session.events()]
+
+
+@pytest.mark.slow
+def test_processes_that_append_at_once_lose_nothing_and_keep_their_order(path, session):
+    workers, times = tries(6, 16), tries(40, 1_000)
+    assert all_at_once("append", path, workers, times) == ["done"] * workers
+    told = [item.message.text for item in session.view()]
+    assert sorted(told) == sorted(f"w{w} says {n}" for w in range(workers) for n in range(times))
+    for worker in range(workers):
+        own = [text for text in told if text.startswith(f"w{worker} ")]
+        assert own == [f"w{worker} says {n}" for n in range(times)]
+    assert audit(path).flaws == ()
+
+
+@pytest.mark.slow
+def test_of_many_that_compact_at_once_exactly_one_wins(path, session):
+    all_at_once("fill", path, 1)
+    came = all_at_once("compact", path, tries(4, 8))
+    assert came.count("compacted") == 1
+    assert set(came) <= {"compacted", "nothing to gain", "CompactionUnderWay", "StalePlan"}
+    assert kinds(session).count("compaction") == 1
+    assert audit(path).flaws == ()
+
+
+@pytest.mark.slow
+def test_what_is_said_while_a_summary_is_written_stays(path, session):
+    all_at_once("fill", path, 1)
+    with Worker("summarise_slowly", path, "w0") as slow:
+        slow.hears()
+        assert slow.says() == "asked"
+        session.add(said(Role.USER, "One more thing."))
+        slow.hears()
+        assert slow.says() == "compacted"
+    assert session.view()[-1].message.text == "One more thing."
+    assert kinds(session).count("compaction") == 1
+
+
+@pytest.mark.slow
+def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, session):
+    all_at_once("fill", path, 1)
+    with Worker("summarise_slowly", path, "w0") as slow:
+        slow.hears()
+        assert slow.says() == "asked"
+        session._replay.state = session._replay.state.__class__()  # the lease ran out while it slept
+        state = session._replay.state.to_json()
+        session.record("token_budget", {"state": state})
+        session.compact(target_tokens=2_500)
+        slow.hears()
+        assert slow.says() in ("StalePlan", "CompactionUnderWay", "LeaseLost")
+    assert kinds(session).count("compaction") == 1

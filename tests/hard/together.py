@@ -1,0 +1,76 @@
+"""What many processes do to one session at once: ``python -m tests.hard.together TASK PATH WORKER …``.
+
+Nothing here is a test. Each says that it is ready, waits for a line on its input, does its work and says what
+came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from clew.errors import ClewError
+from clew.message import Role, said
+from clew.ports import Reply
+from clew.session import Session
+from clew.store import SqliteStore
+from clew.testing import good_summariser
+from tests.hard.life import exchange
+
+
+def append(session: Session, worker: str, times: str) -> object:
+    """Append one message at a time."""
+    for n in range(int(times)):
+        session.add(said(Role.USER, f"{worker} says {n}"))
+    return "done"
+
+
+def compact(session: Session, _worker: str) -> object:
+    """Compact, as everybody else does now."""
+    try:
+        done = session.compact(target_tokens=2_500)
+    except ClewError as error:
+        return type(error).__name__
+    return "compacted" if done else "nothing to gain"
+
+
+def summarise_slowly(session: Session, _worker: str) -> object:
+    """Compact with a summariser that takes until a second line comes in."""
+    model = good_summariser()
+    asked = model.ask
+
+    def ask(*question: object, **how: object) -> Reply:
+        print(json.dumps("asked"), flush=True)
+        sys.stdin.readline()
+        return asked(*question, **how)  # type: ignore[arg-type]
+
+    model.ask = ask  # type: ignore[method-assign]
+    session.summariser = model
+    return compact(session, "")
+
+
+def fill(session: Session, _worker: str) -> object:
+    """Give the session something to compact."""
+    session.add(said(Role.USER, "Tidy up the billing code."))
+    for n in range(12):
+        session.add(*exchange(n, "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))))
+    return "done"
+
+
+TASKS: dict[str, Callable[..., object]] = {
+    "append": append,
+    "compact": compact,
+    "summarise_slowly": summarise_slowly,
+    "fill": fill,
+}
+
+if __name__ == "__main__":
+    task, path, *rest = sys.argv[1:]
+    with SqliteStore(Path(path)) as store, Session.open("main", store, window=20_000) as opened:
+        print(json.dumps("ready"), flush=True)
+        sys.stdin.readline()
+        print(json.dumps(TASKS[task](opened, *rest)), flush=True)
+    assert threading.active_count() == 1
