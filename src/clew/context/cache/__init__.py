@@ -1,0 +1,8 @@
+"""Prompt caches: where to mark, what a cache sees of a request, and why it missed."""
+
+from clew.context.cache.call import Call
+from clew.context.cache.cause import Cause, Miss, cause_of_miss
+from clew.context.cache.layout import Layout, layout_of
+from clew.context.cache.marks import Marks, marked
+
+__all__ = ["Call", "Cause", "Layout", "Marks", "Miss", "cause_of_miss", "layout_of", "marked"]

@@ -1,0 +1,62 @@
+"""How pieces are written: a block of the system prompt for each section, and the end of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from clew.context.fence import ANNOUNCEMENT, Fence, needed
+from clew.context.lookalike import escaped
+from clew.context.piece import Piece
+from clew.context.sections import Section, sent_order
+from clew.message import Message, Origin, Role, Text, Trust, lowest
+
+TAG = "clew-context"
+PREAMBLE = "Added by the harness for this request, not said by the user."
+
+
+def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
+    """Return one block of the system prompt for each section, in their order."""
+    return [
+        Text("\n\n".join(_written(section, own, fence)), trust=lowest(piece.trust for piece in own))
+        for section, own in _by_section(pieces)
+    ]
+
+
+def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -> Message | None:
+    """Return what goes behind the last message; None where nothing does.
+
+    It stands in the user's role, since no wire has another one there, and says that the user did not say
+    it. ``announced`` tells that the system prompt says already what fences mean.
+    """
+    if not pieces:
+        return None
+    fenced = any(piece.fenced for piece in pieces)
+    lines = [f"<{TAG}>", PREAMBLE]
+    if fenced and not announced:
+        lines.append(ANNOUNCEMENT)
+    for section, own in _by_section(pieces):
+        lines += _written(section, own, fence)
+    text = "\n".join([*lines, f"</{TAG}>"])
+    label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
+    return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
+
+
+def _by_section(pieces: Iterable[Piece]) -> Iterator[tuple[Section, list[Piece]]]:
+    ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
+    for section, own in groupby(ordered, key=lambda piece: piece.section):
+        yield section, list(own)
+
+
+def _written(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> Iterator[str]:
+    if section.heading:
+        yield f"# {section.heading}"
+    for piece in pieces:
+        if piece.fenced:
+            yield needed(fence).around(piece.text, piece.source, piece.trust)
+        elif piece.own:
+            yield piece.text
+        elif section.heading:
+            yield f"## {escaped(piece.source)}\n{escaped(piece.text)}"
+        else:
+            yield escaped(piece.text)

@@ -1,0 +1,80 @@
+"""The real file system, and where on it instructions usually lie.
+
+Links are never followed in the last component of a path; the loader looks at the others.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from clew.context.instructions.files import FileKind
+from clew.context.instructions.places import Roots
+from clew.settings import clew_home
+
+OWN_FOLDERS = (".claude", ".codex", ".gemini")
+ORGANIZATION_FOLDERS = ("/etc/clew", "/etc/claude-code", "/etc/codex")
+
+
+def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
+    """Return where instructions usually lie: clew's and other tools' folders, and a project.
+
+    Whether the project is to be trusted is for its user to say, never for the project.
+    """
+    home = Path.home()
+    own = (clew_home(), *(home / name for name in OWN_FOLDERS))
+    return Roots(
+        project=project.resolve().as_posix() if project else None,
+        trusted=trusted,
+        everywhere=tuple(folder.resolve().as_posix() for folder in own),
+        organization=ORGANIZATION_FOLDERS,
+        home=home.as_posix(),
+    )
+
+
+class Disk:
+    """The files of this computer."""
+
+    def kind(self, path: str) -> FileKind:
+        """Return what stands at a path, without following a link there."""
+        try:
+            mode = Path(path).lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return FileKind.MISSING
+        except (OSError, ValueError):  # no permission, a name too long, a NUL in it
+            return FileKind.OTHER
+        if stat.S_ISLNK(mode):
+            return FileKind.LINK
+        if stat.S_ISDIR(mode):
+            return FileKind.FOLDER
+        return FileKind.FILE if stat.S_ISREG(mode) else FileKind.OTHER
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file; 0 for anything else."""
+        try:
+            return Path(path).lstat().st_size if self.kind(path) is FileKind.FILE else 0
+        except OSError:
+            return 0
+
+    def read(self, path: str, most_bytes: int) -> bytes | None:
+        """Return the content of a plain file, at most so many bytes; None where it cannot be read."""
+        try:
+            # Neither a link nor a pipe that took the file's place since it was looked at.
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        except (OSError, ValueError):
+            return None
+        try:
+            plain = stat.S_ISREG(os.fstat(handle).st_mode)
+            return os.read(handle, most_bytes) if plain else None
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
+
+    def listed(self, path: str) -> list[str]:
+        """Return the names in a folder, sorted; none where it is no folder."""
+        try:
+            return sorted(entry.name for entry in os.scandir(path))
+        except (OSError, ValueError):
+            return []

@@ -1,0 +1,96 @@
+"""The text of an instruction file: front matter, comments, code, and what it includes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})")
+_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_INCLUDE = re.compile(r"(?<![\w`@./])@((?:~/|\.{0,2}/)?[\w.\-+/]*?[\w\-+])(?=[.,;:!?)\]]*(?:\s|$))")
+_PATHS_KEY = re.compile(r"^(?:paths|globs|applyTo):[ \t]*(.*)$", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]+-[ \t]+(.+)$|^-[ \t]+(.+)$")
+MOST_PATTERNS = 100
+
+
+class Include(NamedTuple):
+    """A mention of another file: which, and whether its line says nothing else."""
+
+    name: str
+    line: int
+    alone: bool
+
+
+def parted(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the path patterns of a file's front matter, and the text without that."""
+    front = _FRONT.match(text)
+    if front is None:
+        return (), text
+    return tuple(_patterns(front[1]))[:MOST_PATTERNS], text[front.end() :]
+
+
+def _patterns(front: str) -> Iterator[str]:
+    key = _PATHS_KEY.search(front)
+    if key is None:
+        return
+    value = key[1].strip()
+    if value:
+        listed = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+        # A comma inside braces is part of a pattern.
+        yield from filter(None, (_plain(one) for one in re.split(r",(?![^{]*\})", listed)))
+        return
+    for line in front[key.end() :].splitlines()[1:]:
+        item = _ITEM.match(line)
+        if item is None:
+            return
+        yield _plain(item[1] or item[2])
+
+
+def _plain(value: str) -> str:
+    return value.strip().strip("\"'").strip()
+
+
+def without_comments(text: str) -> str:
+    """Return a text without the HTML comments that stand on lines of their own; those in code stay."""
+    kept: list[str] = []
+    inside = False
+    lines = list(_lines(text))
+    last_end = max((i for i, (line, _) in enumerate(lines) if "-->" in line), default=-1)
+    for i, (line, code) in enumerate(lines):
+        if inside:
+            inside = "-->" not in line
+        elif not code and line.lstrip().startswith("<!--") and i <= last_end:  # one that never ends is text
+            _, _, rest = line.partition("-->")
+            inside = "-->" not in line
+            kept += [rest.strip()] if rest.strip() else []
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def includes(text: str) -> Iterator[Include]:
+    """Yield the files that a text includes; what stands in code is no include."""
+    for number, (line, code) in enumerate(_lines(text)):
+        if code or "@" not in line:
+            continue
+        bare = _SPAN.sub(lambda span: "`" * len(span[0]), line)
+        for found in _INCLUDE.finditer(bare):
+            yield Include(found[1], number, bare.strip() == f"@{found[1]}")
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a text, each with whether it belongs to a block of code."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip(" `~")
+            fence = "" if closes else fence
+            yield line, True
+        elif mark:
+            fence = mark[1]
+            yield line, True
+        else:
+            yield line, line.startswith(("    ", "\t"))

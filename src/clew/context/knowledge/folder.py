@@ -1,0 +1,51 @@
+"""The files of a folder that may be documents: plain, readable, inside, and not too large."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from clew.context.knowledge.pieces import SUFFIXES
+
+LARGEST = 1_000_000
+"""Bytes of a document; a larger file is data."""
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
+_HIDDEN_BUT_READ = frozenset({".claude", ".cursor", ".github"})
+
+
+class File(NamedTuple):
+    """A file as it lies there."""
+
+    path: str
+    """From the root, with slashes."""
+    size: int
+    modified_ns: int
+
+
+def files_of(root: Path) -> Iterator[File]:
+    """Yield the files that may be documents, in order; links are never followed."""
+    for folder, names, found in os.walk(root, followlinks=False):
+        names[:] = sorted(name for name in names if _is_entered(name))
+        for name in sorted(found):
+            path = Path(folder, name)
+            if path.suffix.lower() not in SUFFIXES or path.is_symlink():
+                continue
+            state = path.stat()
+            if state.st_size <= LARGEST:
+                yield File(path.relative_to(root).as_posix(), state.st_size, state.st_mtime_ns)
+
+
+def _is_entered(name: str) -> bool:
+    hidden = name.startswith(".") and name not in _HIDDEN_BUT_READ
+    return not hidden and name not in _PASSED_OVER
+
+
+def read_text(root: Path, path: str) -> str | None:
+    """Return a document's text; None where it is none or cannot be read."""
+    try:
+        data = (root / path).read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in data else data.decode("utf-8", "replace")

@@ -1,0 +1,69 @@
+"""Asking the documents, and opening a reference just in time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.context.knowledge.documents import Manifest
+from clew.context.knowledge.folder import read_text
+from clew.errors import NotFound
+from clew.memory.search import Hit, Query, search
+from clew.ports.index import Embedder, EntryKind, Filters, Index
+from clew.secrets import mask
+
+_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d+)-(?P<last>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The words behind a reference, as the file has them now."""
+
+    ref: str
+    text: str
+    is_fresh: bool
+    """The file is as it was when it was read into the index."""
+
+
+def look_up(
+    index: Index,
+    workspace: str,
+    query: Query,
+    folders: Sequence[Manifest] = (),
+    *,
+    topics: Sequence[str] = (),
+    embedder: Embedder | None = None,
+) -> list[Hit]:
+    """Return the pieces of documents that answer a question best, each with its exact reference."""
+    filters = Filters(
+        kinds=(EntryKind.DOCUMENT,),
+        sessions=tuple(folder.session for folder in folders),
+        roles=tuple(topics),
+        files=query.filters.files,
+        after=query.filters.after,
+        before=query.filters.before,
+    )
+    asked = Query(text=query.text, at=query.at, filters=filters, limit=query.limit)
+    hits = search(index, workspace, asked, embedder)
+    # A neighbour of a hit is another document as often as not: what has no word of the question goes.
+    return [hit for hit in hits if hit.why.exact or hit.why.terms or hit.why.meaning]
+
+
+def passage(manifest: Manifest, ref: str) -> Passage:
+    """Return what stands at a reference of a folder, secrets masked."""
+    parts = _REF.fullmatch(ref)
+    document = manifest.documents.get(parts["path"]) if parts else None
+    if parts is None or document is None:
+        raise NotFound(
+            f"there is no document {ref!r} in {manifest.root}", "`clew knowledge list` tells what there is"
+        )
+    root = Path(manifest.root)
+    text = read_text(root, document.path)
+    if text is None:
+        raise NotFound(f"{document.path} is gone", "`clew knowledge index` takes it out")
+    lines = text.splitlines()[int(parts["first"]) - 1 : int(parts["last"])]
+    state = (root / document.path).stat()
+    fresh = (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns)
+    return Passage(ref, mask("\n".join(lines)).text, fresh)

@@ -1,0 +1,186 @@
+"""Cutting a document into pieces at its own headings, each with the lines it stands on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+LONGEST = 2_400
+"""Characters of one piece; a longer section is cut between paragraphs."""
+_MARKDOWN = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_TABLE = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
+_YAML_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?:\s|$)")
+_STATEMENT = re.compile(
+    r"\s*(create\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:table|view|index|type|function|trigger)\b[^(\n]*)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a document under one heading."""
+
+    trail: tuple[str, ...]
+    """The headings that it stands under, the outermost first."""
+    first: int
+    last: int
+    """Its lines, counted from 1, both included."""
+    text: str
+
+    def ref(self, path: str) -> str:
+        """Return the exact reference: ``docs/ops.md#Restart:12-30``."""
+        heading = self.trail[-1] if self.trail else ""
+        return f"{path}#{heading}:{self.first}-{self.last}"
+
+
+class _Heading(NamedTuple):
+    line: int
+    """Where its section begins, counted from 0."""
+    level: int
+    text: str
+
+
+def pieces(path: str, text: str) -> list[Piece]:
+    """Return the pieces of a document, by the form that its name tells."""
+    lines = text.splitlines()
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix == ".py":
+        return [piece for piece in _docstrings(text, lines) if piece.text.strip()]
+    headings = list(_READERS.get(suffix, _no_headings)(lines))
+    return [piece for section in _sections(lines, headings) for piece in _short(section)]
+
+
+def title(path: str, found: Sequence[Piece]) -> str:
+    """Return a document's title: its first heading, else its name."""
+    return next((piece.trail[0] for piece in found if piece.trail), PurePosixPath(path).stem)
+
+
+# Headings --------------------------------------------------------------------------------------------
+
+
+def _no_headings(_lines: Sequence[str]) -> Iterator[_Heading]:
+    return iter(())
+
+
+def _markdown(lines: Sequence[str]) -> Iterator[_Heading]:
+    fence = ""
+    for n, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := _MARKDOWN.fullmatch(line)):
+            yield _Heading(n, len(heading[1]), heading[2])
+
+
+def _underlined(lines: Sequence[str]) -> Iterator[_Heading]:
+    """Yield the headings of reStructuredText: the first sign used is the outermost."""
+    levels: dict[str, int] = {}
+    for n, (above, line) in enumerate(pairwise(lines)):
+        below = _UNDERLINE.fullmatch(line) and len(line.rstrip()) >= len(above.rstrip())
+        if below and above.strip() and not _UNDERLINE.fullmatch(above):
+            yield _Heading(n, levels.setdefault(line[0], len(levels) + 1), above.strip())
+
+
+def _matching(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], Iterator[_Heading]]:
+    """Return a reader of formats whose headings are lines of their own."""
+
+    def read(lines: Sequence[str]) -> Iterator[_Heading]:
+        for n, line in enumerate(lines):
+            if found := pattern.match(line):
+                yield _Heading(n, 1, " ".join(found[1].split()))
+
+    return read
+
+
+_READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
+    ".md": _markdown,
+    ".mdx": _markdown,
+    ".markdown": _markdown,
+    ".rst": _underlined,
+    ".toml": _matching(_TABLE),
+    ".yaml": _matching(_YAML_KEY),
+    ".yml": _matching(_YAML_KEY),
+    ".sql": _matching(_STATEMENT),
+}
+SUFFIXES = frozenset({*_READERS, ".txt", ".py"})
+"""Names that a document may end with."""
+
+
+# Sections --------------------------------------------------------------------------------------------
+
+
+class _Section(NamedTuple):
+    trail: tuple[str, ...]
+    first: int
+    lines: Sequence[str]
+
+
+def _sections(lines: Sequence[str], headings: Sequence[_Heading]) -> Iterator[_Section]:
+    """Yield each heading with its own lines, up to the next heading of any level."""
+    starts = [*(heading.line for heading in headings), len(lines)]
+    yield _Section((), 0, lines[: starts[0]])
+    trail: list[_Heading] = []
+    for heading, end in zip(headings, starts[1:], strict=True):
+        trail = [*(one for one in trail if one.level < heading.level), heading]
+        yield _Section(tuple(one.text for one in trail), heading.line, lines[heading.line : end])
+
+
+def _short(section: _Section) -> Iterator[Piece]:
+    """Yield a section in pieces that are not too long, cut between paragraphs where there are any."""
+    first, size = 0, 0
+    for n, line in enumerate(section.lines):
+        size += len(line) + 1
+        pause = not line.strip() and size > LONGEST // 2
+        if pause or size > LONGEST:
+            yield from _piece(section, first, n + 1)
+            first, size = n + 1, 0
+    yield from _piece(section, first, len(section.lines))
+
+
+def _piece(section: _Section, start: int, end: int) -> Iterator[Piece]:
+    lines = section.lines[start:end]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
+    lines = lines[blank:]
+    if lines:
+        first = section.first + start + blank + 1
+        yield Piece(section.trail, first, first + len(lines) - 1, "\n".join(lines))
+
+
+# Docstrings ------------------------------------------------------------------------------------------
+
+
+def _docstrings(text: str, lines: Sequence[str]) -> Iterator[Piece]:
+    """Yield what a Python module says of itself and of what it holds."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    left: list[tuple[tuple[str, ...], ast.AST]] = [((), tree)]
+    while left:
+        trail, node = left.pop(0)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _docstring(trail, node, lines)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                left.append(((*trail, child.name), child))
+
+
+def _docstring(
+    trail: tuple[str, ...],
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+    lines: Sequence[str],
+) -> Iterator[Piece]:
+    if not ast.get_docstring(node):
+        return
+    said = node.body[0]
+    first = said.lineno if isinstance(node, ast.Module) else node.lineno
+    last = said.end_lineno or said.lineno
+    yield Piece(trail, first, last, "\n".join(lines[first - 1 : last])[:LONGEST])

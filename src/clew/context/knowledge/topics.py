@@ -1,0 +1,68 @@
+"""What a document is for: stated rules over its front matter, its path and its title."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from clew.context.knowledge.front import Front
+
+REFERENCE = "reference"
+"""The topic of what fits no other."""
+_SAYS = ("type", "kind", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What some documents are for."""
+
+    name: str
+    title: str
+    says: frozenset[str]
+    paths: re.Pattern[str]
+    titles: re.Pattern[str]
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """Return the topics, the first that fits a document counting."""
+    written = tomllib.loads(files("clew.context.knowledge").joinpath("topics.toml").read_text("utf-8"))
+    return tuple(
+        Topic(
+            one["name"],
+            one["title"],
+            frozenset(one["says"]),
+            re.compile("|".join(map(_path_pattern, one["paths"]))),
+            re.compile(one["titles"]),
+        )
+        for one in written["topic"]
+    )
+
+
+def topic_of(path: str, front: Front, title: str) -> str:
+    """Return the name of a document's topic."""
+    said = {front.get(key, "").lower() for key in _SAYS}
+    for fits in (
+        lambda topic: not said.isdisjoint(topic.says),
+        lambda topic: topic.paths.fullmatch(path) is not None,
+        lambda topic: topic.titles.search(title) is not None,
+    ):
+        found = next(filter(fits, topics()), None)
+        if found:
+            return found.name
+    return REFERENCE
+
+
+def title_of(name: str) -> str:
+    """Return how a topic is called in a list."""
+    return next((topic.title for topic in topics() if topic.name == name), name)
+
+
+def _path_pattern(glob: str) -> str:
+    """Return a pattern of paths: ``**/`` is any number of folders, ``*`` anything but a slash."""
+    parts = re.split(r"(\*\*/|\*\*|\*)", glob)
+    written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return "".join(written.get(part) or re.escape(part) for part in parts)

@@ -1,0 +1,50 @@
+"""Text that only looks like one of clew's own tags, made harmless.
+
+A reader of any kind may take ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with
+characters that nobody sees in between, for the end of a fence. So whatever reads as an opening bracket
+followed by the letters of *clew* gets a backslash behind its bracket. One pass, linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+_BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺"
+_SPELT_BRACKETS = ("&lt;?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\x3[cC]")
+# What a reader passes over: white space, the invisible, combining marks, and any kind of slash or dash.
+_PASSED_OVER = (
+    r"\s/\\|∕⁄／⧸╱\-_.‐-―−－﹣"
+    "\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_TWINS = {"c": "сСϲϹᴄⲤⲥⅽⅭƈҫ", "l": "ӏӀІіΙιıI1ǀⅼⅠ∣ℓɭɫ", "e": "еЕҽεΕ℮эⲈⲉɛ", "w": "ԝԜѡѠωɯʍᴡⱳⲱ"}
+_STYLED = (range(0xA0, 0x250), range(0x1E00, 0x1F00), range(0x2070, 0x2150), range(0x24B6, 0x24EA))
+_STYLED_FURTHER = (range(0xFF21, 0xFF5B), range(0x1D400, 0x1D800), range(0x1F110, 0x1F170))
+
+
+def escaped(text: str) -> str:
+    """Return a text in which nothing reads as one of clew's tags; any other text comes back as it is."""
+    return _pattern().sub(r"\1\\\2", text)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
+    gap = f"[{_PASSED_OVER}]*"
+    name = gap.join(f"[{_spellings(letter)}]" for letter in "clew")
+    # A bracket that was escaped already stands before a backslash and is escaped again: so nothing that
+    # comes in can pass for something that clew escaped.
+    return re.compile(f"({opening})({gap}{name})")
+
+
+def _spellings(letter: str) -> str:
+    """Return every character that reads as a letter: styled, accented, or of another alphabet."""
+    styled = "".join(
+        chr(code)
+        for codes in (*_STYLED, *_STYLED_FURTHER)
+        for code in codes
+        if unicodedata.normalize("NFKD", chr(code))[0].casefold() == letter
+    )
+    return re.escape(letter + letter.upper() + _TWINS[letter] + styled)

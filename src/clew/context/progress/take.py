@@ -1,0 +1,151 @@
+"""Taking a checkpoint: read from the ledger by code, so that no model can forget or invent one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from clew.context.progress.checkpoint import Checkpoint, Point, checkpoint_from_json
+from clew.ledger.artifacts import Artifact
+from clew.ledger.goal import Goal
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
+from clew.ledger.touch import CHANGES, Action
+from clew.log import PROGRESS
+from clew.message import Cite, Trust
+from clew.ports import Stored
+
+MOST = 12
+"""Points of one list; the latest stay."""
+MOST_COMMANDS = 6
+"""Commands that count as evidence; the latest."""
+LONGEST = 240
+"""Characters of one point."""
+_SETTLED = {
+    Closed.DONE: "done",
+    Closed.CANCELLED: "cancelled",
+    Closed.ANSWERED: "answered",
+    Closed.REPORTED: "reported",
+}
+_NEXT = (LoopKind.PROMISE, LoopKind.REQUEST, LoopKind.TODO, LoopKind.TEST)
+_NUMBER = re.compile(r"m(\d+)")
+
+
+def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: str) -> Checkpoint:
+    """Return where the work stands, and what the messages after number ``since`` did."""
+    return Checkpoint(
+        name=name,
+        time=time,
+        why=why,
+        since=since,
+        upto=len(ledger),
+        goal=_point(ledger.goal.quote, ledger.goal.source, ledger.goal.trust) if ledger.goal else None,
+        changed=_last(_changed(ledger, since)),
+        evidence=_last(_evidence(ledger, since)),
+        open=_last(_open(ledger)),
+        next=_next(ledger),
+    )
+
+
+def next_checkpoint(ledger: Ledger, past: Sequence[Checkpoint], *, time: str, why: str) -> Checkpoint | None:
+    """Return the checkpoint to put on record after these; None where nothing happened since the last."""
+    since = past[-1].upto if past else 0
+    if len(ledger) <= since:
+        return None
+    return checkpoint_from(ledger, since, name=f"k{len(past) + 1}", time=time, why=why)
+
+
+def checkpoints(events: Iterable[Stored]) -> list[Checkpoint]:
+    """Return the checkpoints among events, oldest first."""
+    return [
+        checkpoint_from_json(PROGRESS.current(stored).event.body, stored.event.time)
+        for stored in events
+        if stored.event.kind == PROGRESS.name
+    ]
+
+
+# What a ledger tells ---------------------------------------------------------------------------------
+
+
+def _changed(ledger: Ledger, since: int) -> Iterator[Point]:
+    for goal in ledger.goals[:-1]:  # the last one is told above
+        if _is_new(goal.source, since):
+            yield _point(f"went on from: {goal.quote}", goal.source, goal.trust)
+    for decision in ledger.decisions:
+        if _is_new(decision.source, since):
+            yield _point(f"decided: {decision.quote}", decision.source, decision.trust)
+    for file in ledger.artifacts.changed:
+        if file.last_change and _is_new(file.last_change, since):
+            action = file.action if file.action in CHANGES else Action.MODIFIED
+            yield _point(f"{action}: {file.name}", file.last_change, Trust.UNTRUSTED)
+    for loop in ledger.loops.closed:
+        how = _SETTLED.get(loop.closed) if loop.closed else None
+        if how and loop.closed_by and _is_new(loop.closed_by, since):
+            yield _point(f"{how}: {loop.text}", loop.closed_by)
+
+
+def _evidence(ledger: Ledger, since: int) -> Iterator[Point]:
+    for loop in ledger.loops.closed:
+        if loop.closed is Closed.PASSED and loop.closed_by and _is_new(loop.closed_by, since):
+            yield _point(f"passes now: {loop.text}", loop.closed_by, Trust.UNTRUSTED)
+    for failure in ledger.failures:
+        if failure.mended_by and _is_new(failure.mended_by, since):
+            yield _point(f"works now: {failure.subject or failure.tool}", failure.mended_by, Trust.UNTRUSTED)
+    ran = [command for command in ledger.artifacts.commands if _is_new(command.last, since)]
+    for command in ran[-MOST_COMMANDS:]:
+        if command.ended is not Ended.REFUSED:
+            yield _point(f"{_ending(command)}: {command.name}", command.last, Trust.UNTRUSTED)
+
+
+def _ending(command: Artifact) -> str:
+    if command.exit_code is not None:
+        return f"exit {command.exit_code}"
+    return "failed" if command.ended is Ended.FAILED else "ran"
+
+
+def _open(ledger: Ledger) -> Iterator[Point]:
+    for loop in ledger.loops.open:
+        if _is_goal(loop, ledger.goal):
+            continue  # told above
+        trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
+        yield _point(f"{loop.kind}: {loop.text}", loop.source, trust)
+    for failure in ledger.failures:
+        if not failure.is_mended:
+            told = failure.lines[-1].strip() if failure.lines else "failed"
+            subject = failure.subject or failure.tool
+            yield _point(f"fails: {subject}: {told}", failure.attempts[-1], Trust.UNTRUSTED)
+
+
+def _next(ledger: Ledger) -> Point | None:
+    """Return what comes next: what is under way, else what was announced, asked for, or stands first."""
+    loops = ledger.loops.open
+    under_way = (loop for loop in loops if loop.status == "in_progress")
+    by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind)
+    found = next(chain(under_way, by_kind), None)
+    if found is None:
+        return None
+    return _point("go on with the goal" if _is_goal(found, ledger.goal) else found.text, found.source)
+
+
+def _is_goal(loop: Loop, goal: Goal | None) -> bool:
+    """Tell whether an open request is the goal itself; their quotes may end at different places."""
+    return loop.kind is LoopKind.REQUEST and goal is not None and loop.source.message == goal.source.message
+
+
+# How it is written -----------------------------------------------------------------------------------
+
+
+def _is_new(cite: Cite, since: int) -> bool:
+    number = _NUMBER.fullmatch(cite.message)
+    return number is None or int(number[1]) > since
+
+
+def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> Point:
+    flat = " ".join(text.split())
+    return Point(flat if len(flat) <= LONGEST else f"{flat[:LONGEST]}…", source.message, trust)
+
+
+def _last(points: Iterator[Point]) -> tuple[Point, ...]:
+    return tuple(dict.fromkeys(points))[-MOST:]

@@ -1,0 +1,143 @@
+"""An assembled request, and the body that a provider's API takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from clew.budget import Region
+from clew.context.cache.marks import Marks, in_blocks, marked
+from clew.context.piece import Contribution
+from clew.context.sections import POLICY, Place
+from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
+from clew.wire import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_named
+
+
+class Offered(Protocol):
+    """A tool that is offered to the model; ``clew.memory.tools.Tool`` is one."""
+
+    @property
+    def name(self) -> str:
+        """Return what the model calls it."""
+
+    def definition(self, wire: str) -> JsonObject:
+        """Return what stands in a provider's list of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request before it is written in a wire format."""
+
+    prompt: tuple[Message, ...]
+    """The system prompt as the session has it."""
+    added: tuple[Text, ...]
+    """What is added to it, a block for each section."""
+    history: tuple[Message, ...]
+    end: Message | None
+    tools: tuple[Offered, ...]
+    contributions: tuple[Contribution, ...]
+    """Who asked for what and was given how much, in the order of the request."""
+    plain: bool
+    """Nothing was added: the request is what a plain client sends."""
+
+    @property
+    def asks(self) -> dict[Region, int]:
+        """Return the tokens of the request by region, as ``budget.allot`` takes them."""
+        return _by_region(self.contributions)
+
+    @property
+    def end_blocks(self) -> int:
+        """Return how many blocks at the end of a request will not be sent again; for ``layout_of``."""
+        return 0 if self.end is None else 1
+
+    @property
+    def extra(self) -> dict[Region, int]:
+        """Return the tokens of all that the session's view does not hold, by region."""
+        return _by_region(one for one in self.contributions if not _of_view(one))
+
+    def to_json(self) -> JsonObject:
+        """Return who asked for what and was given how much, for the record.
+
+        What the view holds is summed up by section: its messages are in the log one by one already.
+        """
+        shown = [one for one in self.contributions if _of_view(one)]
+        sums: dict[str, int] = {}
+        for one in shown:
+            sums[one.section.name] = sums.get(one.section.name, 0) + one.given
+        return {
+            "view": {"messages": len(shown), "tokens": {**sums}},
+            "added": [one.to_json() for one in self.contributions if not _of_view(one)],
+        }
+
+    def request(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:
+        """Return the body of a request; ``rest`` are the caller's own fields, model and all, and go first.
+
+        ``marks`` says where a cache that wants to be told shall keep what it read; a plain request gets none.
+        """
+        format_ = wire_named(wire)
+        written = convert([*_system(self, format_), *_with_end(self, format_)], format_).body
+        body: JsonObject = {**(rest or {}), **_tools(format_, self.tools), **written}
+        if format_ is not ANTHROPIC or self.plain:
+            return body
+        return marked(body, marks, self.end_blocks) if marks else in_blocks(body)
+
+
+def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
+    """Return the system prompt with what is added to it, as the wire has it best.
+
+    Anthropic and Gemini take it in blocks. OpenAI's two formats, and the many servers that speak them, are
+    surest of one plain text.
+    """
+    if not assembled.added:
+        return assembled.prompt
+    own = tuple(part for message in assembled.prompt for part in message.parts)
+    if wire not in (OPENAI, RESPONSES) or not all(isinstance(part, Text) for part in own):
+        return (Message(Role.SYSTEM, (*own, *assembled.added)),)
+    texts = [part.text for part in (*own, *assembled.added) if isinstance(part, Text)]
+    return (Message(Role.SYSTEM, (Text("\n\n".join(texts), trust=assembled.added[0].trust),)),)
+
+
+def _with_end(assembled: Assembled, wire: Wire) -> list[Message]:
+    """Return the history with the volatile end behind it.
+
+    Anthropic takes words beside tool results for a new turn of the user's, and then forgets the signed
+    thinking of the loop that runs, and the cache with it. There the end goes inside the last result.
+    """
+    messages = list(assembled.history)
+    if assembled.end is None:
+        return messages
+    last = messages[-1]
+    result = last.parts[-1] if last.parts else None
+    if wire is not ANTHROPIC or not isinstance(result, ToolResult) or not _thinks(messages):
+        return [*messages, assembled.end]
+    inside = replace(result, parts=(*result.parts, *assembled.end.parts))
+    return [*messages[:-1], replace(last, parts=(*last.parts[:-1], inside))]
+
+
+def _thinks(messages: Sequence[Message]) -> bool:
+    """Tell whether the tool loop that runs holds signed thinking."""
+    for message in reversed(messages):
+        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
+            return False
+        if any(isinstance(part, Thinking) and part.signed for part in message.parts):
+            return True
+    return False
+
+
+def _of_view(one: Contribution) -> bool:
+    return one.section.place is Place.HISTORY or one.section is POLICY
+
+
+def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:
+    tokens: dict[Region, int] = {}
+    for one in contributions:
+        tokens[one.section.region] = tokens.get(one.section.region, 0) + one.given
+    return tokens
+
+
+def _tools(wire: Wire, tools: Sequence[Offered]) -> JsonObject:
+    if not tools:
+        return {}
+    definitions = [tool.definition(wire.name) for tool in tools]
+    return {"tools": [{"functionDeclarations": [*definitions]}] if wire is GEMINI else [*definitions]}

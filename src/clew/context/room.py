@@ -1,0 +1,86 @@
+"""Who gets into a request: pieces are served in the order of their sections, each section up to its room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from clew.budget import DEFAULT, Limit, Policy
+from clew.context.piece import Contribution, Piece
+from clew.context.sections import INSTRUCTIONS, MEMORY, Section, sent_order
+
+FENCE_TOKENS = 45
+"""What the two tags of a fence take, with the name of a usual source."""
+_CUT_MARK = "[cut here: {left:,} more characters in {source}]"
+_FEWEST = 40
+"""Tokens below which the beginning of a piece is not worth having."""
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much each section may take."""
+
+    usable_tokens: int | None = None
+    """Of the window, without the reply; None for no limits at all."""
+    policy: Policy = DEFAULT
+
+    def of(self, section: Section) -> int | None:
+        """Return the tokens that a section may take; None for any number."""
+        limit = self._limits.get(section.name, section.most)
+        if limit is None or self.usable_tokens is None:
+            return None
+        return limit.of(self.usable_tokens)
+
+    @property
+    def _limits(self) -> Mapping[str, Limit]:
+        return {INSTRUCTIONS.name: self.policy.instructions, MEMORY.name: self.policy.memory}
+
+
+def admitted(
+    pieces: Iterable[Piece], room: Room, count: Callable[[str], int]
+) -> tuple[list[Piece], list[Contribution]]:
+    """Return the pieces that get in, as they get in, and what came of every one.
+
+    Within a section, first come first served; what does not fit does not keep out a smaller one behind it.
+    """
+    ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
+    taken: dict[str, int] = {}
+    inside: list[Piece] = []
+    told: list[Contribution] = []
+    for piece in ordered:
+        asked = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
+        most = room.of(piece.section)
+        left = asked if most is None else max(0, most - taken.get(piece.section.name, 0))
+        given, tokens, why = _served(piece, asked, left, count)
+        taken[piece.section.name] = taken.get(piece.section.name, 0) + tokens
+        inside += [given] if given else []
+        told.append(
+            Contribution(piece.section, piece.source, piece.trust, asked, min(tokens, asked), why, piece.late)
+        )
+    return inside, told
+
+
+def _served(
+    piece: Piece, asked: int, left: int, count: Callable[[str], int]
+) -> tuple[Piece | None, int, str]:
+    if asked <= left:
+        return piece, asked, ""
+    room = f"{left:,} tokens were left for {piece.section.name}"
+    if not piece.cuttable or left < _FEWEST:
+        return None, 0, f"left out: it has {asked:,} tokens and {room}"
+    for text in _beginnings(piece, left):
+        tokens = count(text) + (FENCE_TOKENS if piece.fenced else 0)
+        if tokens <= left:
+            return replace(piece, text=text), tokens, f"cut: it has {asked:,} tokens and {room}"
+    return None, 0, f"left out: no beginning of it fits, {room}"
+
+
+def _beginnings(piece: Piece, tokens: int) -> Iterator[str]:
+    """Yield ever shorter beginnings of a piece, each to the end of a line, with a mark that says so."""
+    characters = tokens * _CHARS_PER_TOKEN
+    while characters > _CHARS_PER_TOKEN:
+        cut = piece.text.rfind("\n", 0, characters)
+        kept = piece.text[: cut if cut > 0 else characters].rstrip()
+        yield f"{kept}\n{_CUT_MARK.format(left=len(piece.text) - len(kept), source=piece.source)}"
+        characters = characters * 3 // 4
