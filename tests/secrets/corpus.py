@@ -13,7 +13,7 @@ from typing import NamedTuple
 ALPHABETS = {
     "a": string.ascii_letters + string.digits,
     "h": "0123456789abcdef",
-    "H": "0123456789ABCDEF",
+    "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "u": string.ascii_uppercase + string.digits,
     "U": string.ascii_uppercase + "234567",
     "l": string.ascii_lowercase + string.digits,

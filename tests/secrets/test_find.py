@@ -105,6 +105,7 @@ def _identifiers() -> list[str]:
         "password: <password>",
         'password = os.environ["DB_PASSWORD"]',
         "api_key=settings.openai_api_key,",
+        "secret = self._client.webhook_secret_value",
         'apiKey: process.env.ANTHROPIC_API_KEY ?? ""',
         "secret: ${{ secrets.GITHUB_TOKEN }}",
         'PASSWORD_FIELD = "password1"',

@@ -129,6 +129,17 @@ def test_the_name_of_a_field_makes_a_secret_of_its_value() -> None:
     assert str(masked.input["api_key"]).startswith("[secret:secret-assignment:")
 
 
+def test_arguments_may_be_nested_deeper_than_calls_can_go() -> None:
+    deep: Json = {"token": TOKEN}
+    for _ in range(5_000):
+        deep = {"a": [deep]}
+    (masked,) = mask_message(Message(Role.ASSISTANT, (ToolCall("c1", "run", {"deep": deep}),)), KEY).calls
+    found: Json = masked.arguments["deep"] if isinstance(masked.arguments, dict) else None
+    while isinstance(found, dict) and isinstance(inner := found.get("a"), list):
+        found = inner[0]
+    assert found == {"token": MASK}
+
+
 def test_signed_thinking_is_left_and_reported() -> None:
     block: JsonObject = {"type": "thinking", "thinking": f"it is {TOKEN}", "signature": "c2lnbmVk"}
     message = WIRES["anthropic"].parse_item(

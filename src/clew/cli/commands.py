@@ -57,6 +57,15 @@ COMMANDS = (
     Command("eval", "measure what a compaction keeps, on real sessions", "eval"),
     Command("audit", "re-derive every hash and every view of the log", "audit"),
     Command("bench", "measure how well clew finds things again", "bench"),
+    Command("chat", "talk to a model in a session that can run for ever", "chat"),
+    Command("stats", "count what compactions did, and what was recalled after", "stats"),
+    Command("secrets", "show which secrets of a text would be masked", "secrets"),
+    Command("config", "print every setting and where it was set", "config"),
+    Command("recall", "find again what was said or seen, in every session of the log", "recall"),
+    Command("progress", "tell what a session got done, and what is next", "checkpoints"),
+    Command("knowledge", "make a folder of documents findable", "knowledge"),
+    Command("inspect", "see, question and undo what happened to a context, in a browser", "inspect"),
+    Command("serve", "serve the pages of clew inspect for all sessions", "serve"),
 )
 
 EPILOG = """\

@@ -8,6 +8,7 @@ examples:
   clew trace codex:019a4c… m41
   clew trace codex:019a4c… --report d2        what the checks said
   clew trace story.clew.zst --json
+  clew trace codex:019a4c… --jsonl            all that happened, a JSON object a line
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from clew.ledger.codec import to_json
 from clew.message import JsonObject
 from clew.plan.spans import spans
 from clew.session import Outcome
+from clew.telemetry import lines
 from clew.verify import render_report
 
 LABEL = 6
@@ -39,11 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2")
     parser.add_argument("--report", metavar="REF", help="print what the checks said of a compaction: d2")
     parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument(
+        "--jsonl", action="store_true", help="all that happened, with OpenTelemetry's names, a line each"
+    )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Tell what was done, or explain one thing."""
     with a_log(args) as log:
+        if args.jsonl:
+            for line in lines(log.name, log.store.read(log.ctx)):
+                term.write(line)
+            return 0
         if args.report:
             return _report(log, args.report, args.json, term)
         if args.ref:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import is_
 from typing import NamedTuple
 
 from clew.message import (
@@ -93,9 +94,8 @@ class _Masking:
 
     def message(self, message: Message) -> Message:
         self._leave_closed(message.parts)
-        parts = tuple(map(self._part, message.parts))
-        native = self._native(message.native)
-        same = native is message.native and all(map(_is, parts, message.parts))
+        parts, native = self._parts(message.parts), self._native(message.native)
+        same = native is message.native and parts is message.parts
         return message if same else replace(message, parts=parts, native=native)
 
     def _leave_closed(self, parts: Sequence[Part]) -> None:
@@ -106,12 +106,17 @@ class _Masking:
             elif part.native and (isinstance(part, Media) or _is_sealed(part)):
                 self._leave(part.native.value)
 
+    def _parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        made = tuple(map(self._part, parts))
+        return parts if all(map(is_, made, parts)) else made
+
     def _part(self, part: Part) -> Part:
         if isinstance(part, Media) or _is_sealed(part):
             return part
         native = self._native(part.native)
         made = self._made(part, native)
-        return part if made == part and native is part.native else made
+        same = all(getattr(made, one.name) is getattr(part, one.name) for one in fields(part))
+        return part if same else made
 
     def _made(self, part: Part, native: Native | None) -> Part:
         match part:
@@ -122,7 +127,7 @@ class _Masking:
             case ToolCall():
                 return replace(part, arguments=self._arguments(part.arguments), native=native)
             case ToolResult():
-                return replace(part, parts=tuple(map(self._part, part.parts)), native=native)
+                return replace(part, parts=self._parts(part.parts), native=native)
             case ApprovalRequest():
                 return replace(part, arguments=self._arguments(part.arguments), native=native)
             case ApprovalAnswer(reason=str(reason)):
@@ -148,15 +153,17 @@ class _Masking:
 
     def _leave(self, value: Json) -> None:
         """Remember an object, and all in it, as one that stays."""
-        self._became[id(value)] = value
-        for child in _children(value):
-            self._leave(child)
+        for node in _nodes(value):
+            self._became[id(node)] = node
 
     def _json(self, value: Json) -> Json:
         if not isinstance(value, str | list | dict):
             return value
         if id(value) not in self._became:
-            self._became[id(value)] = self._fresh(value)
+            # From the innermost outwards: a model may nest its arguments deeper than Python calls can go.
+            for node in reversed([node for node in _nodes(value) if isinstance(node, str | list | dict)]):
+                if id(node) not in self._became:
+                    self._became[id(node)] = self._fresh(node)
         return self._became[id(value)]
 
     def _fresh(self, value: str | list[Json] | JsonObject) -> Json:
@@ -165,9 +172,9 @@ class _Masking:
             return masked.text if masked.found else value
         if isinstance(value, list):
             made = [self._json(child) for child in value]
-            return value if all(map(_is, made, value)) else made
-        fields = {name: self._field(name, child) for name, child in value.items()}
-        return value if all(fields[name] is value[name] for name in value) else fields
+            return value if all(map(is_, made, value)) else made
+        held = {name: self._field(name, child) for name, child in value.items()}
+        return value if all(held[name] is value[name] for name in value) else held
 
     def _field(self, name: str, child: Json) -> Json:
         if name in SEALED:
@@ -182,14 +189,15 @@ class _Masking:
         return masked if isinstance(masked, str) else text
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
-
-
-def _children(value: Json) -> list[Json]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _nodes(value: Json) -> list[Json]:
+    """Return a JSON value and all values in it, each before what it holds."""
+    found = [value]
+    for node in found:  # it grows as it is read
+        if isinstance(node, dict):
+            found.extend(node.values())
+        elif isinstance(node, list):
+            found.extend(node)
+    return found
 
 
 def _named(name: str, value: str) -> str | None:
@@ -232,16 +240,20 @@ def _in_text(where: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield where, rule, text[start:end]
 
 
-def _in_json(where: str, value: Json, name: str = "") -> Iterator[tuple[str, str, str]]:
-    if isinstance(value, str):
-        inside = list(_in_text(where, value))
-        yield from inside
-        if not inside and name and (rule := _named(name, value)):
-            yield where, rule, value
-    elif isinstance(value, dict):
-        for key, child in value.items():
-            if key not in SEALED:
-                yield from _in_json(where, child, key)
-    elif isinstance(value, list):
-        for child in value:
-            yield from _in_json(where, child)
+def _in_json(where: str, value: Json) -> Iterator[tuple[str, str, str]]:
+    for node in _nodes(value):
+        if isinstance(node, dict):
+            for name, child in node.items():
+                if name not in SEALED and isinstance(child, str):
+                    yield from _in_field(where, name, child)
+        elif isinstance(node, list):
+            for child in node:
+                if isinstance(child, str):
+                    yield from _in_text(where, child)
+
+
+def _in_field(where: str, name: str, value: str) -> Iterator[tuple[str, str, str]]:
+    inside = list(_in_text(where, value))
+    yield from inside
+    if not inside and (rule := _named(name, value)):
+        yield where, rule, value

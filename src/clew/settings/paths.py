@@ -30,5 +30,7 @@ def clew_home(env: Mapping[str, str] = os.environ, platform: str = sys.platform)
 
 
 def store_path(env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Return the file that holds the logs."""
+    """Return the file that holds the logs: ``CLEW_STORE``, else one in clew's home."""
+    if chosen := env.get("CLEW_STORE"):
+        return Path(chosen).expanduser()
     return clew_home(env, platform) / "clew.db"

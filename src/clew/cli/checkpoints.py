@@ -1,0 +1,60 @@
+"""Tell what a session got done: checkpoints with what changed, what shows it, what is open and what is next.
+
+They are taken by code when a session is compacted or reaches a milestone; the last one, marked now, is taken
+as you look. Without a name, the session that changed last.
+
+examples:
+  clew progress
+  clew progress codex:019a4c…
+  clew progress story.clew.zst --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+
+from clew.cli.inputs import WORKSPACE, own_store
+from clew.cli.stored import ADVICE, a_log
+from clew.cli.terminal import Terminal
+from clew.cli.text import printable
+from clew.context.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
+from clew.errors import NotFound
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file", metavar="SESSION", nargs="?", help="a session of clew's log, or a file that clew exported"
+    )
+    parser.set_defaults(format=None, session=None)
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the progress log."""
+    args.file = args.file or _latest()
+    with a_log(args) as log, log.open() as session:
+        past = checkpoints(session.events())
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        now = next_checkpoint(session.ledger, past, time=time, why="now")
+    told = [*past, now] if now else past
+    if args.json:
+        listed = [{"time": one.time, **checkpoint_to_json(one)} for one in told]
+        term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
+    elif not told:
+        term.write(printable(f"{log.name}: nothing has happened yet"))
+    else:
+        term.write(printable("\n\n".join(as_text(one) for one in told)))
+    return 0
+
+
+def _latest() -> str:
+    with own_store() as store:
+        newest = (
+            max(store.sessions(WORKSPACE), key=lambda info: info.last_time, default=None) if store else None
+        )
+    if newest is None:
+        raise NotFound("there is no session in clew's log", ADVICE)
+    return newest.session

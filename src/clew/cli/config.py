@@ -1,0 +1,70 @@
+"""Print every setting, its value, and where it was set.
+
+From weak to strong: clew.toml in clew's home, the project's clew.toml, [tool.clew] of its pyproject.toml, the
+variables CLEW_…, and the flags of a command.
+
+examples:
+  clew config
+  CLEW_WINDOW=32k clew config
+  clew config --json | jq .window
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import printable
+from clew.message import Json
+from clew.settings import configured
+from clew.settings.configured import DEFAULT
+from clew.settings.values import KEYS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Print what holds."""
+    found = configured()
+    rows = [
+        (name, getattr(found.settings, name), found.origins.get(name, DEFAULT), key.means)
+        for name, key in KEYS.items()
+    ]
+    if args.json:
+        told = {name: {"value": _json(value), "origin": origin} for name, value, origin, _ in rows}
+        term.write(json.dumps(told, ensure_ascii=False))
+    else:
+        width = max(len(_shown(value)) for _, value, _, _ in rows)
+        for name, value, origin, means in rows:
+            said = f"{name:<14} {_shown(value):<{width}}  {origin}"
+            term.write(printable(f"{said}  # {means}" if origin == DEFAULT else said))
+    for warning in found.warnings:
+        term.note(printable(f"⚠ {warning}"))
+    return 0
+
+
+def _json(value: object) -> Json:
+    if isinstance(value, tuple):
+        return [str(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str) else None
+
+
+def _shown(value: object) -> str:
+    match _json(value):
+        case None | "" | []:
+            return "–"
+        case bool(truth):
+            return "yes" if truth else "no"
+        case list(listed):
+            return ", ".join(str(one) for one in listed)
+        case int(number):
+            return f"{number:,}"
+        case other:
+            return str(other)

@@ -1,0 +1,73 @@
+"""Show what would be masked in a text: which kind of secret, where, and the mask. Never the secret itself.
+
+Any file will do: a session, a log, source code. The exit status is 1 where something was found.
+
+examples:
+  clew secrets session.jsonl
+  git diff | clew secrets -
+  clew secrets .env --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from clew.cli.inputs import open_input
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, printable
+from clew.secrets import find
+from clew.secrets.key import own_key
+from clew.secrets.mask import mask_of
+from clew.secrets.rules import rules
+
+LARGEST = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A secret and its place in the text."""
+
+    line: int
+    column: int
+    rule: str
+    mask: str
+    """What would stand in its place."""
+    characters: int
+    """How long it is."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file", metavar="FILE", help="any text, - for standard input; .gz and .zst as they are"
+    )
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """List what was found."""
+    rows = list(_rows(open_input(args.file).read(LARGEST).decode("utf-8", "replace")))
+    if args.json:
+        term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+    elif not rows:
+        term.write("No secrets found.")
+    else:
+        described = {rule.id: rule.description for rule in rules()}
+        for row in rows:
+            place = f"{row.line}:{row.column}"
+            term.write(printable(f"{place:<12} {row.mask:<44} {described[row.rule]}"))
+        term.note(f"{count(len(rows), 'secret')} would be masked")
+    return 1 if rows else 0
+
+
+def _rows(text: str) -> Iterator[Row]:
+    found = find(text)
+    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if found else [0]
+    for rule, start, end in found:
+        line = bisect_right(starts, start)
+        shown = mask_of(rule, text[start:end], own_key())
+        yield Row(line, start - starts[line - 1] + 1, rule, shown, end - start)

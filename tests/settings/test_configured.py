@@ -1,0 +1,124 @@
+"""Settings from files, variables and flags: who wins, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from clew.errors import InputError
+from clew.settings import Preset, Settings, configured, store_path
+from clew.settings.values import KEYS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+def env(home: Path, **more: str) -> dict[str, str]:
+    return {"CLEW_HOME": str(home), **more}
+
+
+def test_every_field_of_settings_is_a_key() -> None:
+    assert list(KEYS) == [field.name for field in fields(Settings)]
+
+
+def test_without_a_word_all_is_default(home: Path, project: Path) -> None:
+    found = configured(env=env(home), start=project)
+    assert found.settings == Settings(home=home, store=home / "clew.db")
+    assert found.origins == {"home": "CLEW_HOME"}
+
+
+def test_the_stronger_place_wins(home: Path, project: Path) -> None:
+    (home / "clew.toml").write_text("window = 1\nkeep_messages = 1\nauto = true\nkeep_tokens = 1\n")
+    (project / "clew.toml").write_text("window = 2\nkeep_messages = 2\nkeep_tokens = 2\n")
+    (project / "pyproject.toml").write_text(
+        "[project]\nname = 'x'\n[tool.clew]\nwindow = 3\nkeep-tokens = 3\n"
+    )
+    found = configured({"window": 5}, env(home, CLEW_WINDOW="4", CLEW_KEEP_TOKENS="4"), project)
+    got = found.settings
+    assert (got.window, got.keep_tokens, got.keep_messages, got.auto) == (5, 4, 2, True)
+    assert found.origins == {
+        "home": "CLEW_HOME",
+        "window": "--window",
+        "keep_tokens": "CLEW_KEEP_TOKENS",
+        "keep_messages": f"{project / 'clew.toml'}:2",
+        "auto": f"{home / 'clew.toml'}:3",
+    }
+
+
+def test_a_file_of_the_project_is_found_from_below_but_not_from_outside(home: Path, project: Path) -> None:
+    (project.parent / "clew.toml").write_text("window = 1\n")
+    (project / "pyproject.toml").write_text("[tool.clew]\n\npreset = 'early'\n")
+    (project / "a" / "b").mkdir(parents=True)
+    found = configured(env=env(home), start=project / "a" / "b")
+    assert (found.settings.preset, found.settings.window) == (Preset.EARLY, None)
+    assert found.origins["preset"] == f"{project / 'pyproject.toml'}:3"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("windwo = 3", "clew.toml:1: there is no setting 'windwo'; did you mean window?"),
+        ("\nwindow = 'many'", "clew.toml:2: window is 'many' and wants a whole number that is not below 0"),
+        ("window = 0", "clew.toml:1: window is 0 and wants a whole number above 0"),
+        ("compact_at = 85", "wants a share above 0 and at most 1, like 0.85 or 85%"),
+        ("auto = 'maybe'", "auto is 'maybe' and wants true or false"),
+        ("preset = 'late'", "wants one of default, early"),
+        ("compact_at = 0.5\ndown_to = 0.6", "compacting at 50% down to 60% frees nothing"),
+        ("model = 3", "model is 3 and wants text in quotes"),
+        ("window = ", "is no TOML: Invalid value (at line 1"),
+        ("home = '/x'", "only the variable CLEW_HOME can"),
+        ("store = '/x'", "only the variable CLEW_STORE can"),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_its_place(home: Path, project: Path, line: str, said: str) -> None:
+    (project / "clew.toml").write_text(f"{line}\n")
+    with pytest.raises(InputError) as told:
+        configured(env=env(home), start=project)
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "base_url = 'https://elsewhere.example'",
+        "mask_secrets = false",
+        "trust_roots = ['/']",
+        "offline = false",
+        "model = 'openai/x@https://elsewhere.example'",
+    ],
+)
+def test_a_project_cannot_send_words_elsewhere_or_lower_a_guard(home: Path, project: Path, line: str) -> None:
+    (home / "clew.toml").write_text(f"{line}\n")
+    configured(env=env(home), start=project)  # the person may
+    (project / "clew.toml").write_text(f"{line}\n")
+    with pytest.raises(InputError, match="which no project may"):
+        configured(env=env(home), start=project)
+
+
+def test_words_of_variables_are_read_like_toml(home: Path, project: Path) -> None:
+    words = {"CLEW_COMPACT_AT": "80%", "CLEW_AUTO": "on", "CLEW_WINDOW": "32k", "CLEW_TRUST_ROOTS": "/a:/b"}
+    got = configured(env=env(home, **words), start=project).settings
+    assert got.compact_at == pytest.approx(0.8)
+    assert (got.auto, got.window, got.trust_roots) == (True, 32_000, (Path("/a"), Path("/b")))
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(home: Path, project: Path) -> None:
+    found = configured(env=env(home, CLEW_WINDOWS="1", CLEW_PAGER="less"), start=project)
+    assert found.warnings == ("CLEW_WINDOWS is no setting; did you mean CLEW_WINDOW?",)
+
+
+def test_the_store_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "big" / "log.db"
+    assert store_path(env(home, CLEW_STORE=str(elsewhere))) == elsewhere
+    assert configured(env=env(home, CLEW_STORE=str(elsewhere)), start=home).settings.store == elsewhere
