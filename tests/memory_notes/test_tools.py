@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import UnknownWire
+from clew.memory import Memory
 from clew.memory.notes import Category, Notebook, Status
-from clew.memory.tools import TOOLS, Consent, Toolbox, Wish
+from clew.memory.tools import TOOLS, Consent, Wish
 from clew.memory.tools.passages import MOST_CHARACTERS, fenced
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.session import Session
@@ -48,8 +49,8 @@ def box_of(approve=None, store=None, index=None, talk=TALK):
     session = Session.open("main", store, workspace="home")
     session.add(*talk)
     book = Notebook(store, "home", "main", clock=lambda: AT_MS)
-    more = {"approve": approve} if approve else {}
-    return Toolbox(session, book, index, **more), book
+    memory = Memory(store, session.ctx, index, notebook=book, numbered=session)
+    return memory.toolbox(session, approve), book
 
 
 # Definitions -----------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def test_what_a_digest_stands_for_is_opened():
     session = Session.open("main", store, workspace="home")
     session.add(*talk)
     session.compact(target_tokens=1_500)
-    box = Toolbox(session, Notebook(store, "home", "main"))
+    box = Memory(store, session.ctx, numbered=session).toolbox(session)
     answer = box.run("recall_open", json.dumps({"ref": "d1"}))
     assert answer.text.startswith("d1 is a digest")
     assert "[m1, user, user, " in answer.text
@@ -207,7 +208,7 @@ def test_a_search_finds_the_exact_value_first_and_its_reference_opens(tmp_path):
         found = box.run("recall_search", {"query": "where was E1234?", "limit": 1, "where": "this_session"})
         head = found.text.splitlines()[1]
         assert head.startswith("[m3, tool, untrusted, ")
-        assert head.endswith("has E1234]")
+        assert "; has E1234; " in head
         assert found.trust is Trust.UNTRUSTED
         assert PAGE in box.run("recall_open", {"ref": "m3", "neighbours": 0}).text
         assert box.run("recall_search", {"query": "zebra crossing"}).text.startswith("nothing was found")
@@ -366,7 +367,7 @@ def test_a_rule_is_pinned_with_consent_and_never_from_a_page():
         ("recall_open", {"ref": "m0"}, "there is no 'm0'"),
         ("recall_open", {"ref": "m99999999999999999999"}, "there is no 'm99999999999999999999'"),
         ("recall_open", {"ref": "m1@\n"}, "there is no 'm1@'"),
-        ("recall_open", {"ref": "d7"}, "there is no digest 'd7'"),
+        ("recall_open", {"ref": "d7"}, "there is no digest d7, or it was undone"),
         ("recall_open", {"ref": "p7"}, "p7"),
         ("recall_open", {"ref": "m1", "depth": 2}, "there is no argument 'depth'"),
         ("artifact_open", {"ref": "d1"}, "'d1' is no message"),

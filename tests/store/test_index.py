@@ -9,7 +9,7 @@ import pytest
 
 from clew.memory.words import analyse, terms
 from clew.message import Trust
-from clew.ports.index import ANYTHING, Entry, EntryKind, Filters, Wanted
+from clew.ports.index import ANYTHING, Entry, EntryKind, Filters, Mark, Wanted
 from clew.store import SqliteStore
 from clew.store.audit import audit
 from clew.store.index import SqliteIndex
@@ -52,6 +52,7 @@ def test_every_statement_of_the_index_compiles(name):
 
 def test_what_was_put_in_comes_out_as_it_was(index):
     one = entry("one text", files=("a.py", "b c.py"), speaker="Ann", kind=EntryKind.NOTE, start=7)
+    one = replace(one, seq=12, sources=("m1", "m2"))
     put(index, one)
     (key,) = index.find("north", words("text"), ANYTHING, 10)
     (row,) = index.rows("north", [key])
@@ -70,7 +71,8 @@ def test_of_two_that_match_alike_the_shorter_comes_first(index):
 
 def test_a_phrase_is_found_where_its_words_stand_together(index):
     put(index, entry("sql py and src", 0), entry("in src/sql.python", 1), entry("in src/sql.py", 2))
-    assert refs(index, Wanted(phrase=("src", "sql", "py"))) == ["r2", "r1"]
+    assert refs(index, Wanted(phrase=("src", "sql", "py"))) == ["r2"]
+    assert refs(index, Wanted(phrase=("src", "sql", "py"), beginning=True)) == ["r2", "r1"]
 
 
 def test_a_workspace_sees_nothing_of_another(index):
@@ -137,8 +139,44 @@ def test_what_is_forgotten_is_found_by_no_word_and_no_vector(index):
 def test_a_batch_is_put_in_whole_or_not_at_all(index):
     broken = replace(analyse(entry("two", 1)), traits=2**70)
     with pytest.raises(OverflowError):
-        index.add("north", [analyse(entry("one", 0)), broken], {"main": 2})
-    assert index.stats("north", ["one"], "main") == (index.stats("north", [])[0], 0)
+        index.add("north", [analyse(entry("one", 0)), broken], {"main": Mark(2, 2)})
+    assert index.stats("north", ["one"], "main") == (index.stats("north", [])[0], Mark())
+
+
+def test_how_far_a_log_was_read_is_kept_with_what_was_read(index):
+    index.add("north", [analyse(entry("one"))], {"main": Mark(7, 5), "other": Mark(1, 0)})
+    assert [index.stats("north", [], name)[1] for name in ("main", "other", "none")] == [
+        Mark(7, 5),
+        Mark(1, 0),
+        Mark(),
+    ]
+
+
+def test_what_is_called_so_is_found_in_the_sessions_asked_for_in_the_order_it_came(index):
+    put(index, entry("a", 1, start=9), entry("b", 1), entry("c", 1, session="other"), entry("d", 2))
+    called = Wanted(refs=("r1",))
+    keys = index.find("north", called, Filters(sessions=("main",)), 10)
+    assert [row.entry.text for row in sorted(index.rows("north", keys), key=lambda row: row.key)] == [
+        "a",
+        "b",
+    ]
+    assert index.find("north", called, Filters(sessions=("nowhere",)), 10) == []
+    assert index.find("south", called, Filters(sessions=("main",)), 10) == []
+
+
+def test_with_a_digest_go_its_lines_and_nothing_that_is_merely_called_alike(index):
+    line = {"kind": EntryKind.DIGEST}
+    names = ["d1.1", "d1.20", "d1", "d10.1", "d2.1"]
+    put(index, *(entry("ship", n, ref=name, **line) for n, name in enumerate(names)))
+    put(index, entry("ship", 8, ref="d1.md", kind=EntryKind.DOCUMENT))
+    index.forget("north", "main", ["d1"])
+    assert sorted(refs(index, words("ship"))) == ["d1.md", "d10.1", "d2.1"]
+
+
+def test_an_entry_that_becomes_another_kind_takes_a_place_among_its_like(index):
+    put(index, entry("one", 0), entry("two", 1, kind=EntryKind.ARTIFACT))
+    put(index, entry("two", 0, kind=EntryKind.ARTIFACT))
+    assert refs(index, words("two")) == ["r0", "r1"]
 
 
 def test_near_vectors_are_found_as_they_come_in(index):
@@ -149,6 +187,22 @@ def test_near_vectors_are_found_as_they_come_in(index):
     put(index, entry("three", 2))
     index.put("m", {key: b"\x81" * 127 + b"\x7f" for key, _ in index.lacking("m", 9)})
     assert refs(index, Wanted(vector=minus)) == ["r1", "r2", "r0"]
+
+
+def test_what_lacks_a_vector_is_told_whatever_workspace_it_came_into_and_whatever_model_came_between(index):
+    put(index, entry("one"), workspace="north")
+    put(index, entry("two"), workspace="south")
+
+    def embed(model):
+        found = index.lacking(model, 9)
+        index.put(model, {key: b"\x01" * 64 for key, _ in found})
+        return [text for _, text in found]
+
+    assert [embed("m"), embed("m")] == [["one", "two"], []]
+    put(index, entry("three", 1), workspace="north")
+    assert [embed("m"), embed("m")] == [["three"], []]
+    assert [sorted(embed("other")), embed("other")] == [["one", "three", "two"], []]
+    assert sorted(embed("m")) == ["one", "three", "two"]
 
 
 def test_the_index_lies_in_the_file_of_the_log_and_the_audit_is_content(path):

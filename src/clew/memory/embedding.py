@@ -16,8 +16,20 @@ def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) ->
     """
     done, there = index.progress(embedder.name)
     yield done, there
-    while found := index.lacking(embedder.name, batch):
+    while made := _embed_some(index, embedder, batch):
+        done += made
+        yield done, max(there, done)
+
+
+def embed_new(index: VectorIndex, embedder: Embedder) -> None:
+    """Embed what has no vector of this model, without counting all that has."""
+    while _embed_some(index, embedder, BATCH):
+        pass
+
+
+def _embed_some(index: VectorIndex, embedder: Embedder, batch: int) -> int:
+    found = index.lacking(embedder.name, batch)
+    if found:
         vectors = embedder.embed([text for _, text in found])
         index.put(embedder.name, dict(zip((key for key, _ in found), vectors, strict=True)))
-        done += len(found)
-        yield done, max(there, done)
+    return len(found)

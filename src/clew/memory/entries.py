@@ -1,78 +1,178 @@
-"""A session's log as entries of the index, kept up to date as events are appended."""
+"""Keeping the index up to date with a log, at the cost of what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
-from clew.log import KINDS, Kind
+from clew.log import COMPACTION, MESSAGE, UNDO
+from clew.log.kinds import NOTE, TIER
+from clew.memory.condensed import digest_ids, own_digests, undone_since
+from clew.memory.findable import blank, digest_entries, files_of, message_entries, note_entry
+from clew.memory.notes.fold import fold_notes
+from clew.memory.notes.note import Status
+from clew.memory.tiers.codec import move_from_json
+from clew.memory.tiers.tier import Tier
 from clew.memory.words import analyse
-from clew.message import Json, Message, ToolCall, lowest, words
+from clew.message import Message, ToolCall, ToolResult
 from clew.ports import Ctx, Store, Stored
-from clew.ports.index import Entry, Index
+from clew.ports.index import Entry, Index, Mark
 
-PASSAGE = 8_000
-"""Characters of one entry: longer texts are several, so that a hit leads to the place and not to the heap."""
 AT_ONCE = 500
 """Entries that are put in together."""
-_FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
+ECHOING = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
+"""Tools whose answers say again what is found elsewhere."""
+LOOK_BACK = 32
+"""Events before the new ones in which the calls stand that new results answer."""
 
 
-def catch_up(store: Store, ctx: Ctx, index: Index, kinds: Mapping[str, Kind] = KINDS) -> int:
+def catch_up(store: Store, ctx: Ctx, index: Index) -> int:
     """Index the events of a session that are not in the index yet; return how many there were.
 
-    Costs what is new. Stopped half-way it goes on where it was: what was read and how far are kept together.
+    Stopped half-way it goes on where it was: what was read and how far are kept together. Lines of digests
+    leave the index when their compaction is undone or the archive takes them in, notes when they no longer
+    hold.
     """
-    _, upto = index.stats(ctx.workspace, (), ctx.session)
-    batch: list[Entry] = []
-    seq = read = upto
-    for stored in store.read(ctx, after=upto):
-        batch += entries_of(ctx, stored, kinds)
-        seq = stored.seq
-        if len(batch) >= AT_ONCE:
-            index.add(ctx.workspace, [analyse(entry) for entry in batch], {ctx.session: seq})
-            batch, read = [], seq
-    if seq > read:
-        index.add(ctx.workspace, [analyse(entry) for entry in batch], {ctx.session: seq})
-    return seq - upto
+    return _Reader(store, ctx, index).read()
 
 
-def entries_of(ctx: Ctx, stored: Stored, kinds: Mapping[str, Kind] = KINDS) -> Iterator[Entry]:
-    """Yield what can be found of an event: each of its messages, long ones as passages."""
-    kind = kinds.get(stored.event.kind)
-    for nth, message in enumerate(kind.messages(stored.event.body) if kind else ()):
-        ref = f"{stored.event.id}.{nth}" if nth else stored.event.id
-        yield from passages(_entry(ctx, stored, ref, message))
+def catch_up_all(store: Store, workspace: str, index: Index) -> Iterator[tuple[str, int]]:
+    """Catch up with every session of a workspace; yield each that had something new, and how many events."""
+    for info in store.sessions(workspace):
+        ctx = Ctx(workspace=workspace, session=info.session)
+        _, mark = index.stats(workspace, (), ctx.session)
+        if mark.seq < info.head.seq:
+            yield ctx.session, catch_up(store, ctx, index)
 
 
-def _entry(ctx: Ctx, stored: Stored, ref: str, message: Message) -> Entry:
-    return Entry(
-        ref=ref,
-        session=ctx.session,
-        time=stored.event.time,
-        role=message.role,
-        trust=lowest(part.trust for part in message.parts),
-        text="\n".join(said for part in message.parts if (said := words(part))),
-        files=tuple(sorted({name for call in message.calls for name in _files(call)})),
-    )
+Taking: TypeAlias = Callable[[Stored], None]
 
 
-def _files(call: ToolCall) -> Iterator[str]:
-    for key, value in (call.input or {}).items():
-        if key in _FILE_KEYS and _is_name(value):
-            yield str(value)
+class _Reader:
+    """Reads a session's log into the index."""
 
+    def __init__(self, store: Store, ctx: Ctx, index: Index) -> None:
+        self._store = store
+        self._ctx = ctx
+        self._index = index
+        _, self._kept = index.stats(ctx.workspace, (), ctx.session)
+        self._mark = self._kept
+        self._batch: list[Entry] = []
+        self._gone: list[str] = []
+        self._notes: set[str] = set()
+        self._calls: dict[str, tuple[str, ...]] = {}
+        self._echoes: set[str] = set()
+        self._takes: dict[str, Taking] = {
+            MESSAGE.name: self._message,
+            COMPACTION.name: self._compaction,
+            UNDO.name: self._undo,
+            NOTE.name: self._note,
+            TIER.name: self._tier,
+        }
 
-def _is_name(value: Json) -> bool:
-    return isinstance(value, str) and 0 < len(value) < 1_000 and "\n" not in value
+    def read(self) -> int:
+        begun = self._kept.seq
+        if begun and self._store.head(self._ctx).seq > begun:
+            for stored in self._store.read(self._ctx, max(0, begun - LOOK_BACK), begun, [MESSAGE.name]):
+                self._remember_calls(stored)
+        for stored in self._store.read(self._ctx, after=begun):
+            self._mark = Mark(stored.seq, self._mark.messages)
+            take = self._takes.get(stored.event.kind)
+            if take:
+                take(stored)
+            if len(self._batch) >= AT_ONCE:
+                self._flush()
+        self._flush()
+        return self._mark.seq - begun
 
+    # What each kind of event brings or takes -------------------------------------------------------------
 
-def passages(entry: Entry) -> Iterator[Entry]:
-    """Yield an entry in pieces of at most ``PASSAGE`` characters, cut at line ends where there are any."""
-    text, start = entry.text, 0
-    while len(text) - start > PASSAGE:
-        cut = text.rfind("\n", start + PASSAGE // 2, start + PASSAGE) + 1 or start + PASSAGE
-        yield replace(entry, text=text[start:cut], start=entry.start + start)
-        start = cut
-    if text[start:] or not start:
-        yield replace(entry, text=text[start:], start=entry.start + start)
+    def _message(self, stored: Stored) -> None:
+        self._mark = Mark(stored.seq, self._mark.messages + 1)
+        message = self._remember_calls(stored)
+        files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
+        at = self._at(f"m{self._mark.messages}", stored)
+        self._batch += message_entries(at, self._without_echoes(message), sorted(files))
+
+    def _remember_calls(self, stored: Stored) -> Message:
+        (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+        for call in message.calls:
+            self._calls[call.call_id] = tuple(files_of(call))
+            if call.name in ECHOING:
+                self._echoes.add(call.call_id)
+        return message
+
+    def _without_echoes(self, message: Message) -> Message:
+        """Leave out what looks things up: a search must not find the searches that were made before it."""
+        if not self._echoes:
+            return message
+        parts = (
+            part
+            for part in message.parts
+            if not isinstance(part, ToolCall | ToolResult) or part.call_id not in self._echoes
+        )
+        return replace(message, parts=tuple(parts))
+
+    def _compaction(self, stored: Stored) -> None:
+        for digest in own_digests(stored):
+            self._batch += digest_entries(self._at(digest.id, stored), digest)
+
+    def _undo(self, stored: Stored) -> None:
+        since = undone_since(stored)
+        for undone in self._store.read(self._ctx, since - 1, stored.seq, [COMPACTION.name]):
+            self._forget(digest_ids(undone))
+
+    def _note(self, stored: Stored) -> None:
+        """Remember which note something was done to; what became of it is looked up before writing."""
+        body = stored.event.body
+        match body.get("does"):
+            case "add":
+                self._notes.add(f"{str(body.get('scope'))[:1]}{stored.seq}")
+            case "approve" | "reject" | "forget":
+                self._notes.add(str(body.get("note")))
+
+    def _tier(self, stored: Stored) -> None:
+        """Let the archive's digest stand for those it took in, or these again for themselves."""
+        move = move_from_json(stored)
+        if move.to is Tier.ARCHIVE and move.digest:
+            self._forget(move.what)
+            self._batch += digest_entries(self._at(move.into, stored), move.digest)
+        elif move.origin is Tier.ARCHIVE and move.into:
+            self._forget([move.into])
+            for past in self._store.read(self._ctx, 0, stored.seq, [COMPACTION.name]):
+                if not set(move.what).isdisjoint(digest_ids(past)):
+                    self._compaction(past)
+
+    # Writing ---------------------------------------------------------------------------------------------
+
+    def _at(self, ref: str, stored: Stored) -> Entry:
+        return blank(ref, self._ctx.session, stored.event.time, stored.seq)
+
+    def _forget(self, refs: Iterable[str]) -> None:
+        gone = set(refs)
+        self._gone += gone
+        self._batch = [one for one in self._batch if one.ref.partition(".")[0] not in gone]
+
+    def _flush(self) -> None:
+        self._settle_notes()
+        if self._gone:
+            self._index.forget(self._ctx.workspace, self._ctx.session, self._gone)
+        if self._mark != self._kept:
+            marks = {self._ctx.session: self._mark}
+            self._index.add(self._ctx.workspace, [analyse(entry) for entry in self._batch], marks)
+        self._batch, self._gone, self._kept = [], [], self._mark
+
+    def _settle_notes(self) -> None:
+        """Put in the notes that hold, take out those that no longer do; only approved ones can be found."""
+        if not self._notes:
+            return
+        events = self._store.read(self._ctx, 0, self._mark.seq, [NOTE.name])
+        for note in fold_notes(map(NOTE.current, events)):
+            if note.id not in self._notes and note.replaced_by not in self._notes:
+                continue
+            self._forget([note.id])
+            if note.status is Status.APPROVED:
+                at = blank(note.id, self._ctx.session, note.created, 0)
+                self._batch.append(note_entry(at, note))
+        self._notes = set()

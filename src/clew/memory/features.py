@@ -49,6 +49,10 @@ class Said(NamedTuple):
         return 1.0 if self.traits & trait else 0.0
 
 
+Place: TypeAlias = tuple[str, str, int]
+"""Where a row stands: its session, its kind, its number among its like."""
+
+
 class Seen(NamedTuple):
     """A candidate, with what stands beside it as far as that is among the candidates.
 
@@ -59,6 +63,7 @@ class Seen(NamedTuple):
     said: Said
     before: Said | None
     after: Said | None
+    place: Place
 
 
 def look(question: Question, rows: Sequence[Row]) -> list[Seen]:
@@ -66,22 +71,17 @@ def look(question: Question, rows: Sequence[Row]) -> list[Seen]:
     wanted = set(question.terms)
     texts: dict[Place, Said] = {}
     for row in rows:
-        words = row.analysed.terms.split()
+        analysed = row.analysed
+        entry = analysed.entry
+        words = analysed.terms.split()
         there = wanted.intersection(words)
-        at = {term: _places(term, words) for term in question.terms if term in there}
-        texts[place_of(row)] = Said(at, row.analysed.length, row.analysed.traits)
+        at = {term: _places(term, words) for term in question.terms if term in there} if there else {}
+        texts[entry.session, entry.kind, row.place] = Said(at, analysed.length, analysed.traits)
+    beside = texts.get
     return [
-        Seen(row, texts[place_of(row)], texts.get(place_of(row, -1)), texts.get(place_of(row, 1)))
-        for row in rows
+        Seen(row, said, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n))
+        for row, ((session, kind, n), said) in zip(rows, texts.items(), strict=True)
     ]
-
-
-Place: TypeAlias = tuple[str, str, int]
-
-
-def place_of(row: Row, away: int = 0) -> Place:
-    """Return where a row stands, or where one stands so many places away from it."""
-    return row.entry.session, row.entry.kind, row.place + away
 
 
 def _places(term: str, words: list[str]) -> list[int]:
@@ -176,7 +176,9 @@ class Judge:
         """Return for each session how much of the question it speaks of, as far as the candidates show."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for one in seen:
-            counts[one.row.entry.session].update({t: len(places) for t, places in one.said.at.items()})
+            found = counts[one.place[0]]
+            for term, places in one.said.at.items():
+                found[term] += len(places)
         return {
             session: sum(self._rarity.get(t, 0.0) * n / (n + 2) for t, n in found.items()) / self._best
             for session, found in counts.items()

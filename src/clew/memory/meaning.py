@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clew.memory.features import Seen, place_of
+from clew.memory.features import Seen
 
 if TYPE_CHECKING:
     import numpy
@@ -16,10 +16,11 @@ def dense(asked: bytes, seen: Sequence[Seen]) -> list[tuple[float, ...]]:
     """Return for each candidate how near it, its window, its predecessor and its session's best are."""
     import numpy as np
 
-    places = {place_of(one.row): n for n, one in enumerate(seen)}
+    places = {one.place: n for n, one in enumerate(seen)}
     vectors = _matrix([one.row.vector for one in seen], len(asked))
-    before = np.array([places.get(place_of(one.row, -1), -1) for one in seen])
-    after = np.array([places.get(place_of(one.row, 1), -1) for one in seen])
+    beside = places.get
+    before = np.array([beside((session, kind, n - 1), -1) for session, kind, n in places])
+    after = np.array([beside((session, kind, n + 1), -1) for session, kind, n in places])
     padded = np.vstack([vectors, np.zeros((1, len(asked)), dtype="f4")])
     window = padded[before] + vectors + padded[after]
     question = _matrix([asked], len(asked))[0]
@@ -27,9 +28,9 @@ def dense(asked: bytes, seen: Sequence[Seen]) -> list[tuple[float, ...]]:
     around = window @ question / np.maximum(np.sqrt((window**2).sum(axis=1)), 1e-6)
     previous = padded[before] @ question
     best: dict[str, float] = {}
-    for one, near in zip(seen, own.tolist(), strict=True):
-        best[one.row.entry.session] = max(near, best.get(one.row.entry.session, -1.0))
-    sessions = [best[one.row.entry.session] for one in seen]
+    for (session, _, _), near in zip(places, own.tolist(), strict=True):
+        best[session] = max(near, best.get(session, -1.0))
+    sessions = [best[session] for session, _, _ in places]
     return list(zip(own.tolist(), around.tolist(), previous.tolist(), sessions, strict=True))
 
 

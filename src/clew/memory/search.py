@@ -16,15 +16,19 @@ from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
 from clew.memory.meaning import dense
 from clew.memory.question import Question, understand
 from clew.memory.words import marks_to_find, terms
-from clew.ports.index import ANYTHING, Embedder, Entry, Filters, Index, Stats, Wanted
+from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Row, Stats, Wanted
 
 BY_WORDS = 100
 BY_ROLE = 100
 BY_MEANING = 40
 BY_DATE = 60
 BY_VALUE = 30
+DEEP = 2_000
+"""How many are read for a value whose words stand together in more than the latest ones."""
 KEPT = 50
 """How many of them are looked at again, with their neighbours."""
+APART = (EntryKind.DIGEST, EntryKind.NOTE)
+"""What stands on its own: what is listed beside it has nothing to do with it."""
 ALIKE = 0.9
 """Two texts with this share of their words in common say the same."""
 COPIES = 2
@@ -49,6 +53,8 @@ class Why:
     """Values of the question that stand in it to the letter."""
     terms: tuple[str, ...] = ()
     """Stems of the question's words that it has."""
+    share: float = 0.0
+    """How much of the question's words that is, from 0 to 1; rare words count more."""
     meaning: float | None = None
     """How near its vector is to the question's, from -1 to 1; None where it was not asked."""
     speaker: bool = False
@@ -86,8 +92,8 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
     What holds an exact value of the question (a path, an id, a quoted error) comes before what does not.
     """
     judged = judge(index, workspace, query, embedder)
-    hits = [(len("".join(one.exact)), _worth(one.features), one) for one in judged]
-    hits.sort(key=lambda hit: (-hit[0], -hit[1], -hit[2].seen.row.key))
+    hits = [(_exactness(one), _worth(one.features), one) for one in judged]
+    hits.sort(key=lambda hit: (hit[0], hit[1], hit[2].seen.row.key), reverse=True)
     return [_hit(one, score) for _, score, one in _diverse(hits, query.limit)]
 
 
@@ -100,12 +106,20 @@ def judge(index: Index, workspace: str, query: Query, embedder: Embedder | None 
         key for wanted, filters, limit in _wanted(question, stats, asked, query.filters)
         for key in index.find(workspace, wanted, filters, limit)
     )  # fmt: skip
-    alone = look(question, index.rows(workspace, list(keys)))
+    rows = index.rows(workspace, list(keys))
+    rows += index.rows(workspace, _deeper(index, workspace, question, query.filters, rows))
+    alone = look(question, rows)
     court = Judge(question, stats, alone)
     judged = _judged(court, alone, asked)
-    first = nlargest(KEPT, judged, key=lambda one: (len(one.exact), _worth(one.features)))
-    kept = look(question, index.rows(workspace, [one.seen.row.key for one in first], around=1))
-    return [one for one in _judged(court, kept, asked) if _passes(query.filters, one.seen.row.entry)]
+    first = nlargest(KEPT, judged, key=lambda one: (_exactness(one), _worth(one.features)))
+    found = {one.seen.row.key for one in first}
+    rows = index.rows(workspace, list(found), around=1)
+    beside = [row for row in rows if row.key in found or row.entry.kind not in APART]
+    return [
+        one
+        for one in _judged(court, look(question, beside), asked)
+        if _passes(query.filters, one.seen.row.entry)
+    ]
 
 
 def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
@@ -114,6 +128,46 @@ def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
         Judged(one, court.lexical(one) + near, court.exact(one))
         for one, near in zip(seen, meanings, strict=True)
     ]
+
+
+def _deeper(
+    index: Index, workspace: str, question: Question, filters: Filters, rows: Sequence[Row]
+) -> list[int]:
+    """Return what holds a value that none of the candidates does: its words may stand together often."""
+    found: list[int] = []
+    texts = [row.entry.text for row in rows]
+    for value in question.values:
+        phrase = tuple(terms(value))
+        # Fewer rows than were asked for means that all there are have been seen.
+        if phrase and len(rows) >= BY_VALUE and not any(stands_in(value, text) for text in texts):
+            keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)
+            candidates = index.rows(workspace, keys) if len(keys) > BY_VALUE else []
+            found += [row.key for row in candidates if stands_in(value, row.entry.text)][:BY_VALUE]
+    known = {row.key for row in rows}
+    return [key for key in dict.fromkeys(found) if key not in known]
+
+
+def _exactness(one: Judged) -> tuple[int, int]:
+    """Return how much of what must stand to the letter does: as a word of its own, and at all."""
+    if not one.exact:
+        return 0, 0
+    text = one.seen.row.entry.text
+    alone = sum(len(value) for value in one.exact if stands_in(value, text))
+    return alone, sum(map(len, one.exact))
+
+
+def stands_in(value: str, text: str) -> bool:
+    """Tell whether a value stands in a text as a word of its own: ``E12`` does not stand in ``E123``."""
+    low, wanted = text.lower(), value.lower()
+    place = low.find(wanted)
+    while place >= 0:
+        before, after = low[place - 1 : place], low[place + len(wanted) : place + len(wanted) + 1]
+        if not (wanted[:1].isalnum() and before.isalnum()) and not (
+            wanted[-1:].isalnum() and after.isalnum()
+        ):
+            return True
+        place = low.find(wanted, place + 1)
+    return False
 
 
 def _worth(features: tuple[float, ...]) -> float:
@@ -135,6 +189,7 @@ def _wanted(
     for value in question.values:
         if phrase := tuple(terms(value)):
             yield Wanted(phrase=phrase), filters, BY_VALUE
+            yield Wanted(phrase=phrase, beginning=True), filters, BY_VALUE
     weighed = tuple((term, rarity(stats, term)) for term in question.terms)
     days = marks_to_find(question.spans)
     if weighed:
@@ -172,7 +227,7 @@ def _passes(filters: Filters, entry: Entry) -> bool:
     )
 
 
-Scored: TypeAlias = tuple[int, float, Judged]
+Scored: TypeAlias = tuple[tuple[int, int], float, Judged]
 
 
 def _diverse(hits: Sequence[Scored], limit: int) -> list[Scored]:
@@ -202,6 +257,7 @@ def _hit(one: Judged, score: float) -> Hit:
     why = Why(
         one.exact,
         tuple(one.seen.said.at),
+        round(features["covered"], 3),
         features.get("meaning"),
         speaker=features["speaker"] > 0,
         date=features["date_named"] > 0 or features["date_said"] > 0,

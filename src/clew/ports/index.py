@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from clew.message import Trust
 
@@ -25,7 +25,9 @@ class Entry:
     """Something that can be found: a turn, a digest, a note, a piece of an output or of a document."""
 
     ref: str
-    """Where it stands, exactly: for a turn, the id of its event. Unique in its session with ``start``."""
+    """What it is called: ``m12`` for a message, ``d3.4`` for a line of a digest, ``w3`` for a note, a path.
+
+    Unique in its session with ``start``."""
     kind: EntryKind = EntryKind.TURN
     session: str
     """The session, or for what belongs to none (a document), whatever holds its neighbours together."""
@@ -39,6 +41,10 @@ class Entry:
     """The speaker's name where one is known; a question that names them means what they said."""
     start: int = 0
     """Where the text begins in what ``ref`` names: long texts are several entries."""
+    seq: int = 0
+    """Where the event that tells it stands in its session's log; 0 for what is in no log."""
+    sources: tuple[str, ...] = ()
+    """What it was derived from: for a line of a digest and for a note, the messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,15 @@ class Filters:
 ANYTHING = Filters()
 
 
+class Mark(NamedTuple):
+    """How far a session's log has been read."""
+
+    seq: int = 0
+    """The last event that was read."""
+    messages: int = 0
+    """How many messages there were up to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """An entry as it lies in the index."""
@@ -109,7 +124,11 @@ class Wanted:
     terms: tuple[tuple[str, float], ...] = ()
     """Any of these terms; an entry is worth the sum of the weights of those it has."""
     phrase: tuple[str, ...] = ()
-    """These terms next to each other; the last may be the beginning of a word."""
+    """These terms next to each other."""
+    beginning: bool = False
+    """The last term of the phrase may be the beginning of a word."""
+    refs: tuple[str, ...] = ()
+    """What is called so, in the sessions of the filters."""
     days: tuple[str, ...] = ()
     """Any of these marks of a day, a month, a year."""
     vector: bytes = b""
@@ -123,17 +142,19 @@ class Index(Protocol):
     one workspace is ever seen from another.
     """
 
-    def add(self, workspace: str, entries: Sequence[Analysed], upto: Mapping[str, int] | None = None) -> None:
+    def add(
+        self, workspace: str, entries: Sequence[Analysed], marks: Mapping[str, Mark] | None = None
+    ) -> None:
         """Put entries in, all or none; one that is there already (session, ref, start) is replaced.
 
-        ``upto`` notes in the same breath how far each session's log has been read.
+        ``marks`` notes in the same breath how far each session's log has been read.
         """
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
-        """Take entries out."""
+        """Take entries out. With a digest go its lines: ``d3.4`` with ``d3``."""
 
-    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, int]:
-        """Return how common the terms are, and up to which event the session's log is in here."""
+    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, Mark]:
+        """Return how common the terms are, and how far the session's log is in here."""
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of what matches, the most promising first."""
@@ -142,11 +163,15 @@ class Index(Protocol):
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
 
 
+@runtime_checkable
 class VectorIndex(Protocol):
     """The part of an index that keeps embeddings."""
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Return keys and texts that have no embedding by this model, oldest first."""
+        """Return keys and texts that have no embedding by this model, oldest first.
+
+        Asked again and again it costs what is new.
+        """
 
     def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
         """Keep embeddings. Those by another model are replaced."""

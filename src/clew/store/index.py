@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from clew.errors import MissingExtra
-from clew.ports.index import Analysed, Filters, Index, Row, Stats, VectorIndex, Wanted
+from clew.ports.index import Analysed, Filters, Index, Mark, Row, Stats, VectorIndex, Wanted
 from clew.store.database import Database
 from clew.store.index_rows import KEYS, entry_row, quoted, row_of, scope_words
 from clew.store.index_vectors import Signs
@@ -43,6 +43,8 @@ class SqliteIndex(Index, VectorIndex):
         self._model = model
         self._signs = Signs()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+        self._whole: dict[str, int] = {}
+        """For each model, a key up to which nothing lacks an embedding."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -58,21 +60,25 @@ class SqliteIndex(Index, VectorIndex):
 
     # What is in it -------------------------------------------------------------------------------------
 
-    def add(self, workspace: str, entries: Sequence[Analysed], upto: Mapping[str, int] | None = None) -> None:
+    def add(
+        self, workspace: str, entries: Sequence[Analysed], marks: Mapping[str, Mark] | None = None
+    ) -> None:
         """Put entries in, all or none; one that is there already is replaced."""
         with self._database.writing() as connection:
             home = _workspace(connection, workspace) or _added(connection, "add_workspace", name=workspace)
-            sessions = {one.entry.session for one in entries} | set(upto or ())
+            sessions = {one.entry.session for one in entries} | set(marks or ())
             keys = {name: _session(connection, home, name) for name in sorted(sessions)}
             writer = _Writer(connection, home)
             for one in entries:
                 writer.write(keys[one.entry.session], one)
             writer.finish()
-            for session, seq in (upto or {}).items():
-                connection.execute(_sql("read_upto"), {"key": keys[session], "upto": seq})
+            self._whole = {model: min(key, writer.before) for model, key in self._whole.items()}
+            for session, mark in (marks or {}).items():
+                read = {"key": keys[session], "upto": mark.seq, "messages": mark.messages}
+                connection.execute(_sql("read_upto"), read)
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
-        """Take entries out."""
+        """Take entries out. With a digest go its lines: ``d3.4`` with ``d3``."""
         with self._database.writing() as connection:
             home = _workspace(connection, workspace)
             if home is None:
@@ -88,16 +94,17 @@ class SqliteIndex(Index, VectorIndex):
 
     # What can be found ---------------------------------------------------------------------------------
 
-    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, int]:
-        """Return how common the terms are, and up to which event the session's log is in here."""
+    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, Mark]:
+        """Return how common the terms are, and how far the session's log is in here."""
         with self._database.reading() as connection:
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
-                return Stats(0, 0.0, {}), 0
+                return Stats(0, 0.0, {}), Mark()
             home, entries, words = row
             having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
             known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
-        return Stats(entries, words / entries if entries else 0.0, having), known[1] if known else 0
+        mark = Mark(*known[1:]) if known else Mark()
+        return Stats(entries, words / entries if entries else 0.0, having), mark
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of what matches, the most promising first."""
@@ -106,16 +113,20 @@ class SqliteIndex(Index, VectorIndex):
             if row is None:
                 return []
             home, entries, words = row
-            scope = _scope(connection, home, filters)
-            if scope is None:
+            sessions = _session_keys(connection, home, filters)
+            if filters.sessions and not sessions:
                 return []
+            if wanted.refs:
+                return _called(connection, sessions, wanted.refs, limit)
+            scope = _scope(filters, sessions)
             looking = _Looking(connection, home, scope, filters)
             if wanted.terms:
                 looking.only_on(wanted.days)
                 common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
                 return looking.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
             if wanted.phrase:
-                return looking.latest(f"terms : {quoted(' '.join(wanted.phrase))} *", limit)
+                rest = " *" if wanted.beginning else ""
+                return looking.latest(f"terms : {quoted(' '.join(wanted.phrase))}{rest}", limit)
             if wanted.days:
                 return looking.latest(f"scope : ({' OR '.join(map(quoted, wanted.days))})", limit)
             self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
@@ -149,15 +160,22 @@ class SqliteIndex(Index, VectorIndex):
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Return keys and texts that have no embedding by this model, oldest first."""
+        wanted = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
         with self._database.reading() as connection:
-            return connection.execute(_sql("lacking"), {"model": model, "limit": limit}).fetchall()
+            (last,) = connection.execute(_sql("last_key_of_all")).fetchone()
+            found = connection.execute(_sql("lacking"), wanted).fetchall()
+        self._whole[model] = found[0][0] - 1 if found else max(last, self._whole.get(model, -1))
+        return found
 
     def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
         """Keep embeddings. Those by another model are replaced."""
         rows = [{"key": key, "model": model, "vector": vector} for key, vector in vectors.items()]
         with self._database.writing() as connection:
             connection.executemany(_sql("put_vector"), rows)
-        if rows and min(vectors) <= self._signs.last:
+        if not rows:
+            return
+        self._whole = {model: self._whole.get(model, -1)}  # whatever others had there is theirs no more
+        if min(vectors) <= self._signs.last:
             self._signs.forget()  # some lie before what was read already
 
     def progress(self, model: str) -> tuple[int, int]:
@@ -177,6 +195,8 @@ class _Writer:
         self._connection = connection
         self._home = home
         (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(home)).fetchone()
+        self.before = self._last
+        """All that is written has a higher key."""
         self._places: dict[tuple[int, str], int] = {}
         self._entries = self._words = 0
 
@@ -186,7 +206,8 @@ class _Writer:
         there = self._connection.execute(_sql("entry_at"), at).fetchone()
         if there:
             self.drop(there[0])
-        place = there[1] if there else self._next_place(session, entry.kind)
+        same = there and there[2] == entry.kind
+        place = there[1] if same else self._next_place(session, entry.kind)
         self._last = KEYS.after(self._last, analysed.length)
         row = entry_row(analysed, key=self._last, session=session, place=place)
         self._connection.execute(_sql("add_entry"), row)
@@ -255,16 +276,25 @@ class _Looking:
         return [key for _, key in best]
 
 
-def _scope(connection: sqlite3.Connection, home: int, filters: Filters) -> str | None:
-    """Return the filters as a condition on the index; None where a session is asked for that is not there."""
-    keys = [
-        row[0]
-        for name in filters.sessions
-        if (row := connection.execute(_sql("index_session"), {"workspace": home, "id": name}).fetchone())
-    ]
-    if filters.sessions and not keys:
-        return None
-    groups = scope_words(filters, keys)
+def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
+    """Return the keys of the sessions that are asked for, as far as they are there."""
+    named = ({"workspace": home, "id": name} for name in filters.sessions)
+    found = (connection.execute(_sql("index_session"), one).fetchone() for one in named)
+    return [row[0] for row in found if row]
+
+
+def _called(
+    connection: sqlite3.Connection, sessions: Sequence[int], refs: Sequence[str], limit: int
+) -> list[int]:
+    """Return the keys of what is called so in these sessions, in the order it came."""
+    wanted = {"refs": json.dumps(refs), "limit": limit}
+    rows = (connection.execute(_sql("called"), {**wanted, "session": session}) for session in sessions)
+    return [key for found in rows for (key,) in found][:limit]
+
+
+def _scope(filters: Filters, sessions: Sequence[int]) -> str:
+    """Return the filters as a condition on the index."""
+    groups = scope_words(filters, sessions)
     return " AND ".join(f"scope : ({' OR '.join(map(quoted, group))})" for group in groups)
 
 

@@ -8,31 +8,41 @@ INSERT INTO index_workspace (name) VALUES (:name)
 UPDATE index_workspace SET entries = entries + :entries, words = words + :words WHERE key = :key
 
 -- index_session: a session of the index
-SELECT key, upto FROM index_session WHERE workspace = :workspace AND id = :id
+SELECT key, upto, messages FROM index_session WHERE workspace = :workspace AND id = :id
 
 -- add_index_session: one more session
 INSERT INTO index_session (workspace, id) VALUES (:workspace, :id)
 
 -- read_upto: how far a session's log has been read
-UPDATE index_session SET upto = max(upto, :upto) WHERE key = :key
+UPDATE index_session SET upto = max(upto, :upto), messages = max(messages, :messages) WHERE key = :key
 
 -- last_key: the last key of a range
 SELECT coalesce(max(key), :first) FROM entry WHERE key BETWEEN :first AND :last
 
+-- last_key_of_all: the last key there is
+SELECT coalesce(max(key), -1) FROM entry
+
 -- next_place: the next free place in a session
 SELECT coalesce(max(place) + 1, 0) FROM entry WHERE session = :session AND kind = :kind
 
--- entry_at: the key and place of an entry that is there already
-SELECT key, place FROM entry WHERE session = :session AND ref = :ref AND start = :start
+-- entry_at: the key, place and kind of an entry that is there already
+SELECT key, place, kind FROM entry WHERE session = :session AND ref = :ref AND start = :start
 
--- entries_of: every entry of a reference
+-- entries_of: every entry of a reference, the lines of a digest with it
 SELECT key FROM entry WHERE session = :session AND ref = :ref
+UNION
+SELECT key FROM entry WHERE session = :session AND kind = 'digest' AND ref > :ref || '.' AND ref < :ref || '/'
+
+-- called: the keys of what is called so
+SELECT entry.key FROM json_each(:refs) AS wanted
+JOIN entry ON entry.ref = wanted.value AND entry.session = :session
+ORDER BY entry.key LIMIT :limit
 
 -- add_entry: one more entry
 INSERT INTO entry (key, session, kind, place, ref, start, time, role, speaker, trust, files, length, traits, days,
-                   terms, scope, text)
+                   terms, scope, text, seq, sources)
 VALUES (:key, :session, :kind, :place, :ref, :start, :time, :role, :speaker, :trust, :files, :length, :traits, :days,
-        :terms, :scope, :text)
+        :terms, :scope, :text, :seq, :sources)
 
 -- add_entry_text: its words
 INSERT INTO entry_text (rowid, terms, scope) VALUES (:key, :terms, :scope)
@@ -62,7 +72,7 @@ SELECT count(*), max(key) FROM (
 
 -- rows: entries by their keys
 SELECT entry.key, entry.place, entry.ref, entry.kind, index_session.id, entry.time, entry.role, entry.trust,
-       entry.text, entry.files, entry.speaker, entry.start, entry.terms, entry.length, entry.traits, entry.days,
+       entry.text, entry.files, entry.speaker, entry.start, entry.seq, entry.sources, entry.terms, entry.length, entry.traits, entry.days,
        entry_vector.model, entry_vector.vector
 FROM json_each(:keys) AS wanted
 JOIN entry ON entry.key = wanted.value
@@ -77,7 +87,7 @@ JOIN entry AS beside ON beside.session = hit.session AND beside.kind = hit.kind
 
 -- lacking: entries without a vector of a model
 SELECT entry.key, entry.text FROM entry LEFT JOIN entry_vector ON entry_vector.key = entry.key
-WHERE entry_vector.model IS NOT :model ORDER BY entry.key LIMIT :limit
+WHERE entry.key > :after AND entry_vector.model IS NOT :model ORDER BY entry.key LIMIT :limit
 
 -- put_vector: a vector, in the place of an older one
 INSERT OR REPLACE INTO entry_vector (key, model, vector) VALUES (:key, :model, :vector)

@@ -80,6 +80,8 @@ def entry_row(analysed: Analysed, key: int, session: int, place: int) -> dict[st
         "terms": analysed.terms,
         "scope": " ".join(_scope_of(analysed, session)),
         "text": entry.text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
+        "seq": entry.seq,
+        "sources": json.dumps(entry.sources),
     }
 
 
@@ -127,7 +129,7 @@ _LABELS = {int(trust): trust for trust in Trust}
 def row_of(row: tuple[Any, ...], model: str) -> Row:
     """Return an entry from its row, with its vector if it is this model's."""
     key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
-    terms, length, traits, days, by, vector = rest
+    seq, sources, terms, length, traits, days, by, vector = rest
     entry = Entry(
         ref=ref,
         kind=_KINDS[kind],
@@ -136,9 +138,15 @@ def row_of(row: tuple[Any, ...], model: str) -> Row:
         role=role,
         trust=_LABELS[trust],
         text=text,
-        files=tuple(json.loads(files)) if files != "[]" else (),
+        files=_names(files),
         speaker=speaker,
         start=start,
+        seq=seq,
+        sources=_names(sources),
     )
     analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
     return Row(key, place, analysed, vector if by == model and model else b"")
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(json.loads(listed)) if listed != "[]" else ()

@@ -1,7 +1,18 @@
 """Tools with which an agent looks after its own memory. See README.md."""
 
-from clew.memory.tools.desk import Approve, Consent, OpenSession, Wish, ask_later
+from clew.memory.tools.desk import Approve, Consent, Desk, OpenSession, Wish, ask_later
 from clew.memory.tools.tool import Tool, ToolAnswer
 from clew.memory.tools.toolbox import TOOLS, Toolbox
 
-__all__ = ["TOOLS", "Approve", "Consent", "OpenSession", "Tool", "ToolAnswer", "Toolbox", "Wish", "ask_later"]
+__all__ = [
+    "TOOLS",
+    "Approve",
+    "Consent",
+    "Desk",
+    "OpenSession",
+    "Tool",
+    "ToolAnswer",
+    "Toolbox",
+    "Wish",
+    "ask_later",
+]

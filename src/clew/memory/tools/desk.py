@@ -1,4 +1,4 @@
-"""What the tools work with: a session, its notes, an index, and somebody who is asked before writing."""
+"""What the tools work with: a session, its memory, and somebody who is asked before writing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from clew.budget import Policy, Window
+from clew.memory.memory import Memory
 from clew.memory.notes.notebook import Notebook
-from clew.memory.tools.numbers import Numbers
 from clew.message import Item, Trust
-from clew.ports import Ctx
-from clew.ports.index import Embedder, Index
 
 
 class Expanded(Protocol):
@@ -75,6 +73,9 @@ class OpenSession(Protocol):
     def expand(self, ref: str) -> Expanded:
         """Return what stands behind a reference."""
 
+    def number(self, seq: int) -> int:
+        """Return how many messages there were at a place of the log."""
+
     def pin(self, quote: str) -> Named:
         """Set a rule that stands word for word."""
 
@@ -111,12 +112,10 @@ class Desk:
     """What the tools work with."""
 
     session: OpenSession
-    notebook: Notebook
-    index: Index | None
+    memory: Memory
     approve: Approve
-    embedder: Embedder | None
-    numbers: Numbers
 
-    def ctx(self, session: str) -> Ctx:
-        """Return where a session of this workspace lies in the store."""
-        return Ctx(workspace=self.notebook.workspace, session=session)
+    @property
+    def notebook(self) -> Notebook:
+        """Return the notes that concern the session."""
+        return self.memory.notebook

@@ -1,101 +1,17 @@
-"""Messages of any session as an answer quotes them: under their reference and trust, in a fence."""
+"""Words as an answer quotes them: under their reference and trust, in a fence that nothing in them closes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from clew.errors import NotFound, StoreDamaged
-from clew.log import KINDS, MESSAGE
-from clew.memory.tools.desk import Desk
+from clew.memory.opening import Quotation
 from clew.memory.tools.tool import ToolAnswer
-from clew.message import Message, Trust, lowest, words
-from clew.ports import Stored
+from clew.message import Trust
 
 MOST_CHARACTERS = 16_000
 """Of one answer: what is asked for must not fill the window that it was taken out of."""
-_REF = re.compile(r"m([1-9]\d{0,17})(?:@(.+))?")
 _BACKTICKS = re.compile("`+")
-
-
-class Place(NamedTuple):
-    """Where a message stands: the session, and which of its messages, counted from 1."""
-
-    session: str
-    number: int
-
-
-class Quotation(NamedTuple):
-    """Words from a message, with where they stand."""
-
-    ref: str
-    time: str
-    role: str
-    trust: Trust
-    text: str
-    about: str = ""
-    """What else its heading says."""
-
-
-def place_of(desk: Desk, ref: str) -> Place | None:
-    """Return where ``m12`` or ``m12@another-session`` stands; None for what is no message's reference."""
-    match = _REF.fullmatch(ref.strip())
-    return Place(match[2] or desk.session.name, int(match[1])) if match else None
-
-
-def ref_of(desk: Desk, session: str, name: str) -> str:
-    """Return the reference of a message, as ``place_of`` reads it."""
-    return name if session == desk.session.name else f"{name}@{session}"
-
-
-def message_at(desk: Desk, place: Place) -> Quotation:
-    """Return a message as it was said, whole."""
-    (found,) = around(desk, place, 0)
-    return found
-
-
-def around(desk: Desk, place: Place, neighbours: int) -> list[Quotation]:
-    """Return a message with its neighbours on both sides, in order."""
-    ctx = desk.ctx(place.session)
-    if desk.numbers.seq(ctx, place.number) is None:
-        raise NotFound(f"there is no message {_ref(desk, place)}", "look for it with recall_search")
-    near = range(place.number - neighbours, place.number + neighbours + 1)
-    return [
-        _quotation(desk, place._replace(number=n), seq) for n in near if (seq := desk.numbers.seq(ctx, n))
-    ]
-
-
-def _quotation(desk: Desk, place: Place, seq: int) -> Quotation:
-    stored = next(desk.notebook.store.read(desk.ctx(place.session), seq - 1, seq), None)
-    if stored is None:
-        raise StoreDamaged(f"event {seq} of {place.session!r}, which holds {_ref(desk, place)}, is gone")
-    (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-    return Quotation(_ref(desk, place), stored.event.time, message.role, trust_of(message), text_of(message))
-
-
-def _ref(desk: Desk, place: Place) -> str:
-    return ref_of(desk, place.session, f"m{place.number}")
-
-
-def text_of(message: Message) -> str:
-    """Return all that a message says: what characters and lines are counted in."""
-    return "\n".join(said for part in message.parts if (said := words(part)))
-
-
-def trust_of(message: Message) -> Trust:
-    """Return the lowest label of what a message says."""
-    return lowest(part.trust for part in message.parts)
-
-
-def ref_of_event(desk: Desk, session: str, stored: Stored, nth: int) -> str:
-    """Return the reference of a message that an event holds."""
-    kind = KINDS.get(stored.event.kind, MESSAGE)
-    own = kind.name_of(kind.current(stored), nth)
-    return ref_of(desk, session, own or f"m{desk.numbers.number(desk.ctx(session), stored.seq)}")
-
-
-# As an answer ----------------------------------------------------------------------------------------
 
 
 def quoted(quotations: Iterable[Quotation], heading: str = "") -> ToolAnswer:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clew.errors import InputError, NotFound
-from clew.memory.entries import catch_up
-from clew.memory.search import Hit, Query, search
+from clew.errors import InputError
+from clew.memory.injecting import excerpt_start, reasons
+from clew.memory.opening import Opened, Quotation
+from clew.memory.search import Hit
 from clew.memory.tools.desk import Desk
-from clew.memory.tools.passages import (
-    MOST_CHARACTERS,
-    Quotation,
-    around,
-    fenced,
-    message_at,
-    place_of,
-    quoted,
-    ref_of_event,
-)
+from clew.memory.tools.passages import MOST_CHARACTERS, fenced, quoted
 from clew.memory.tools.schema import between, takes, text, whole
 from clew.memory.tools.tool import Tool, ToolAnswer
-from clew.ports.index import Filters
+from clew.message import Role
+from clew.plan.spans import spans
+from clew.ports.index import EntryKind, Filters
 
 MOST_HITS = 20
 EXCERPT = 600
@@ -30,55 +24,50 @@ MOST_NEIGHBOURS = 10
 MOST_ORIGINALS = 50
 MOST_END = 2**53
 """An end beyond the message is its end."""
+_ROLES = ("user", "assistant", "tool", "system")
 
 
 # Search ----------------------------------------------------------------------------------------------
 
 
 def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
-    if desk.index is None:
-        raise InputError("nothing is indexed here", "open what you know the reference of with recall_open")
-    own = desk.session.name
-    catch_up(desk.notebook.store, desk.ctx(own), desk.index)
-    query = Query(
-        text=given["query"],
-        at=desk.notebook.now,
-        filters=Filters(sessions=(own,) if given["where"] == "this_session" else ()),
-        limit=between(given, "limit", 1, MOST_HITS, 5),
-    )
-    hits = search(desk.index, desk.notebook.workspace, query, desk.embedder)
+    limit = between(given, "limit", 1, MOST_HITS, 5)
+    hits = _asking_last(desk, desk.memory.search(given["query"], _filters(desk, given), limit + 1))[:limit]
     if not hits:
         return ToolAnswer(f"nothing was found for {given['query']!r}")
     return quoted((_found(desk, hit) for hit in hits), f"{len(hits)} found, best first:")
 
 
+def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:
+    """Put what the user just asked behind what has the same values: a question is no answer to itself."""
+    asked = next((item.id for item in reversed(desk.session.view()) if item.message.role is Role.USER), "")
+    question = next((hit for hit in hits if desk.memory.ref(hit.entry) == asked), None)
+    rivals = [hit for hit in hits if question and hit is not question and hit.why.exact]
+    if question is None or not any(set(hit.why.exact) >= set(question.why.exact) for hit in rivals):
+        return hits
+    return [*(hit for hit in hits if hit is not question), question]
+
+
+def _filters(desk: Desk, given: dict[str, Any]) -> Filters:
+    return Filters(
+        sessions=(desk.session.name,) if given["where"] == "this_session" else (),
+        kinds=(EntryKind(given["kind"]),) if given["kind"] else (),
+        roles=(given["role"],) if given["role"] else (),
+        files=(given["file"],) if given["file"] else (),
+        after=given["after"] or "",
+        before=given["before"] or "",
+    )
+
+
 def _found(desk: Desk, hit: Hit) -> Quotation:
     entry = hit.entry
-    start = _excerpt_start(hit)
+    start = excerpt_start(hit, EXCERPT)
     shown = entry.text[start : start + EXCERPT]
     first = entry.start + start
     about = [f"characters {first}-{first + len(shown)}"]
-    about += [f"has {', '.join(hit.why.exact)}"] if hit.why.exact else []
-    return Quotation(_ref(desk, hit), entry.time, entry.role, entry.trust, shown, "; ".join(about))
-
-
-def _excerpt_start(hit: Hit) -> int:
-    """Return where an excerpt begins: a little before the first thing that was looked for."""
-    low = hit.entry.text.lower()
-    wanted = (*(value.lower() for value in hit.why.exact), *hit.why.terms)
-    places = [place for one in wanted if (place := low.find(one)) >= 0]
-    return max(0, min(places, default=0) - EXCERPT // 4)
-
-
-def _ref(desk: Desk, hit: Hit) -> str:
-    """Return a reference that can be opened; what belongs to no session keeps the index's own."""
-    entry = hit.entry
-    event, _, nth = entry.ref.partition(".")
-    try:
-        stored = desk.notebook.store.find(desk.ctx(entry.session), event)
-    except NotFound:
-        return entry.ref
-    return ref_of_event(desk, entry.session, stored, int(nth or 0))
+    about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
+    about += [f"score {hit.score:.2f}", *reasons(hit.why)]
+    return Quotation(desk.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
 
 
 RECALL_SEARCH = Tool(
@@ -90,6 +79,11 @@ RECALL_SEARCH = Tool(
         query=text("What to look for: a question, words, or an exact value."),
         limit=whole(f"How many hits, at most {MOST_HITS}; 5 if null.", optional=True),
         where=text("Where to look; everywhere if null.", optional=True, of=("this_session", "everywhere")),
+        kind=text("What to look for; anything if null.", optional=True, of=EntryKind),
+        role=text("Who said it; anyone if null.", optional=True, of=_ROLES),
+        file=text("The path of a file that it is about; any if null.", optional=True),
+        after=text("Not before this time, like 2026-11-15T08:00; any if null.", optional=True),
+        before=text("Before this time; any if null.", optional=True),
     ),
     _search,
 )
@@ -100,22 +94,43 @@ RECALL_SEARCH = Tool(
 
 def _open(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     ref = given["ref"].strip()
-    place = place_of(desk, ref)
-    if place:
-        return quoted(around(desk, place, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1)))
+    if _is_rule(ref):
+        return _rule(desk, ref)
+    opened = desk.memory.open(ref, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
+    return quoted([*opened.quotations, *_messages(desk, opened.holds)], _heading(opened))
+
+
+def _messages(desk: Desk, refs: Sequence[str]) -> list[Quotation]:
+    """Return the messages among what was opened leads to, as they were said."""
+    places = (desk.memory.library.place(ref) for ref in refs[:MOST_ORIGINALS])
+    return [desk.memory.library.message(place) for place in places if place]
+
+
+def _heading(opened: Opened) -> str:
+    """Say what was opened, and what to open next."""
+    if opened.what == "message":
+        return ""
+    is_local = all("@" not in name for name in opened.holds)
+    holds = spans(opened.holds) if is_local else f"{opened.holds[0]} to {opened.holds[-1]}"
+    of = {"archive": "the digest of older digests", "line": "a line of a digest"}.get(opened.what)
+    return f"{opened.ref} is {of or f'a {opened.what}'}" + (f", over {holds}:" if opened.holds else ":")
+
+
+def _is_rule(ref: str) -> bool:
+    return ref.startswith("p") and ref[1:].isdecimal()
+
+
+def _rule(desk: Desk, ref: str) -> ToolAnswer:
     behind = desk.session.expand(ref)
-    more = len(behind.ids) - MOST_ORIGINALS
-    left_out = f" (and {more} more messages)" if more > 0 else ""
-    own = f"\n{fenced(behind.text)}" if behind.text else ""
-    heading = f"{ref} is a {behind.what}{own}\nand comes from these{left_out}:"
-    places = (place_of(desk, id_) for id_ in behind.ids[:MOST_ORIGINALS])
-    return quoted((message_at(desk, place) for place in places if place), heading)
+    heading = f"{ref} is a {behind.what}\n{fenced(behind.text)}\nand comes from these:"
+    return quoted(_messages(desk, behind.ids), heading)
 
 
 RECALL_OPEN = Tool(
     "recall_open",
     "Show messages as they were said, whatever the view shows of them now. Takes the reference of a message "
-    "(m12, or m12@SESSION), of a digest (d1), of a line of one (d1.4), or of a rule (p2).",
+    "(m12, or m12@SESSION), of a digest (d1), of a line of one (d1.4), of a digest of the archive (a1), or "
+    "of a rule (p2).",
     takes(
         ref=text("The reference."),
         neighbours=whole(
@@ -130,10 +145,10 @@ RECALL_OPEN = Tool(
 
 
 def _range(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
-    place = place_of(desk, given["ref"])
+    place = desk.memory.library.place(given["ref"])
     if place is None:
         raise InputError(f"{given['ref']!r} is no message", "m12 is one; recall_open takes the others")
-    found = message_at(desk, place)
+    found = desk.memory.library.message(place)
     unit, first, glue = ("lines", 1, "\n") if given["unit"] == "lines" else ("characters", 0, "")
     said: Sequence[str] = found.text.split("\n") if glue else found.text
     start = between(given, "start", first, max(first, len(said) - 1 + first), first)

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from clew.errors import ClewError
-from clew.memory.notes.notebook import Notebook
+from clew.memory.memory import Memory
 from clew.memory.tools.budget import CONTEXT_BUDGET
 from clew.memory.tools.desk import Approve, Desk, OpenSession, ask_later
 from clew.memory.tools.noting import FORGET, NOTES_SEARCH, PIN, REMEMBER
-from clew.memory.tools.numbers import Numbers
 from clew.memory.tools.recall import ARTIFACT_OPEN, RECALL_OPEN, RECALL_SEARCH
 from clew.memory.tools.schema import read_arguments
 from clew.memory.tools.tool import Tool, ToolAnswer
 from clew.message import JsonObject
-from clew.ports.index import Embedder, Index
 
 TOOLS = (
     RECALL_SEARCH,
@@ -33,21 +31,14 @@ TOOLS = (
 class Toolbox:
     """The tools that an agent has for its own memory."""
 
-    def __init__(
-        self,
-        session: OpenSession,
-        notebook: Notebook,
-        index: Index | None = None,
-        approve: Approve = ask_later,
-        embedder: Embedder | None = None,
-    ) -> None:
-        """Take the notebook of the session's workspace; ``approve`` is asked before anything is written.
+    def __init__(self, session: OpenSession, memory: Memory, approve: Approve = ask_later) -> None:
+        """Take a session and its memory; ``approve`` is asked before anything is written.
 
         Without an index there is no ``recall_search``. What is in quarantine is never asked about: a person
         lets it out with ``Notebook.approve``, or nobody does.
         """
-        self._desk = Desk(session, notebook, index, approve, embedder, Numbers(notebook.store))
-        self.tools = tuple(tool for tool in TOOLS if index is not None or tool is not RECALL_SEARCH)
+        self._desk = Desk(session, memory, approve)
+        self.tools = tuple(tool for tool in TOOLS if memory.index is not None or tool is not RECALL_SEARCH)
 
     def definitions(self, wire: str = "anthropic") -> list[JsonObject]:
         """Return the list of tools as a provider's API takes it, or MCP's."""

@@ -1,0 +1,206 @@
+"""Find again what was said or seen: in every session of clew's log, in digests, outputs, notes and documents.
+
+Exact values (a path, an id, an error) are found to the letter and come first. Each hit has its reference,
+which --open takes. What is new in the log is indexed first; --embed finds by meaning, too, from then on.
+
+examples:
+  clew recall "what port did we choose"
+  clew recall E1234 --kind artifact --file src/kiln.py
+  clew recall "the plan of last Tuesday" --session claude:3f2a --json
+  clew recall --open m12@claude:3f2a
+  clew recall --embed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from clew.cli.inputs import WORKSPACE, own_store
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, positive, printable
+from clew.errors import InputError, MissingExtra, NotFound
+from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
+from clew.memory.injecting import excerpt_start, reasons
+from clew.message import Json, JsonObject, Trust
+from clew.ports import Ctx, Store
+from clew.ports.index import EntryKind, Filters
+from clew.settings import store_path
+from clew.store.index import SqliteIndex
+
+EXCERPT = 280
+NOWHERE = "clew:recall"
+"""A session that is never written: references of all others are given in full."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="a question, words, or an exact value")
+    parser.add_argument("--open", metavar="REF", help="show what stands behind a reference, in full")
+    parser.add_argument(
+        "--session", metavar="NAME", help="only in this session; others' references name theirs"
+    )
+    parser.add_argument(
+        "--kind", action="append", default=[], choices=[str(kind) for kind in EntryKind], metavar="KIND",
+        help=f"only {', '.join(EntryKind)}; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--role", action="append", default=[], metavar="ROLE", help="only what they said")
+    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="only about this file")
+    parser.add_argument(
+        "--trust", choices=[trust.label for trust in Trust], metavar="LABEL", help="at least this trusted"
+    )
+    parser.add_argument("--after", type=_time, metavar="TIME", help="not before (ISO 8601)")
+    parser.add_argument("--before", type=_time, metavar="TIME", help="before (ISO 8601)")
+    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many (default: 5)")
+    parser.add_argument("--embed", action="store_true", help="make vectors for what has none")
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def _time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as cause:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; 2026-11-15 is one") from cause
+    return text
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Bring the index up to date, and do what is asked with it."""
+    if not args.query and not args.open and not args.embed:
+        raise InputError("nothing to look for", 'clew recall "what port did we choose"')
+    with own_store() as store:
+        if store is None:
+            raise NotFound("clew's log is empty", "`clew import FILE` takes a session in")
+        embedder = _embedder(required=args.embed)
+        with SqliteIndex(store_path(), model=embedder.name if embedder else "") as index:
+            _catch_up(store, index, term)
+            if embedder and args.embed:
+                _embed(index, embedder, term)
+            if embedder and not index.progress(embedder.name)[0]:
+                embedder = None  # nobody asked for vectors yet
+            ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
+            memory = Memory(store, ctx, index, embedder=embedder)
+            if args.open:
+                _tell_opened(args, term, memory.open(args.open))
+            elif args.query:
+                return _tell_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
+    return 0
+
+
+def _embedder(required: bool) -> StaticEmbedder | None:
+    try:
+        return StaticEmbedder()
+    except MissingExtra:
+        if required:
+            raise
+        return None
+
+
+def _filters(args: argparse.Namespace) -> Filters:
+    labels = {trust.label: trust for trust in Trust}
+    return Filters(
+        sessions=(args.session,) if args.session else (),
+        kinds=tuple(EntryKind(kind) for kind in args.kind),
+        roles=tuple(args.role),
+        files=tuple(args.file),
+        trust=labels[args.trust] if args.trust else Trust.UNTRUSTED,
+        after=args.after or "",
+        before=args.before or "",
+    )
+
+
+# While it works --------------------------------------------------------------------------------------
+
+
+def _catch_up(store: Store, index: SqliteIndex, term: Terminal) -> None:
+    there = sum(1 for _ in store.sessions(WORKSPACE))
+    with _bar(term, "reading sessions") as show:
+        for done, _ in enumerate(catch_up_all(store, WORKSPACE, index), start=1):
+            show(done, there)
+
+
+def _embed(index: SqliteIndex, embedder: StaticEmbedder, term: Terminal) -> None:
+    done = 0
+    with _bar(term, "making vectors") as show:
+        for done, there in embed_lacking(index, embedder):
+            show(done, there)
+    term.note(f"{count(done, 'entry')} can be found by meaning")
+
+
+@contextmanager
+def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Draw how far the work has come, where somebody is looking; leave no trace of it."""
+    if not term.err.isatty():
+        yield lambda _done, _there: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(file=term.err), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, there: bar.update(task, completed=done, total=there)
+
+
+# What is printed -------------------------------------------------------------------------------------
+
+
+def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
+    if args.json:
+        listed: list[Json] = [_hit_to_json(memory, hit) for hit in hits]
+        term.write(json.dumps(listed, ensure_ascii=False))
+    for hit in hits if not args.json else ():
+        entry = hit.entry
+        about = [entry.kind, entry.role, entry.trust.label, entry.time[:16].replace("T", " ")]
+        term.write(printable(f"{memory.ref(entry)}  ({', '.join(dict.fromkeys(about))})"))
+        term.write(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
+        rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
+        term.write(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
+    if not hits:
+        term.note("nothing was found")
+    return 0 if hits else 1
+
+
+def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
+    entry, why = hit.entry, hit.why
+    return {
+        "ref": memory.ref(entry),
+        "session": entry.session,
+        "kind": entry.kind.value,
+        "role": entry.role,
+        "trust": entry.trust.label,
+        "time": entry.time,
+        "start": entry.start,
+        "files": list[Json](entry.files),
+        "sources": list[Json](entry.sources),
+        "score": hit.score,
+        "why": {
+            "exact": list[Json](why.exact),
+            "terms": list[Json](why.terms),
+            "share": why.share,
+            "meaning": why.meaning,
+            "speaker": why.speaker,
+            "date": why.date,
+        },
+        "text": entry.text,
+    }
+
+
+def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Opened) -> None:
+    if args.json:
+        said: list[Json] = [
+            {"ref": one.ref, "time": one.time, "role": one.role, "trust": one.trust.label, "text": one.text}
+            for one in opened.quotations
+        ]
+        body = {"ref": opened.ref, "what": opened.what, "holds": list(opened.holds), "quotations": said}
+        term.write(json.dumps(body, ensure_ascii=False))
+        return
+    for one in opened.quotations:
+        about = f", {one.about}" if one.about else ""
+        term.write(printable(f"{one.ref}  ({one.role}, {one.trust.label}, {one.time}{about})"))
+        term.write(printable(one.text))
+        term.write("")
+    if opened.holds:
+        term.note(printable(f"stands for {opened.holds[0]} to {opened.holds[-1]}: --open takes them"))

@@ -1,0 +1,107 @@
+"""What can be found of a session, as entries of the index: messages, outputs, lines of digests, notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from clew.memory.notes.note import Note
+from clew.message import Json, Message, ToolCall, Trust, lowest, words
+from clew.plan import Digest
+from clew.ports.index import Entry, EntryKind
+
+PASSAGE = 8_000
+"""Characters of one entry: longer texts are several, so that a hit leads to the place and not to the heap."""
+ARTIFACT = 4_000
+"""Characters from which on a tool's output is an artifact: shown in part, opened in ranges."""
+_FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
+# Where a text may be cut so that no path, id or number is: after a line, a blank, what parts items.
+_SEAMS = (re.compile(r"\n"), re.compile(r"\s"), re.compile(r"""[,;|"'()<>{}\[\]]"""))
+
+
+def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> Iterator[Entry]:
+    """Yield a message in pieces; ``at`` says where it stands, ``files`` which ones its calls asked for."""
+    text = text_of(message)
+    is_output = any(message.results) and len(text) >= ARTIFACT
+    own = {name for call in message.calls for name in files_of(call)}
+    entry = replace(
+        at,
+        kind=EntryKind.ARTIFACT if is_output else EntryKind.TURN,
+        role=message.role.value,
+        trust=trust_of(message),
+        text=text,
+        files=tuple(sorted(own.union(files))),
+    )
+    yield from passages(entry)
+
+
+def text_of(message: Message) -> str:
+    """Return all that a message says: what characters and lines are counted in."""
+    return "\n".join(said for part in message.parts if (said := words(part)))
+
+
+def trust_of(message: Message) -> Trust:
+    """Return the lowest label of what a message says."""
+    return lowest(part.trust for part in message.parts)
+
+
+def files_of(call: ToolCall) -> Iterator[str]:
+    """Yield the names of the files that a call asks for."""
+    for key, value in (call.input or {}).items():
+        if key in _FILE_KEYS and _is_name(value):
+            yield str(value)
+
+
+def _is_name(value: Json) -> bool:
+    return isinstance(value, str) and 0 < len(value) < 1_000 and "\n" not in value
+
+
+def digest_entries(at: Entry, digest: Digest) -> Iterator[Entry]:
+    """Yield the lines of a digest, each with the messages it rests on."""
+    for claim in digest.claims:
+        sources = tuple(dict.fromkeys(cite.message for cite in claim.sources))
+        line = replace(at, ref=claim.id, trust=claim.trust, text=claim.text, sources=sources)
+        yield from passages(replace(line, kind=EntryKind.DIGEST, role="digest"))
+
+
+def note_entry(at: Entry, note: Note) -> Entry:
+    """Return a note as an entry."""
+    tags = f" ({', '.join(note.tags)})" if note.tags else ""
+    return replace(
+        at,
+        ref=note.id,
+        kind=EntryKind.NOTE,
+        time=note.created,
+        role="note",
+        trust=note.trust,
+        text=f"{note.key}: {note.text}{tags}",
+        seq=int(note.id[1:]),
+        sources=note.source.messages,
+    )
+
+
+def blank(ref: str, session: str, time: str, seq: int) -> Entry:
+    """Return where something stands, before it is said what it is."""
+    return Entry(ref=ref, session=session, time=time, role="", trust=Trust.UNTRUSTED, text="", seq=seq)
+
+
+def passages(entry: Entry) -> Iterator[Entry]:
+    """Yield an entry in pieces of at most ``PASSAGE`` characters, cut where no word is cut if that can be."""
+    text, start = entry.text, 0
+    while len(text) - start > PASSAGE:
+        cut = _cut(text, start)
+        yield replace(entry, text=text[start:cut], start=entry.start + start)
+        start = cut
+    if text[start:] or not start:
+        yield replace(entry, text=text[start:], start=entry.start + start)
+
+
+def _cut(text: str, start: int) -> int:
+    """Return where a passage that begins here ends: as late as may be, at the best seam there is."""
+    half = start + PASSAGE // 2
+    for seam in _SEAMS:
+        ends = [match.end() for match in seam.finditer(text, half, start + PASSAGE)]
+        if ends:
+            return ends[-1]
+    return start + PASSAGE

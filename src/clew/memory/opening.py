@@ -1,0 +1,232 @@
+"""What stands behind a reference: messages, digests and their lines, digests of the archive, documents.
+
+Each step down is one reference further: an archive's digest holds digests, a digest holds messages.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from clew.errors import NotFound, StoreDamaged
+from clew.log import MESSAGE
+from clew.log.kinds import TIER
+from clew.memory.condensed import line_of, own_digests
+from clew.memory.findable import text_of, trust_of
+from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
+from clew.message import Trust
+from clew.plan import Claim, Digest
+from clew.ports import Ctx, Store, Stored
+from clew.ports.index import Entry, Filters, Index, Mark, Wanted
+
+MOST_PIECES = 1_000
+"""Of one document."""
+_REF = re.compile(r"(?P<name>(?P<sort>[mda])[1-9]\d{0,17})(?P<line>\.\d{1,9})?(?:@(?P<session>.+))?")
+ADVICE = "look for it with recall_search"
+
+
+class Numbered(Protocol):
+    """What knows how many messages of a session there were at a place of its log; ``clew.Session`` does."""
+
+    def number(self, seq: int) -> int:
+        """Return how many messages there were at a place of the log."""
+
+
+class Place(NamedTuple):
+    """Where a message stands: the session, and which of its messages, counted from 1."""
+
+    session: str
+    number: int
+
+
+class Quotation(NamedTuple):
+    """Words with where they stand, whose they are and when they were said."""
+
+    ref: str
+    time: str
+    role: str
+    trust: Trust
+    text: str
+    about: str = ""
+    """What else is to be said of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What stands behind a reference."""
+
+    ref: str
+    what: str
+    """``message``, ``digest``, ``line``, ``archive`` or ``document``."""
+    quotations: tuple[Quotation, ...]
+    """What it says, and for a message its neighbours."""
+    holds: tuple[str, ...] = ()
+    """What to open next: the digests of an archive's digest, the messages of a digest or a line."""
+
+
+@dataclass(slots=True)
+class Library:
+    """The logs of a workspace, seen from one of its sessions, with the index over them."""
+
+    store: Store
+    ctx: Ctx
+    index: Index | None = None
+    numbered: Numbered | None = None
+    """Knows the numbers of this session's messages; without it and without an index the log is read."""
+    _tiers: dict[str, Tiers] = field(default_factory=dict)
+
+    def at(self, session: str) -> Ctx:
+        """Return where a session of this workspace lies in the store."""
+        return Ctx(workspace=self.ctx.workspace, session=session)
+
+    def ref(self, session: str, name: str) -> str:
+        """Return the reference of something, as ``open`` takes it."""
+        return name if session == self.ctx.session else f"{name}@{session}"
+
+    def tiers(self, session: str) -> Tiers:
+        """Return where the memories of a session are; read once, then only what is new."""
+        known = self._tiers.get(session, NOTHING_LEFT)
+        self._tiers[session] = tiers_of(self.store, self.at(session), known)
+        return self._tiers[session]
+
+    # Messages --------------------------------------------------------------------------------------------
+
+    def place(self, ref: str) -> Place | None:
+        """Return where ``m12`` or ``m12@another-session`` stands; None for what is no message's reference."""
+        found = _REF.fullmatch(ref.strip())
+        if found is None or found["sort"] != "m" or found["line"]:
+            return None
+        return Place(found["session"] or self.ctx.session, int(found["name"][1:]))
+
+    def message(self, place: Place) -> Quotation:
+        """Return a message as it was said, whole."""
+        (found,) = self.around(place, 0)
+        return found
+
+    def around(self, place: Place, neighbours: int) -> list[Quotation]:
+        """Return a message with its neighbours on both sides, in order."""
+        if self.seq(place) is None:
+            raise NotFound(f"there is no message {self.ref(place.session, f'm{place.number}')}", ADVICE)
+        near = range(max(1, place.number - neighbours), place.number + neighbours + 1)
+        places = (place._replace(number=number) for number in near)
+        return [self._quotation(one, seq) for one in places if (seq := self.seq(one))]
+
+    def _quotation(self, place: Place, seq: int) -> Quotation:
+        stored = self._event(place.session, seq)
+        (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+        ref = self.ref(place.session, f"m{place.number}")
+        return Quotation(ref, stored.event.time, message.role, trust_of(message), text_of(message))
+
+    def _event(self, session: str, seq: int) -> Stored:
+        stored = next(self.store.read(self.at(session), seq - 1, seq), None)
+        if stored is None:
+            raise StoreDamaged(f"event {seq} of {session!r} is gone")
+        return stored
+
+    def seq(self, place: Place) -> int | None:
+        """Return where in its log a message stands; None where there is none."""
+        mark = Mark()
+        if self.index is not None:
+            _, mark = self.index.stats(self.ctx.workspace, (), place.session)
+            if place.number <= mark.messages:
+                found = self._rows(place.session, f"m{place.number}")
+                return found[0].seq if found else None
+        elif self.numbered is not None and place.session == self.ctx.session:
+            head = self.store.head(self.ctx).seq
+            seq = bisect_left(range(head + 1), place.number, key=self.numbered.number)
+            return seq if seq <= head else None
+        events = self.store.read(self.at(place.session), mark.seq, kinds=[MESSAGE.name])
+        stored = next(islice(events, place.number - mark.messages - 1, None), None)
+        return stored.seq if stored else None
+
+    def _rows(self, session: str, name: str) -> list[Entry]:
+        """Return what the index holds under a name, in order."""
+        if self.index is None:
+            return []
+        called, where = Wanted(refs=(name,)), Filters(sessions=(session,))
+        keys = self.index.find(self.ctx.workspace, called, where, MOST_PIECES)
+        rows = self.index.rows(self.ctx.workspace, keys)
+        return [row.entry for row in sorted(rows, key=lambda row: row.entry.start)]
+
+    # Everything else -------------------------------------------------------------------------------------
+
+    def open(self, ref: str, neighbours: int = 1) -> Opened:
+        """Return what stands behind a reference; what is not there is ``NotFound``."""
+        place = self.place(ref)
+        if place:
+            return Opened(ref, "message", tuple(self.around(place, neighbours)))
+        found = _REF.fullmatch(ref.strip())
+        if found is None:
+            return self._document(ref)
+        session, name = found["session"] or self.ctx.session, found["name"]
+        if found["sort"] == "a":
+            return self._archive(ref, session, name)
+        span = self.tiers(session).spans.get(name)
+        if span is None:
+            raise NotFound(f"there is no digest {ref}, or it was undone", ADVICE)
+        if found["line"]:
+            return self._line(
+                ref, session, line_of(self._event(session, span.seq), name + found["line"]), span
+            )
+        return self._digest(ref, session, span)
+
+    def own_digest(self, session: str, span: Span) -> Digest:
+        """Return the digest of level 0 that stands for a span."""
+        found = own_digests(self._event(session, span.seq))
+        return next(digest for digest in found if digest.id == span.digest)
+
+    def _digest(self, ref: str, session: str, span: Span) -> Opened:
+        lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
+        return Opened(ref, "digest", tuple(lines), self._refs(session, span.messages))
+
+    def _line(self, ref: str, session: str, claim: Claim, span: Span) -> Opened:
+        sources = dict.fromkeys(cite.message for cite in claim.sources)
+        return Opened(
+            ref, "line", (self._claim(session, claim, span.time),), self._refs(session, tuple(sources))
+        )
+
+    def _archive(self, ref: str, session: str, name: str) -> Opened:
+        """Return what an archive's digest says, and the digests it stands for, each with its span."""
+        spans = self.tiers(session).archived().get(name)
+        made = next((move for move in self._archivings(session) if move.into == name), None)
+        if spans is None or made is None or made.digest is None:
+            raise NotFound(f"there is no digest {ref} in the archive, or it was taken apart", ADVICE)
+        first, last = spans[0].time, spans[-1].time
+        overview = Quotation(
+            ref, last, "digest", made.digest.trust,
+            "\n".join(f"{self.ref(session, span.digest)}: {span.covers}, {span.time}" for span in spans),
+            f"from {first}",
+        )  # fmt: skip
+        lines = (self._claim(session, claim, last) for claim in made.digest.claims)
+        return Opened(
+            ref, "archive", (overview, *lines), self._refs(session, tuple(span.digest for span in spans))
+        )
+
+    def _archivings(self, session: str) -> Iterator[Move]:
+        for stored in self.store.read(self.at(session), kinds=[TIER.name]):
+            if "digest" in stored.event.body:
+                yield move_from_json(stored)
+
+    def _document(self, ref: str) -> Opened:
+        name, _, session = ref.rpartition("@")
+        pieces = self._rows(self.ctx.session, ref) or (self._rows(session, name) if name else [])
+        if not pieces:
+            raise NotFound(f"there is no {ref!r}", ADVICE)
+        first = pieces[0]
+        text = "".join(piece.text for piece in pieces)
+        return Opened(
+            ref, "document", (Quotation(ref, first.time, first.role, first.trust, text),),
+            self._refs(first.session, first.sources),
+        )  # fmt: skip
+
+    def _claim(self, session: str, claim: Claim, time: str) -> Quotation:
+        sources = ", ".join(dict.fromkeys(self.ref(session, cite.message) for cite in claim.sources))
+        about = f"{claim.kind.value}, from {sources}"
+        return Quotation(self.ref(session, claim.id), time, "digest", claim.trust, claim.text, about)
+
+    def _refs(self, session: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.ref(session, name) for name in names)

@@ -1,0 +1,51 @@
+"""Moves as bodies of events of the kind ``TIER``, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from clew.errors import StoreDamaged
+from clew.memory.tiers.tier import Excerpt, Left, Move, Tier
+from clew.message import Json, JsonObject
+from clew.plan.codec import digest_from_json, digest_to_json
+from clew.ports import Stored
+
+
+def move_to_json(move: Move) -> JsonObject:
+    """Return the body of a move's event."""
+    body: JsonObject = {
+        "what": list[Json](move.what),
+        "from": move.origin.value,
+        "to": move.to.value,
+        "why": move.why,
+        "at": move.at,
+    }
+    if move.into:
+        body["into"] = move.into
+    if move.digest:
+        body["digest"] = digest_to_json(move.digest)
+    if move.excerpt:
+        body["excerpt"] = asdict(move.excerpt)
+    if move.left:
+        body["left"] = move.left._asdict()
+    return body
+
+
+def move_from_json(stored: Stored) -> Move:
+    """Read a move from its event."""
+    body: dict[str, Any] = stored.event.body
+    try:
+        return Move(
+            what=tuple(str(one) for one in body["what"]),
+            origin=Tier(body["from"]),
+            to=Tier(body["to"]),
+            why=str(body["why"]),
+            at=int(body["at"]),
+            into=str(body.get("into", "")),
+            digest=digest_from_json(body["digest"]) if "digest" in body else None,
+            excerpt=Excerpt(**body["excerpt"]) if "excerpt" in body else None,
+            left=Left(**body["left"]) if "left" in body else None,
+        )
+    except (KeyError, TypeError, ValueError) as cause:
+        raise StoreDamaged(f"event {stored.seq} is no move that clew wrote ({cause!r})") from cause

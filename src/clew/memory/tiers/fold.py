@@ -1,0 +1,148 @@
+"""Where the memories of a session are now: a fold of its compactions, undos and moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
+from types import MappingProxyType
+
+from clew.log import COMPACTION, UNDO
+from clew.log.kinds import TIER
+from clew.memory.condensed import cut_short, own_digests, undone_since
+from clew.memory.tiers.codec import move_from_json
+from clew.memory.tiers.tier import Excerpt, Guest, Left, Move, Span, Stub, Tier, Tiers
+from clew.plan.spans import spans
+from clew.ports import Ctx, Store, Stored
+
+NOTHING_LEFT = Tiers()
+
+
+def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
+    """Return where the memories of a session are, or go on from where they were.
+
+    A compaction whose moves are on record need not be read again: they say what left with it.
+    """
+    moves = [move_from_json(stored) for stored in store.read(ctx, known.read, kinds=[TIER.name])]
+    moved = max([known.moved, *(move.left.seq for move in moves if move.left)])
+    since = max(known.read, moved)
+    on_record = store.read(ctx, known.read, since, [UNDO.name, TIER.name])
+    rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
+    return fold_tiers(chain(on_record, rest), known)
+
+
+def fold_tiers(events: Iterable[Stored], tiers: Tiers = NOTHING_LEFT) -> Tiers:
+    """Replay events into the tiers, or go on from earlier ones; those stay as they are."""
+    room = _Room(tiers)
+    for stored in events:
+        room.take(stored)
+    return room.now()
+
+
+def after(moves: Iterable[Move], tiers: Tiers) -> Tiers:
+    """Return the tiers as they are once these moves are made."""
+    room = _Room(tiers)
+    for move in moves:
+        room.move(move)
+    return room.now()
+
+
+class _Room:
+    """The tiers during a replay."""
+
+    def __init__(self, tiers: Tiers) -> None:
+        self.read = tiers.read
+        self.spans = dict(tiers.spans)
+        self.stubs = dict(tiers.stubs)
+        self.guests = dict(tiers.guests)
+        self.archives = tiers.archives
+        self.moved = tiers.moved
+
+    def now(self) -> Tiers:
+        return Tiers(
+            self.read,
+            MappingProxyType(self.spans),
+            MappingProxyType(self.stubs),
+            MappingProxyType(self.guests),
+            self.archives,
+            self.moved,
+        )
+
+    def take(self, stored: Stored) -> None:
+        self.read = stored.seq
+        kind = stored.event.kind
+        if kind == COMPACTION.name:
+            self._compact(stored)
+        elif kind == UNDO.name:
+            self._undo(undone_since(stored))
+        elif kind == TIER.name:
+            self.move(move_from_json(stored))
+
+    def _compact(self, stored: Stored) -> None:
+        time = stored.event.time
+        for digest in own_digests(stored):
+            if digest.covers:
+                self.spans[digest.id] = Span(digest.id, stored.seq, spans(digest.covers), time)
+        for name, why in cut_short(stored):
+            self._cut_short(Stub(name, stored.seq, time, f"cut short: {why}"))
+
+    def _cut_short(self, stub: Stub) -> None:
+        """Remember with which compaction a message was first cut short: until that is undone, it is."""
+        known = self.stubs.get(stub.ref)
+        if known is None or known.undone:
+            self.stubs[stub.ref] = stub
+
+    def _undo(self, since: int) -> None:
+        """Mark what comes back; what never left goes unmentioned."""
+        for name, span in list(self.spans.items()):
+            if span.seq >= since and span.tier is Tier.WORKING:
+                del self.spans[name]
+            elif span.seq >= since:
+                self.spans[name] = replace(span, undone=True)
+        for name, stub in list(self.stubs.items()):
+            if stub.seq >= since and stub.tier is Tier.WORKING:
+                del self.stubs[name]
+            elif stub.seq >= since:
+                self.stubs[name] = replace(stub, undone=True)
+
+    def move(self, move: Move) -> None:
+        if move.digest:
+            self.archives += 1
+        if move.excerpt:
+            self._welcome(move.excerpt, move)
+            return
+        if move.left:
+            for name in move.what:
+                self._know(name, move.left, move.why)
+            self.moved = max(self.moved, move.left.seq)
+        for name in move.what:
+            if name in self.guests and not move.left:
+                del self.guests[name]
+            elif name in self.spans:
+                self._move_span(name, move)
+            elif name in self.stubs:
+                self._move_stub(name, move)
+
+    def _know(self, name: str, left: Left, why: str) -> None:
+        """Take in what left with a compaction that was not read."""
+        if left.covers and name not in self.spans:
+            self.spans[name] = Span(name, left.seq, left.covers, left.time)
+        elif not left.covers:
+            self._cut_short(Stub(name, left.seq, left.time, why))
+
+    def _welcome(self, excerpt: Excerpt, move: Move) -> None:
+        known = self.guests.get(excerpt.ref)
+        self.guests[excerpt.ref] = Guest(excerpt, known.home if known else move.origin, move.at)
+
+    def _move_span(self, name: str, move: Move) -> None:
+        if move.to is Tier.WORKING:
+            del self.spans[name]
+        else:
+            into = move.into if move.to is Tier.ARCHIVE else ""
+            self.spans[name] = replace(self.spans[name], tier=move.to, into=into)
+
+    def _move_stub(self, name: str, move: Move) -> None:
+        if move.to is Tier.WORKING:
+            del self.stubs[name]
+        else:
+            self.stubs[name] = replace(self.stubs[name], tier=move.to)

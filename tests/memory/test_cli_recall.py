@@ -1,0 +1,65 @@
+"""`clew recall`, as a person types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.message import Role, said
+from clew.session import Session
+from clew.store import SqliteStore
+from tests.cli.conftest import Run, clew
+
+__all__ = ["clew"]  # a fixture
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    with SqliteStore(tmp_path / "log" / "clew.db") as store:
+        Session.open("spring", store).add(
+            said(Role.USER, "Staging listens on kiln-7.test:8443."), said(Role.ASSISTANT, "Noted.")
+        )
+        Session.open("summer", store).add(said(Role.USER, "My physician was on holiday."))
+    return {"CLEW_HOME": str(tmp_path / "log")}
+
+
+def test_what_was_said_is_found_with_its_reference_which_opens(clew: Run, home: dict[str, str]):
+    found = clew("recall", "what is kiln-7.test:8443?", "--limit", "1", **home).stdout.splitlines()
+    assert found[0].startswith("m1@spring  (turn, user, ")
+    assert found[1] == "    Staging listens on kiln-7.test:8443."
+    assert "has kiln-7.test:8443; 100% of the words" in found[2]
+    opened = clew("recall", "--open", "m1@spring", **home).stdout
+    assert "Staging listens on kiln-7.test:8443." in opened
+    assert "m2@spring  (assistant, assistant, " in opened
+
+
+def test_with_vectors_it_is_found_by_its_meaning(clew: Run, home: dict[str, str]):
+    in_vain = clew("recall", "doctor", **home)
+    assert (in_vain.returncode, in_vain.stderr) == (1, "nothing was found\n")
+    assert clew("recall", "--embed", **home).stderr == "3 entries can be found by meaning\n"
+    (hit, *_) = json.loads(clew("recall", "doctor", "--json", **home).stdout)
+    assert (hit["ref"], hit["why"]["exact"]) == ("m1@summer", [])
+    assert hit["why"]["meaning"] > 0.3
+
+
+def test_a_session_and_a_role_narrow_it_down(clew: Run, home: dict[str, str]):
+    narrow = ("--session", "spring", "--role", "assistant", "--json")
+    only = json.loads(clew("recall", "noted staging", *narrow, **home).stdout)
+    assert [hit["ref"] for hit in only] == ["m2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "nothing to look for"),
+        (("--open", "m9@spring"), "there is no message m9@spring"),
+        (("x", "--after", "soon"), "'soon' is no time"),
+        (("x", "--kind", "rumour"), "invalid choice"),
+    ],
+)
+def test_what_is_wrong_is_said(clew: Run, home: dict[str, str], words: tuple[str, ...], told: str):
+    refused = clew("recall", *words, **home)
+    assert refused.returncode != 0
+    assert told in refused.stderr
