@@ -116,6 +116,6 @@ def test_a_run_knows_what_it_selected():
     ],
 )
 def test_tasks_and_runners_are_no_selection(command, selects):
-    run = run_of(command, "ok  \tp\t0.1s\n")
+    run = run_of(command, "ok  \tp\t0.1s\n1 passed in 0.1s\n")
     assert run is not None
     assert run.selects == selects

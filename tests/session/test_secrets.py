@@ -3,7 +3,10 @@
 import json
 
 import clew
+from clew.memory.notes.commands import MemoryFiles
+from clew.memory.notes.note import Draft
 from clew.message import Role, said
+from clew.ports import Ctx
 from clew.session import Session
 from clew.store import MemoryStore
 
@@ -76,3 +79,15 @@ def test_a_list_compacted_twice_is_still_masked():
 def test_secrets_stay_where_the_caller_wants_them():
     done = clew.compact(conversation(), target_tokens=5_000, mask_secrets=False)
     assert KEY in done.pins[0].quote
+
+
+def test_notes_pins_and_memory_files_hold_no_secret():
+    store = MemoryStore()
+    session = Session.open("main", store)
+    session.pin(f"Use the token {KEY} for staging.")
+    session.memory.notebook.add(Draft(key="token", text=f"the token is {KEY}"))
+    MemoryFiles(store, "local").create("/memories/keys.txt", f"token {KEY}")
+    contexts = [Ctx(workspace="local", session=info.session) for info in store.sessions("local")]
+    kept = [one.event.body for ctx in contexts for one in store.read(ctx)]
+    assert len(kept) == 3
+    assert KEY not in json.dumps(kept)

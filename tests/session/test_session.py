@@ -10,7 +10,7 @@ from clew.message import Native, Origin, Role, said
 from clew.plan.render import parse_digest
 from clew.ports import Ctx
 from clew.session import Request, Session
-from clew.store import MemoryStore
+from clew.store import MemoryStore, SqliteStore
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
 from tests.session.talk import RULE, talk
 
@@ -368,3 +368,31 @@ def test_what_happened_is_put_on_record_and_read_again(store):
 def test_what_changes_a_view_or_is_unknown_is_not_put_on_record_by_hand(store, kind):
     with pytest.raises(InputError, match="put on record"):
         Session.open("main", store).record(kind, {})
+
+
+def test_open_work_is_closed_and_opened_again_by_hand(store):
+    session = Session.open("main", store)
+    session.add(said(Role.USER, "TODO:\n- [ ] write the parser\n- [ ] test the lexer"))
+    before = [loop.id for loop in session.ledger.loops.open]
+    session.close_loop(before[0], "not needed")
+    assert [loop.id for loop in reopened(session).ledger.loops.open] == before[1:]
+    session.reopen_loop(before[0])
+    assert sorted(loop.id for loop in reopened(session).ledger.loops.open) == sorted(before)
+    with pytest.raises(NotFound):
+        session.close_loop("nothing")
+
+
+def test_what_left_the_view_is_found_again(tmp_path):
+    with SqliteStore(tmp_path / "clew.db") as store, Session.open("main", store, window=20_000) as session:
+        session.add(said(Role.USER, "The staging port is 5433."), *talk())
+        session.compact(target_tokens=2_000)
+        (hit, *_) = session.memory.search("which port has staging")
+        assert hit.entry.text == "The staging port is 5433."
+        assert session.memory.open(session.memory.ref(hit.entry)).quotations[0].text == hit.entry.text
+
+
+def test_without_a_file_nothing_is_searched_and_notes_are_kept(store):
+    session = Session.open("main", store)
+    session.add(said(Role.USER, "The staging port is 5433."))
+    assert session.memory.search("port") == []
+    assert session.memory.notebook.notes() == []

@@ -62,8 +62,11 @@ _EITHER_OR = re.compile(r"\bor\b", re.IGNORECASE)
 _LONGEST_ANSWER = 400
 _LONGEST_SUBJECT = 200
 _APPROVED_PLAN = re.compile(
-    r"User has approved your plan|Plan approved|has approved (?:the|your|exiting) plan", re.IGNORECASE
+    r"\s*(?:(?:The )?user has approved (?:the|your|exiting)(?: the)? plan"
+    r"|(?:Your )?plan (?:was |has been )?approved)\b",
+    re.IGNORECASE,
 )
+"""How a harness begins to tell that the person approved; further on a plan may say anything."""
 _LAST = 700
 
 
@@ -115,7 +118,9 @@ class Approvals:
         """Note calls that the person refused, and plans that the person approved or refused."""
         refused = exchange.outcome.ended is Ended.REFUSED
         if not refused and not (
-            exchange.deed.does is Does.PROPOSE and _APPROVED_PLAN.search(exchange.result.text[:_LAST])
+            exchange.deed.does is Does.PROPOSE
+            and exchange.outcome.ended is Ended.OK
+            and _APPROVED_PLAN.match(exchange.result.text)
         ):
             return
         words = next(

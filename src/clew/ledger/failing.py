@@ -1,4 +1,4 @@
-"""Tests that failed and have not passed since."""
+"""Tests that failed and have not passed since, and how the last run went."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
+from clew.ledger.testcounts import counts_in
 from clew.ledger.testruns import FailedTest, Run, run_of
 from clew.ledger.tool_names import Does
 from clew.message import Cite
@@ -22,6 +23,21 @@ class Failing:
     selects: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """How the tests went when they were run last."""
+
+    command: str
+    """The part of the command line that ran them."""
+    runner: str
+    source: Cite
+    """The result that tells."""
+    passed: int | None = None
+    """As the runner counts them; None where it does not say."""
+    failed: int = 0
+    """As the runner counts them, or else those that it names."""
+
+
 @dataclass(slots=True)
 class FailingTests:
     """Keeps tests by their names from the run that they fail in to the one that they pass in."""
@@ -29,6 +45,17 @@ class FailingTests:
     open: dict[str, Failing] = field(default_factory=dict)
     ended: list[Loop] = field(default_factory=list)
     count: int = 0
+    last: LastRun | None = None
+    put_aside: dict[str, Failing] = field(default_factory=dict)
+    """Tests that a person closed by hand: to fail again opens none of them, to pass ends this."""
+    _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
+    """The names of the open tests by the command that they failed in last, and by what it named to be run."""
+    _names: str = field(init=False, default="")
+    """The names of the open tests, a line each; empty where nobody has asked since they changed."""
+
+    def __post_init__(self) -> None:
+        for name, failing in self.open.items():
+            self._put(name, failing)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -45,25 +72,99 @@ class FailingTests:
 
     def _take(self, run: Run, exchange: Exchange) -> None:
         failed = {test.name for test in run.failed}
-        for name, failing in list(self.open.items()):
-            if name not in failed and _passed(run, name, failing):
-                self.ended.append(failing.loop.ended(Closed.PASSED, exchange.answered))
-                del self.open[name]
+        passed = [name for name in self._may_pass(run) if name not in failed and self._passes(run, name)]
+        for name in passed:
+            self.ended.append(self._remove(name).loop.ended(Closed.PASSED, exchange.answered))
+        for name in [name for name in self.put_aside if name in run.passed]:
+            del self.put_aside[name]
         for test in run.failed:
-            before = self.open.get(test.name)
-            loop = before.loop if before else self._new(test, exchange.answered)
-            self.open[test.name] = Failing(loop, run.runner, run.command, tuple(sorted(run.selects)))
+            self._fails(test, run, exchange.answered)
+        counts = counts_in(run.runner, exchange.result.text)
+        many = counts.failed if counts.failed is not None else len(run.failed)
+        self.last = LastRun(run.command, run.runner, exchange.answered, counts.passed, many)
+
+    def _may_pass(self, run: Run) -> list[str]:
+        """Return the names of open tests that a run may show to pass: mostly a few of many."""
+        if not run.failed and not run.selects:
+            return list(self.open)
+        told = (run.passed & self.open.keys()) | self._by_word.get(run.command, set())
+        if not run.failed:
+            for chosen in run.selects:
+                told |= self._by_word.get(chosen, set()) | self._named_like(chosen.strip("./"))
+        return [name for name in self.open if name in told] if told else []
+
+    def _named_like(self, piece: str) -> set[str]:
+        """Return the open tests that have this in their names; one search through all of them."""
+        if not self._names:
+            self._names = "\n".join(("", *self.open, ""))
+        found: set[str] = set()
+        at = self._names.find(piece) if piece else -1
+        while at >= 0:
+            end = self._names.find("\n", at + 1)
+            found.add(self._names[self._names.rfind("\n", 0, at + 1) + 1 : end])
+            at = self._names.find(piece, end)
+        return found & self.open.keys()
+
+    def _passes(self, run: Run, name: str) -> bool:
+        """Tell whether a run in which a test did not fail shows that it passes now."""
+        failing = self.open[name]
+        if run.runner != failing.runner:
+            return False
+        if name in run.passed or run.command == failing.command:
+            return True
+        return not run.failed and run.covers(name, frozenset(failing.selects))
+
+    def _fails(self, test: FailedTest, run: Run, answered: Cite) -> None:
+        if test.name in self.put_aside:
+            return
+        before = self.open.get(test.name)
+        if before is not None:
+            self._forget(test.name, before)
+        loop = before.loop if before else self._new(test, answered)
+        self._put(test.name, Failing(loop, run.runner, run.command, tuple(sorted(run.selects))))
+
+    def _put(self, name: str, failing: Failing) -> None:
+        self.open[name] = failing
+        self._names = ""
+        for word in (failing.command, *failing.selects):
+            self._by_word.setdefault(word, set()).add(name)
+
+    def _forget(self, name: str, failing: Failing) -> None:
+        """Find a test no longer by the run in which it failed."""
+        self._names = ""
+        for word in {failing.command, *failing.selects}:
+            self._by_word[word].discard(name)
+            if not self._by_word[word]:
+                del self._by_word[word]
+
+    def _remove(self, name: str) -> Failing:
+        failing = self.open.pop(name)
+        self._forget(name, failing)
+        return failing
 
     def _new(self, test: FailedTest, answered: Cite) -> Loop:
         self.count += 1
         place = answered._replace(start=test.start, end=test.end)
         return Loop(f"f{self.count}", LoopKind.TEST, test.name, place)
 
+    # What a person does by hand --------------------------------------------------------------------------
 
-def _passed(run: Run, name: str, failing: Failing) -> bool:
-    """Tell whether a run in which a test did not fail shows that it passes now."""
-    if run.runner != failing.runner:
-        return False
-    if name in run.passed or run.command == failing.command:
-        return True
-    return not run.failed and run.covers(name, frozenset(failing.selects))
+    def close(self, id_: str, why: str) -> Loop | None:
+        """Put a test aside by hand; None where it is none of these, or not open."""
+        name = next((name for name, failing in self.open.items() if failing.loop.id == id_), None)
+        if name is None:
+            return None
+        failing = self._remove(name)
+        closed = failing.loop.closed_by_hand(why)
+        self.put_aside[name] = Failing(closed, failing.runner, failing.command, failing.selects)
+        return closed
+
+    def reopen(self, id_: str) -> Loop | None:
+        """Take up a test again that was put aside; None where it is none of these."""
+        name = next((name for name, failing in self.put_aside.items() if failing.loop.id == id_), None)
+        if name is None:
+            return None
+        aside = self.put_aside.pop(name)
+        loop = aside.loop.reopened()
+        self._put(name, Failing(loop, aside.runner, aside.command, aside.selects))
+        return loop

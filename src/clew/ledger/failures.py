@@ -1,7 +1,8 @@
 """Failures: what went wrong, in its own words, what was tried, and what came before it worked.
 
 Calls that do the same (a program with the same first words, a tool with the same file) are attempts at one
-thing. It counts as mended when one of them succeeds.
+thing. It counts as mended when one of them succeeds, when another tool changes the file that could not be
+changed, or when the tests that failed pass in another run.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
 from clew.ledger.shell import Simple, simple_commands, without_prefixes
-from clew.ledger.tool_names import Does
+from clew.ledger.testruns import run_of, selected_by
+from clew.ledger.tool_names import BY_NAME, Does
 from clew.ledger.tools import Deed
 from clew.message import Cite
 
@@ -50,7 +52,9 @@ class Failure:
     changed: tuple[str, ...] = ()
     """Files that were changed since it first failed."""
     mended_by: Cite | None = None
-    """The call of the same kind that succeeded."""
+    """The call that succeeded: of its kind, one that changed the same file, or a run of the same tests."""
+    runner: str = ""
+    """Of a run of tests: the runner."""
 
     @property
     def is_mended(self) -> bool:
@@ -79,10 +83,11 @@ class Failures:
                 continue
             signatures = _signatures(exchange.deed)
             if ended is Ended.OK:
-                self._worked(signatures, exchange.asked)
+                self._worked([*signatures, *self._same_tests(exchange)], exchange.asked)
             elif signatures:
                 self._failed(signatures[0], exchange, reading.number)
         if changed and self.open:
+            self._worked(self._same_files(changed), reading.exchanges[-1].asked)
             self._note_changes(changed)
         if len(self.mended) > MOST_MENDED:
             del self.mended[: MOST_MENDED // 4]
@@ -91,6 +96,29 @@ class Failures:
         for signature in signatures:
             if signature in self.open:
                 self.mended.append(replace(self.open.pop(signature), mended_by=asked))
+
+    def _same_tests(self, exchange: Exchange) -> list[str]:
+        """Return the failed runs of tests that a green run shows to pass now, however it was started."""
+        if exchange.deed.does is not Does.SHELL or not any(one.runner for one in self.open.values()):
+            return []
+        run = run_of(exchange.deed.subject, exchange.result.text)
+        if run is None or run.failed:
+            return []
+        return [
+            signature
+            for signature, failure in self.open.items()
+            if failure.runner == run.runner and run.covers(failure.subject, selected_by(failure.subject))
+        ]
+
+    def _same_files(self, changed: list[str]) -> list[str]:
+        """Return the failed edits of files that were changed after all, by whatever tool."""
+        return [
+            signature
+            for signature, failure in self.open.items()
+            if not signature.startswith("$ ")
+            and BY_NAME.get(failure.tool.lower()) in _CHANGE_FILES
+            and any(_same_file(failure.subject, name) for name in changed)
+        ]
 
     def _failed(self, signature: str, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
@@ -115,6 +143,7 @@ class Failures:
             count=before.count + 1,
             last_number=number,
             exit_code=exchange.outcome.exit_code,
+            runner=_runner(exchange),
         )
         if len(self.open) > MOST_OPEN:
             del self.open[next(iter(self.open))]
@@ -124,6 +153,18 @@ class Failures:
             new = [name for name in changed if name not in failure.changed]
             if new and len(failure.changed) < MOST_CHANGES:
                 self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
+
+
+_CHANGE_FILES = frozenset((Does.EDIT, Does.WRITE, Does.PATCH))
+
+
+def _same_file(one: str, other: str) -> bool:
+    return bool(one) and (one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}"))
+
+
+def _runner(exchange: Exchange) -> str:
+    run = run_of(exchange.deed.subject, exchange.result.text) if exchange.deed.does is Does.SHELL else None
+    return run.runner if run else ""
 
 
 _NOT_ITS_OWN = re.compile(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")

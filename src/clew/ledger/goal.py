@@ -8,12 +8,12 @@ person approved is a goal as well; whatever else machines and tools write is non
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases
-from clew.ledger.speech import ASSISTANT, PLAN, Said
+from clew.ledger.speech import ASSISTANT, PLAN, USER, Said
 from clew.message import Cite, Trust
 
 LONGEST_QUOTE = 2_000
@@ -30,6 +30,8 @@ class GoalKind(StrEnum):
     """The user turned to something else."""
     NEXT = "next"
     """A new task after the last one was reported done."""
+    BACK = "back"
+    """The user took the last one back; it is again the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,15 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Who asks to be shown something stays with the goal."""
+_WITHDRAWN = re.compile(
+    r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
+    (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
+      |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
+    (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that take back what was asked for last, and ask for nothing instead."""
+_LONGEST_WITHDRAWAL = 80
 _OPENING = 60
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NEW_TASK_WORDS = 5
@@ -155,6 +166,8 @@ class Goals:
         for said in reading.said:
             if said.speaker is ASSISTANT:
                 self.reported_done = not reading.calls and _says_done(said.text)
+            elif self.goals and _takes_back(said):
+                self._go_back()
             elif (kind := self._kind(said)) is not None:
                 self._set_goal(kind, said)
 
@@ -187,6 +200,14 @@ class Goals:
             and len(words & _content_words(self.goals[-1].quote)) / len(words) < _FAMILIAR
         )
 
+    def _go_back(self) -> None:
+        """Make the goal again what it was before the one that is taken back; the first one stays."""
+        taken_back = self.goals[-1].quote
+        before = next((goal for goal in reversed(self.goals) if goal.quote != taken_back), None)
+        if before is not None and self.goals[-1].kind is not GoalKind.BACK:
+            self.goals.append(replace(before, id=f"g{len(self.goals) + 1}", kind=GoalKind.BACK))
+        self.reported_done = False
+
     def _set_goal(self, kind: GoalKind, said: Said) -> None:
         start, end = _quoted(said.text)
         quote = said.text[start:end]
@@ -194,6 +215,11 @@ class Goals:
             return
         self.goals.append(Goal(f"g{len(self.goals) + 1}", kind, quote, said.cite(start, end), said.trust))
         self.reported_done = False
+
+
+def _takes_back(said: Said) -> bool:
+    text = said.text
+    return said.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
 
 
 def _says_done(text: str) -> bool:

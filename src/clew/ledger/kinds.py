@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import filterfalse
 from typing import NamedTuple
+
+from clew.ledger.sift import CHUNKS, chunks_with, marks
 
 
 class ValueKind(StrEnum):
@@ -94,6 +95,8 @@ _WITHOUT_SLASH = re.compile(
     """,
     re.VERBOSE,
 )
+_SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+"""The most common of them all, found without trying the others first."""
 _KINDS = {kind.value: kind for kind in ValueKind}
 _SLASHED_WORDS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
 _NO_LETTER = re.compile(r"[\d./+~-]+")
@@ -117,6 +120,8 @@ _NAMES = frozenset(
 """What looks like a value and is only a name that everybody uses."""
 _SHORTEST_IDENTIFIER = 6
 _SHORTEST_PATH = 5
+_SHORTEST_NUMBER = 4
+"""Digits alone; shorter ones stand everywhere, and so do years."""
 _LONGEST = 300
 _REMEMBERED = 200_000
 
@@ -128,6 +133,11 @@ def kind_of(word: str) -> Known | None:
         return None
     if core and core[0] in "+-$%" and not core.startswith("--") and not core[1:2].isdigit():
         core = core.lstrip("+-$%")
+    if core.isdigit() and core.isascii():
+        is_number = len(core) >= _SHORTEST_NUMBER and not (len(core) == 4 and core[:2] in ("19", "20"))
+        return Known(ValueKind.NUMBER, core) if is_number else None
+    if _SNAKE.fullmatch(core):
+        return Known(ValueKind.IDENTIFIER, core) if len(core) >= _SHORTEST_IDENTIFIER else None
     match = (_WITH_SLASH if "/" in core else _WITHOUT_SLASH).fullmatch(core)
     if match is None or match.lastgroup is None or core in _NAMES:
         return None
@@ -208,27 +218,16 @@ def _quoted(text: str) -> Iterator[tuple[Known, int]]:
 
 _MARKS = re.compile(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
 """Where a value that holds punctuation itself may begin; an amount has its unit behind white space."""
-_LONGEST_CHUNK = 80
-"""Characters of a chunk that is remembered; longer ones seldom come back."""
-
-
-class PlainChunks(dict[str, bool]):
-    """Remembers whether what stands between two white spaces is plain: nothing in it can be a value."""
-
-    def __missing__(self, chunk: str) -> bool:
-        """Judge a chunk that was not met before."""
-        plain = not any(map(_IS_VALUE, WORD.findall(chunk))) and _MARKS.search(chunk) is None
-        if len(chunk) <= _LONGEST_CHUNK:
-            if len(self) >= _REMEMBERED:
-                self.clear()
-            self[chunk] = plain
-        return plain
-
-
-PLAIN_CHUNKS = PlainChunks()
-"""Shared by all ledgers, like the words."""
 _IS_VALUE = KNOWN_WORDS.__getitem__
-_IS_PLAIN = PLAIN_CHUNKS.__getitem__
+
+
+def _may_hold_value(chunk: str) -> bool:
+    return any(map(_IS_VALUE, WORD.findall(chunk))) or _MARKS.search(chunk) is not None
+
+
+PLAIN_CHUNKS = CHUNKS
+"""Where it is remembered which chunks hold no value."""
+VALUE_MARK = CHUNKS.mark_by(_may_hold_value)
 
 
 def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, int]]]:
@@ -236,9 +235,9 @@ def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, 
     if not spoken:
         return _value_words(text), with_punctuation(text, spoken=False)
     # People and models say the same plain words again and again: those are passed over first.
-    rest = " ".join(filterfalse(_IS_PLAIN, text.split()))
-    if not rest:
+    if not marks(text) & VALUE_MARK:
         return [], []
+    rest = " ".join(chunks_with(VALUE_MARK, text))
     return _value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
 
 

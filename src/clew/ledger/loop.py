@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from clew.message import Cite
@@ -39,6 +39,8 @@ class Closed(StrEnum):
     """A later announcement took its place."""
     REPORTED = "reported"
     """The model reported back to the user."""
+    BY_HAND = "by hand"
+    """A person closed it; ``why`` says what for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Loop:
     """Of a task: as its tool says, ``pending`` or ``in_progress``."""
     closed: Closed | None = None
     closed_by: Cite | None = None
+    """The words or the result that closed it; None where a person did it by hand."""
+    why: str = ""
+    """Of one that was closed by hand: what for."""
 
     @property
     def is_open(self) -> bool:
@@ -64,3 +69,19 @@ class Loop:
     def ended(self, how: Closed, by: Cite) -> Loop:
         """Return it as it came to an end."""
         return Loop(self.id, self.kind, self.text, self.source, self.status, how, by)
+
+    def closed_by_hand(self, why: str) -> Loop:
+        """Return it as a person closed it."""
+        return replace(self, closed=Closed.BY_HAND, closed_by=None, why=why)
+
+    def reopened(self) -> Loop:
+        """Return it open again."""
+        return replace(self, closed=None, closed_by=None, why="")
+
+
+def take_closed_by_hand(ended: list[Loop], id_: str) -> Loop | None:
+    """Take a loop that a person closed out of those that ended, open again; None where it is not there."""
+    for place in range(len(ended) - 1, -1, -1):
+        if ended[place].id == id_ and ended[place].closed is Closed.BY_HAND:
+            return ended.pop(place).reopened()
+    return None

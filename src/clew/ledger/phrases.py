@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from clew.ledger.sift import CHUNKS, marks
+
 LONGEST_SENTENCE = 600
 _END = re.compile(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECASE)
@@ -25,13 +27,16 @@ class Phrases:
         The words of a set are parted by spaces, in lower case and in ASCII.
         """
         self._needs = [[frozenset(one_of.encode().split()) for one_of in phrase] for phrase in phrases]
-        self._anchors = frozenset(word for first, *_ in self._needs for word in first)
+        self._mark = CHUNKS.mark_words(word.decode() for first, *_ in self._needs for word in first)
+        self._one_word_does = all(len(phrase) == 1 for phrase in self._needs)
 
     def may_stand_in(self, text: str) -> bool:
         """Tell whether a text has all the words that one of the phrases needs."""
-        words = _words(text)
-        if self._anchors.isdisjoint(words):
+        if not marks(text) & self._mark:
             return False
+        if self._one_word_does:
+            return True
+        words = _words(text)
         return any(not any(one_of.isdisjoint(words) for one_of in phrase) for phrase in self._needs)
 
 
@@ -46,11 +51,12 @@ def sentences_with(pattern: re.Pattern[str], signs: Iterable[str], text: str) ->
     Only lines that hold one of the signs are looked at: finding a plain string costs next to nothing.
     """
     done = 0
+    is_foreign_at = Foreign(text).holds
     for line_start, line_end in _lines_with(signs, text):
         for match in pattern.finditer(text, line_start, line_end):
-            if match.start() < done or is_foreign(text, match.start()):
+            if match.start() < done or is_foreign_at(match.start()):
                 continue
-            start, end = sentence_around(text, match.start(), match.end())
+            start, end = sentence_around(text, match.start(), match.end(), after=done)
             if end - start <= LONGEST_SENTENCE:
                 yield start, end
             done = end
@@ -68,11 +74,14 @@ def _lines_with(signs: Iterable[str], text: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of the sentence that holds this piece, without list markers and white space."""
-    line = text.rfind("\n", 0, start) + 1
-    marker = _MARKER.match(text, line, start)
-    begin = marker.end() if marker else line
+def sentence_around(text: str, start: int, end: int, after: int = 0) -> tuple[int, int]:
+    """Return the bounds of the sentence that holds this piece, without list markers and white space.
+
+    ``after`` is where an earlier sentence is known to end: what stands before need not be looked at again.
+    """
+    line = text.rfind("\n", after, start) + 1
+    marker = _MARKER.match(text, line, start) if line or not after else None
+    begin = marker.end() if marker else line or after
     for stop in _END.finditer(text, begin, start):
         if not _is_abbreviated(text, stop.start()):
             begin = stop.end()
@@ -102,7 +111,27 @@ def _is_abbreviated(text: str, stop: int) -> bool:
 
 def is_foreign(text: str, at: int) -> bool:
     """Tell whether what stands here is code, a quotation or a table."""
-    if text.count("```", 0, at) % 2:
-        return True
-    line = text.rfind("\n", 0, at) + 1
-    return bool(_FOREIGN_LINE.match(text, line)) or text.count("`", line, at) % 2 == 1
+    return Foreign(text).holds(at)
+
+
+class Foreign:
+    """Tells where a text is code, a quotation or a table; asked in order, it reads the text once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = self._fences = 0
+        self._line = self._ticks = 0
+
+    def holds(self, at: int) -> bool:
+        """Tell whether what stands here is foreign; ask from front to back."""
+        text = self._text
+        self._fences += text.count("```", self._at, at)
+        line = text.rfind("\n", self._at, at) + 1
+        if line:
+            self._line, self._ticks = line, text.count("`", line, at)
+        else:
+            self._ticks += text.count("`", self._at, at)
+        self._at = at
+        if self._fences % 2 or self._ticks % 2:
+            return True
+        return _FOREIGN_LINE.match(text, self._line) is not None

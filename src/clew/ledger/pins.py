@@ -12,12 +12,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from clew.errors import NotFound
+from clew.ledger.constraints.active import ActiveRules
+from clew.ledger.constraints.evidence import may_matter
 from clew.ledger.constraints.find import find
+from clew.ledger.constraints.pasted import LONG
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.values import Constraint, Found, How, Kind, Reason, Scope, Span, Strength
 from clew.ledger.exchange import Reading
+from clew.ledger.sift import CHUNKS, marks
 from clew.ledger.speech import WHOLE_SPEECH, speech
-from clew.message import Cite, Message, Origin, Role, Text, Trust
+from clew.message import Cite, Message, Origin, Part, Role, Text, Trust
 
 
 class PinStatus(StrEnum):
@@ -43,6 +47,7 @@ class MadeBy(StrEnum):
     """Set by hand."""
 
 
+_RULE_MARK = CHUNKS.mark_by(may_matter)
 ANYTHING = Scope()
 """The scope of a rule that names nothing."""
 
@@ -83,6 +88,7 @@ class Pin:
 
 
 MOST_REPEATED = 8
+_SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 
 
 @dataclass(slots=True)
@@ -92,7 +98,7 @@ class Pins:
     held: dict[str, Pin] = field(default_factory=dict)
     begun: bool = False
     """Something was said after the prompt."""
-    _rules: dict[str, Constraint] = field(init=False, default_factory=dict)
+    _rules: ActiveRules = field(init=False, default_factory=ActiveRules)
     """The active pins as the finder of contradictions wants them."""
     _by_words: dict[str, str] = field(init=False, default_factory=dict)
     """The ids of the active pins by what they say."""
@@ -106,10 +112,10 @@ class Pins:
         self.held[pin.id] = pin
         words = _plain(pin.quote)
         if pin.is_active:
-            self._rules[pin.id] = _constraint(pin)
+            self._rules.put(_constraint(pin))
             self._by_words[words] = pin.id
         else:
-            self._rules.pop(pin.id, None)
+            self._rules.drop(pin.id)
             if self._by_words.get(words) == pin.id:
                 del self._by_words[words]
 
@@ -135,6 +141,8 @@ class Pins:
         if not self.begun and reading.item.message.role in (Role.SYSTEM, Role.DEVELOPER):
             return
         self.begun = True
+        if not reading.said and reading.item.message.role not in _SPEAKERS:
+            return
         for message, source in _spoken(reading):
             ended = self._end(message, source)
             for found in find(message):
@@ -146,7 +154,7 @@ class Pins:
     def _end(self, message: Message, source: Cite) -> dict[Cite, list[str]]:
         """End the rules that a message takes back or contradicts; return which, by the words that did."""
         ended: dict[Cite, list[str]] = {}
-        for end in retire(list(self._rules.values()), message) if self._rules else ():
+        for end in retire(self._rules, message) if self._rules else ():
             status = PinStatus.LIFTED if end.how is How.LIFTED else PinStatus.SUPERSEDED
             place = _cite(end.span, source)
             pin = self.held[end.constraint]
@@ -228,7 +236,7 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:
         return
-    if message.role in (Role.USER, Role.DEVELOPER, Role.SYSTEM):
+    if message.role in _SPEAKERS and any(map(_may_tell, message.parts)):
         if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
             yield message, Cite(reading.item.id)
         else:
@@ -236,6 +244,11 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     for said in reading.said:
         if said.aside:
             yield Message(Role.USER, (Text(said.text, trust=said.trust),)), said.cite(0, 0)
+
+
+def _may_tell(part: Part) -> bool:
+    """Tell whether a part may state a rule or end one; most say by their words alone that they do not."""
+    return isinstance(part, Text) and (len(part.text) >= LONG or bool(marks(part.text) & _RULE_MARK))
 
 
 def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:

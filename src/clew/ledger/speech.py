@@ -6,12 +6,17 @@ Nobody types more than ``WHOLE_SPEECH`` characters. Of a longer text the first `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
 
+DIGEST_TAG = "clew-digest"
+"""What a digest in a text is tagged with, as it is rendered."""
+_DIGEST = f"<{DIGEST_TAG} "
+_DIGEST_BLOCK = re.compile(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
 WHOLE_SPEECH = 60_000
 SPEECH_HEAD = 40_000
 SPEECH_TAIL = 20_000
@@ -60,12 +65,25 @@ def said(item: Item) -> list[Said]:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
                 for start, text in speech(part.text):
-                    found.append(Said(speaker, text, part.trust, item.id, index, start))
+                    if _DIGEST in text:
+                        found.extend(_around_digests(Said(speaker, text, part.trust, item.id, index, start)))
+                    else:
+                        found.append(Said(speaker, text, part.trust, item.id, index, start))
     if (message.role is _OF_TOOL or message.role is _OF_USER) and message.origin is _SPOKEN:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
     return found
+
+
+def _around_digests(said: Said) -> Iterator[Said]:
+    """Yield what a text says before, between and behind the digests that stand in it: those quote anybody."""
+    at = 0
+    for block in (*_DIGEST_BLOCK.finditer(said.text), None):
+        end = block.start() if block else len(said.text)
+        if not said.text[at:end].isspace() and at < end:
+            yield said._replace(text=said.text[at:end], start=said.start + at)
+        at = block.end() if block else end
 
 
 def speech(text: str) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
-from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.outcome import Ended
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.speech import ASSISTANT, USER, Said
@@ -53,19 +53,34 @@ _PROMISE_SIGNS = (
 class Talk:
     """Keeps the loops of the conversation."""
 
-    open: list[Loop] = field(default_factory=list)
-    """What waits, as of the last time the user spoke, and what came up since."""
+    open: dict[str, Loop] = field(default_factory=dict)
+    """By id: what waits, as of the last time the user spoke, and what came up since."""
     ended: list[Loop] = field(default_factory=list)
     count: int = 0
     report: Cite | None = None
     """The model's last text, as long as no call is behind it."""
     asked: Loop | None = None
     """The question that ends that text."""
+    _promised: list[str] = field(init=False, default_factory=list)
+    _asked_by_tools: list[str] = field(init=False, default_factory=list)
+    """Ids of what was announced last, and of what calls asked the person: all that is open, perhaps more."""
+
+    def __post_init__(self) -> None:
+        for loop in self.open.values():
+            self._index(loop)
+
+    def _index(self, loop: Loop) -> None:
+        if loop.kind is LoopKind.PROMISE:
+            self._promised.append(loop.id)
+        elif loop.kind is LoopKind.ASKED:
+            self._asked_by_tools.append(loop.id)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
         """Return what is open now: the report that may be the last one counts."""
-        waiting = (loop for loop in self.open if self.report is None or not _reported(loop, self.report))
+        waiting = (
+            loop for loop in self.open.values() if self.report is None or not _reported(loop, self.report)
+        )
         return (*waiting, *([self.asked] if self.asked else ()))
 
     @property
@@ -113,23 +128,23 @@ class Talk:
         self._open(LoopKind.REQUEST, said.text[start:end], said.cite(start, end))
 
     def _settle(self, said: Said) -> None:
-        """Close what the model's last report closed; the user's words answer its question."""
-        report = self.report
-        if report is not None:
-            self.ended.extend(self._closed_by_report())
-        asked = [loop for loop in self.open if loop.kind is LoopKind.ASKED]
+        """Close what the model's last report closed; the user's words answer its question.
+
+        Without a report nothing else is looked at: who speaks a thousand times on end waits for all of it.
+        """
+        if self.report is not None:
+            for loop in tuple(self._closed_by_report()):
+                del self.open[loop.id]
+                self.ended.append(loop)
+        answer = said.cite(0, len(said.text))
+        self._end(self._asked_by_tools, Closed.ANSWERED, answer)
+        self._asked_by_tools = []
         if self.asked is not None:
-            asked.append(self.asked)
-        self.open = [
-            loop
-            for loop in self.open
-            if loop.kind is not LoopKind.ASKED and (report is None or not _reported(loop, report))
-        ]
-        self._end(asked, Closed.ANSWERED, said.cite(0, len(said.text)))
+            self.ended.append(self.asked.ended(Closed.ANSWERED, answer))
         self.report = self.asked = None
 
     def _closed_by_report(self) -> Iterator[Loop]:
-        for loop in self.open:
+        for loop in self.open.values():
             if self.report is not None and _reported(loop, self.report):
                 how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
                 yield loop.ended(how, self.report)
@@ -149,27 +164,50 @@ class Talk:
 
     def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do next; what it announced before is replaced."""
-        here = said.cite(promises[0][0], promises[-1][1])
-        for loop in self.open:
-            if loop.kind is LoopKind.PROMISE:
-                self.ended.append(loop.ended(Closed.REPLACED, here))
-        self.open = [loop for loop in self.open if loop.kind is not LoopKind.PROMISE]
+        self._end(self._promised, Closed.REPLACED, said.cite(promises[0][0], promises[-1][1]))
+        self._promised = []
         for start, end in promises:
             self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
 
     def _replied(self, exchange: Exchange) -> None:
         """Close the questions that a tool put to the person, now that the person has reacted."""
         how = Closed.ANSWERED if exchange.outcome.ended is Ended.OK else Closed.REFUSED
-        asked = [loop for loop in self.open if loop.kind is LoopKind.ASKED and loop.source == exchange.asked]
-        self.open = [loop for loop in self.open if loop not in asked]
-        self._end(asked, how, exchange.answered)
+        open_ones = [self.open[id_] for id_ in self._asked_by_tools if id_ in self.open]
+        self._end([loop.id for loop in open_ones if loop.source == exchange.asked], how, exchange.answered)
+        self._asked_by_tools = [loop.id for loop in open_ones if loop.id in self.open]
 
-    def _end(self, loops: Iterable[Loop], how: Closed, by: Cite) -> None:
-        self.ended.extend(loop.ended(how, by) for loop in loops)
+    def _end(self, ids: Iterable[str], how: Closed, by: Cite) -> None:
+        """Close what of these is still open."""
+        for id_ in ids:
+            loop = self.open.pop(id_, None)
+            if loop is not None:
+                self.ended.append(loop.ended(how, by))
 
     def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
         self.count += 1
-        self.open.append(Loop(f"q{self.count}", kind, text, source))
+        loop = self.open[f"q{self.count}"] = Loop(f"q{self.count}", kind, text, source)
+        self._index(loop)
+
+    # What a person does by hand --------------------------------------------------------------------------
+
+    def close(self, id_: str, why: str) -> Loop | None:
+        """Close a loop by hand; None where it is none of these, or not open."""
+        loop = next((loop for loop in self.loops if loop.id == id_), None)
+        if loop is None:
+            return None
+        self.open.pop(id_, None)
+        if self.asked is not None and self.asked.id == id_:
+            self.asked = None
+        self.ended.append(loop.closed_by_hand(why))
+        return self.ended[-1]
+
+    def reopen(self, id_: str) -> Loop | None:
+        """Open a loop again that was closed by hand; None where it is none of these."""
+        loop = take_closed_by_hand(self.ended, id_)
+        if loop is not None:
+            self.open[id_] = loop
+            self._index(loop)
+        return loop
 
 
 def _reported(loop: Loop, report: Cite) -> bool:

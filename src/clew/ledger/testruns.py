@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clew.ledger.shell import simple_commands
+from clew.ledger.shell import simple_commands, without_prefixes
 
 LONGEST = 400_000
 """Characters of an output that are read: of a longer one the last, where runners sum up."""
@@ -150,14 +150,25 @@ def run_of(command: str, output: str) -> Run | None:
     """Return what a command line's output tells about tests; None where it ran none, or not to the end."""
     if not _RUNS_TESTS.search(command[:LONGEST_COMMAND]):
         return None
+    ran = _selection(command)
+    if ran is None:
+        return None
     text, shift = _readable(output)
+    named = _NAMED.search(ran.line)
     for runner in RUNNERS:
+        if named and _RUNNER_OF.get(named[0], named[0]) != runner.name:
+            continue  # what another runner would write is no news of its tests
         if runner.sign in text and runner.summary.search(text):
             failed = tuple(_failed(runner, text, shift))
             passed = frozenset(name for names in _found(runner.passes, text) for name in names if name)
-            line, selects = _selection(command)
-            return Run(runner.name, failed, passed - {test.name for test in failed}, line, selects)
+            return Run(runner.name, failed, passed - {test.name for test in failed}, ran.line, ran.selects)
     return None
+
+
+def selected_by(command: str) -> frozenset[str]:
+    """Return what a command line names to be tested; nothing for all of it."""
+    ran = _selection(command)
+    return ran.selects if ran else frozenset()
 
 
 def _readable(output: str) -> tuple[str, int]:
@@ -194,15 +205,38 @@ _TASK_RUNNERS = frozenset(
 _TASK_NAME = re.compile(r"[a-z][a-z0-9:_-]*")
 
 
-def _selection(command: str) -> tuple[str, frozenset[str]]:
-    """Return the command of a line that runs the tests, and what it names to be run."""
+_SHOWS = frozenset(
+    re.findall(
+        r"\w+",
+        """cat head tail less more bat nl tac grep egrep fgrep rg ag ack sed awk cut sort uniq wc diff echo
+        printf git gh ls find fd cp mv rm mkdir touch cd pushd export source pip curl wget tee""",
+    )
+)
+"""Programs that run no tests whatever their words and their output say: they show what stands somewhere."""
+_NAMED = re.compile(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
+_RUNNER_OF = {"py.test": "pytest"}
+
+
+class _Ran(NamedTuple):
+    """The command of a line that runs the tests, and what it names to be run."""
+
+    line: str
+    selects: frozenset[str]
+
+
+def _selection(command: str) -> _Ran | None:
+    """Return what of a command line runs the tests; None where all its commands only show something."""
+    shown = False
     for simple in simple_commands(command):
         line = " ".join(simple.words)
-        if _RUNS_TESTS.search(line):
+        words = without_prefixes(simple.words)
+        if words and words[0].rsplit("/", 1)[-1] in _SHOWS:
+            shown = True
+        elif _RUNS_TESTS.search(line):
             by_task = simple.words[0] in _TASK_RUNNERS
             chosen = {word for word in simple.words if _selects(word, by_task)}
-            return line, frozenset(chosen - _EVERYTHING)
-    return command, frozenset()
+            return _Ran(line, frozenset(chosen - _EVERYTHING))
+    return None if shown else _Ran(command, frozenset())
 
 
 def _selects(word: str, by_task: bool) -> bool:

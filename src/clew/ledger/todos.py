@@ -16,7 +16,7 @@ from typing import NamedTuple
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
-from clew.ledger.phrases import is_foreign
+from clew.ledger.phrases import Foreign
 from clew.ledger.speech import Said
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Json, JsonObject
@@ -65,6 +65,11 @@ class Todos:
     ended: list[Loop] = field(default_factory=list)
     """Tasks that their list no longer names."""
     count: int = 0
+    _listed: dict[Key, None] = field(init=False, default_factory=dict)
+    """The tasks of the list that is written as a whole."""
+
+    def __post_init__(self) -> None:
+        self._listed = {key: None for key in self.loops if key.origin is Origin.LIST}
 
     @property
     def current(self) -> tuple[Todo, ...]:
@@ -99,9 +104,8 @@ class Todos:
                 pass
 
     def _replace_list(self, rows: list[Json], exchange: Exchange) -> None:
-        before = {key: loop for key, loop in self.loops.items() if key.origin is Origin.LIST}
-        for key in before:
-            del self.loops[key]
+        before = {key: self.loops.pop(key) for key in self._listed}
+        self._listed = {}
         for row in rows:
             text, status = _row(row)
             if not text:
@@ -109,6 +113,7 @@ class Todos:
             key = Key(Origin.LIST, text)
             if key in before:
                 self.loops[key] = before.pop(key)
+            self._listed[key] = None
             self._put(key, text, status, _place(exchange, text))
         for loop in before.values():
             self._end(loop, Closed.LEFT_OUT, exchange.asked)
@@ -126,8 +131,9 @@ class Todos:
             self._put(key, text, status, _place(exchange, text))
 
     def _checked(self, said: Said) -> None:
+        is_foreign_at = Foreign(said.text).holds
         for match in _CHECK.finditer(said.text):
-            if is_foreign(said.text, match.start()):
+            if is_foreign_at(match.start()):
                 continue
             text = match[2].rstrip()
             key = Key(Origin.CHECKLIST, text.casefold())
@@ -143,13 +149,33 @@ class Todos:
             self.count += 1
             loop = Loop(f"t{self.count}", LoopKind.TODO, text, cite, status)
         closed = _ENDED.get(status)
-        if closed is None:
+        if closed is None and loop.closed is Closed.BY_HAND:
+            self.loops[key] = replace(loop, status=status)  # a list that names it again does not open it
+        elif closed is None:
             self.loops[key] = replace(loop, status=status, closed=None, closed_by=None)
         elif loop.closed is not closed:
             self.loops[key] = replace(loop, status=status, closed=closed, closed_by=cite)
 
     def _end(self, loop: Loop, closed: Closed, cite: Cite) -> None:
         self.ended.append(loop if loop.closed else loop.ended(closed, cite))
+
+    # What a person does by hand --------------------------------------------------------------------------
+
+    def close(self, id_: str, why: str) -> Loop | None:
+        """Close a task by hand; None where it is none of these, or not open."""
+        for key, loop in self.loops.items():
+            if loop.id == id_ and loop.is_open:
+                self.loops[key] = loop.closed_by_hand(why)
+                return self.loops[key]
+        return None
+
+    def reopen(self, id_: str) -> Loop | None:
+        """Open a task again that was closed by hand and is still on its list; None where there is none."""
+        for key, loop in self.loops.items():
+            if loop.id == id_ and loop.closed is Closed.BY_HAND:
+                self.loops[key] = loop.reopened()
+                return self.loops[key]
+        return None
 
 
 def _row(row: Json) -> tuple[str, str]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, values_in
+from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, values_in
 from clew.ledger.lines import Lines, Place
-from clew.ledger.passages import ASSISTANT, Voice, passages
-from clew.message import Cite, Item, Json, JsonObject
+from clew.ledger.passages import ASSISTANT, WHOLE, Voice, passages
+from clew.ledger.sift import marks
+from clew.message import Cite, Item, Json, JsonObject, Part, Text
 
 MOST_VALUES = 60_000
 _KEPT_WHEN_FULL = 45_000
@@ -22,19 +23,25 @@ _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
 """What a person or the model says about a value tells more than a line of output with a word or two more."""
 _NUMBER = ValueKind.NUMBER
-_NO_COUNTS = [0] * len(Voice)
+_ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
+"""The counts of a value that one voice named once: most values share these."""
+
+
+def _is_plain(part: Part) -> bool:
+    """Tell whether a part is a text in which, by its words, no value can stand."""
+    return isinstance(part, Text) and len(part.text) <= WHOLE and not marks(part.text) & VALUE_MARK
 
 
 class Value:
     """An exact value and what is known about it. Read it; only its keeper writes."""
 
     __slots__ = (
+        "_counts",
         "_first",
         "_last",
         "_owner",
         "_score",
         "_telling",
-        "counts",
         "first_index",
         "in_error",
         "kind",
@@ -42,33 +49,38 @@ class Value:
         "text",
     )
 
-    def __init__(self, text: str, kind: ValueKind, index: int, place: Place, owner: object) -> None:
-        self.text = text
-        self.kind = kind
-        self.counts = _NO_COUNTS.copy()
-        """By ``Voice``: in how many texts that voice named it."""
+    def __init__(
+        self, known: Known, index: int, place: Place, counts: tuple[int, ...], owner: object
+    ) -> None:
+        self.kind, self.text = known
         self.first_index = self.last_index = index
         """Of the messages that named it, counted from 0 in the session."""
         self.in_error = False
         """A line that speaks of an error names it."""
+        self._counts = counts
         self._first = self._last = self._telling = place
-        self._score = -1_000_000
+        self._score = 0
         self._owner = owner
+
+    @property
+    def counts(self) -> list[int]:
+        """Return, by ``Voice``, in how many texts that voice named it."""
+        return list(self._counts)
 
     @property
     def mentions(self) -> int:
         """Return how many texts name it."""
-        return sum(self.counts)
+        return sum(self._counts)
 
     @property
     def in_user_text(self) -> bool:
         """Tell whether the user named it."""
-        return self.counts[Voice.USER] > 0
+        return self._counts[Voice.USER] > 0
 
     @property
     def in_call_arguments(self) -> bool:
         """Tell whether the model typed it into a call; what it wrote into files does not count."""
-        return self.counts[Voice.CALL] > 0
+        return self._counts[Voice.CALL] > 0
 
     @property
     def first(self) -> Cite:
@@ -96,8 +108,7 @@ class Value:
         return Cite(*self._telling)
 
     def _copy(self, owner: object) -> Value:
-        twin = Value(self.text, self.kind, self.first_index, self._first, owner)
-        twin.counts = self.counts.copy()
+        twin = Value(Known(self.kind, self.text), self.first_index, self._first, self._counts, owner)
         twin.last_index, twin.in_error = self.last_index, self.in_error
         twin._last, twin._telling, twin._score = self._last, self._telling, self._score
         return twin
@@ -128,6 +139,8 @@ class Values:
 
     def add(self, item: Item, index: int, failed: Container[int] = ()) -> None:
         """Take in the values that a message names; ``failed`` are its parts that tell of a failure."""
+        if all(map(_is_plain, item.message.parts)):
+            return
         for passage in passages(item.message):
             words, marked = values_in(passage.text, spoken=passage.voice <= ASSISTANT)
             if words or marked:
@@ -146,7 +159,7 @@ class Values:
             if at >= lines.end:
                 lines.move(at)
             known = KNOWN_WORDS[word]
-            if known is not None and not (known.kind is _NUMBER and lines.is_line_number(at)):
+            if known is not None and not (known[0] is _NUMBER and lines.is_line_number(at)):
                 self._note(known, at, lines, index)
 
     def _note_marked(self, marked: Iterable[tuple[Known, int]], lines: Lines, index: int) -> None:
@@ -158,21 +171,20 @@ class Values:
                 self._note(known, at, lines, index)
 
     def _note(self, known: Known, at: int, lines: Lines, index: int) -> None:
-        kind, text = known
+        text = known[1]
         voice = lines.passage.voice
         place = lines.place or lines.place_of(text, at)
         value = self._held.get(text)
         if value is None:
-            value = self._held[text] = Value(text, kind, index, place, self._owner)
-        elif value._owner is not self._owner:
-            value = self._held[text] = value._copy(self._owner)
-        value.last_index, value._last = index, place
-        value.counts[voice] += 1
-        score = (_WORTH_OF_PROSE if voice <= ASSISTANT else 0) + place[2] - place[3]  # the longer, the less
-        if score + _ENOUGH_WORDS * _WORTH_OF_A_WORD > value._score:
-            words = lines.words if lines.words >= 0 else lines.count_words()
-            score += min(words, _ENOUGH_WORDS) * _WORTH_OF_A_WORD
-            if score > value._score:
+            value = self._held[text] = Value(known, index, place, _ONCE[voice], self._owner)
+            value._score = _worth(lines, place)
+        else:
+            if value._owner is not self._owner:
+                value = self._held[text] = value._copy(self._owner)
+            value.last_index, value._last = index, place
+            counts = value._counts
+            value._counts = (*counts[:voice], counts[voice] + 1, *counts[voice + 1 :])
+            if _most_worth(voice, place) > value._score and (score := _worth(lines, place)) > value._score:
                 value._score, value._telling = score, place
         if lines.failed and not value.in_error and lines.speaks_of_failure():
             value.in_error = True
@@ -181,7 +193,7 @@ class Values:
         """Let go of the values that are least likely to be needed."""
 
         def worth(value: Value) -> tuple[bool, bool, int]:
-            named = sum(value.counts[Voice.USER : Voice.BODY]) > 0
+            named = sum(value._counts[Voice.USER : Voice.BODY]) > 0
             return named, value.mentions > 1, value.last_index
 
         kept = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
@@ -206,7 +218,7 @@ class Values:
             [
                 value.text,
                 value.kind.value,
-                list[Json](value.counts),
+                list[Json](value._counts),
                 [value.first_index, value.last_index, int(value.in_error), value._score],
                 place(value._first),
                 place(value._last),
@@ -228,8 +240,23 @@ class Values:
         for text, kind, counts, (first_index, last_index, in_error, score), first, last, telling in written[
             "values"
         ]:
-            value = Value(text, ValueKind(kind), first_index, place(first), keeper._owner)
-            value.counts, value.last_index, value.in_error = list(counts), last_index, bool(in_error)
+            value = Value(
+                Known(ValueKind(kind), text), first_index, place(first), tuple(counts), keeper._owner
+            )
+            value.last_index, value.in_error = last_index, bool(in_error)
             value._last, value._telling, value._score = place(last), place(telling), score
             keeper._held[text] = value
         return keeper
+
+
+def _most_worth(voice: Voice, place: Place) -> int:
+    """Return what a line tells about its values at most: the longer, the less."""
+    prose = _WORTH_OF_PROSE if voice <= ASSISTANT else 0
+    return prose + _ENOUGH_WORDS * _WORTH_OF_A_WORD + place[2] - place[3]
+
+
+def _worth(lines: Lines, place: Place) -> int:
+    """Return how much a line tells about its values."""
+    words = lines.words if lines.words >= 0 else lines.count_words()
+    missing = max(0, _ENOUGH_WORDS - words)
+    return _most_worth(lines.passage.voice, place) - missing * _WORTH_OF_A_WORD

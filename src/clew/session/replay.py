@@ -19,6 +19,7 @@ from clew.log import (
     ABOUT,
     COMPACTION,
     KINDS,
+    LOOP,
     MESSAGE,
     PIN,
     SWITCH,
@@ -140,6 +141,8 @@ class Replay:
             self._add(stored)
         elif kind == PIN.name:
             redo(self.ledger.pins, body)
+        elif kind == LOOP.name:
+            redo_loop(self.ledger, body)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
         elif kind in _RESHAPES:
@@ -272,3 +275,14 @@ def redo(pins: Pins, body: dict[str, Any]) -> str:
         case {"does": "expire", "pin": str(name), "why": str(why)}:
             return pins.expire(name, why).id
     raise StoreDamaged(f"nothing that can be done to a rule is called {body.get('does')!r}")
+
+
+def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
+    """Do to open work what a person did by hand, as the log tells it."""
+    match body:
+        case {"does": "close", "loop": str(name), "why": str(why)}:
+            ledger.close_loop(name, why)
+        case {"does": "reopen", "loop": str(name)}:
+            ledger.reopen_loop(name)
+        case _:
+            raise StoreDamaged(f"nothing that can be done to open work is called {body.get('does')!r}")

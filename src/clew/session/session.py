@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Policy
 from clew.errors import InputError
@@ -14,26 +14,30 @@ from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
-from clew.log import ABOUT, COMPACTION, KINDS, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
+from clew.log import ABOUT, COMPACTION, KINDS, LOOP, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
 from clew.plan.recognise import as_told
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
-from clew.secrets import mask_message
+from clew.secrets import mask, mask_message
 from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
 from clew.session.engine import Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge
 from clew.session.given import plain
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
-from clew.session.replay import Replay, redo
+from clew.session.replay import Replay, redo, redo_loop
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named
 
-SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name})
+SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name, LOOP.name})
 """Kinds of events that have their own methods, because they change what is shown or what stands."""
 PLAIN = Request()
 """A request of which nothing is known but the view."""
 Result = TypeVar("Result")
+
+if TYPE_CHECKING:
+    from clew.memory import Memory
+    from clew.store import SqliteStore
 
 
 class Session:
@@ -63,7 +67,8 @@ class Session:
         then goes behind the session's own request, and the provider reads that from its cache.
         """
         self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
-        self._close: Callable[[], None] | None = None
+        self._memory: Memory | None = None
+        self._closing: list[Callable[[], None]] = []
         self._replay.restore()
         self._replay.catch_up()
         recorded = self._replay.about.get("model")
@@ -91,10 +96,12 @@ class Session:
         added are masked before they reach the log, unless ``mask_secrets`` is off.
         """
         ctx = Ctx(workspace=workspace, session=name)
-        given = store or _own_store()
         gauge = Gauge(model_named(model), policy, window)
-        session = cls(given, ctx, gauge, summariser, mask_secrets=mask_secrets)
-        session._close = None if store else getattr(given, "close", None)
+        if store:
+            return cls(store, ctx, gauge, summariser, mask_secrets=mask_secrets)
+        own = _own_store()
+        session = cls(own, ctx, gauge, summariser, mask_secrets=mask_secrets)
+        session._closing.append(own.close)
         return session
 
     def talk_to(self, model: str) -> None:
@@ -103,9 +110,10 @@ class Session:
         self._replay.count_with(counter_for(self.gauge.model))
 
     def close(self) -> None:
-        """Let go of the store, where ``open`` opened it."""
-        if self._close:
-            self._close()
+        """Let go of what it opened itself; a store that was given stays open."""
+        while self._closing:
+            self._closing.pop()()
+        self._memory = None
 
     def __enter__(self) -> Self:
         return self
@@ -156,6 +164,22 @@ class Session:
     def is_off(self) -> bool:
         """Tell whether compaction is switched off."""
         return self._replay.view.off
+
+    @property
+    def memory(self) -> Memory:
+        """Return what can be found again, brought back and remembered: in this session and earlier ones.
+
+        It needs a store in a file; with another, notes are kept and nothing can be searched.
+        """
+        if self._memory is None:
+            from clew.memory import Memory  # only where something is looked for
+            from clew.store import SqliteStore
+            from clew.store.index import SqliteIndex
+
+            index = SqliteIndex(self.store.path) if isinstance(self.store, SqliteStore) else None
+            self._memory = Memory(self.store, self.ctx, index, counter=self.counter, numbered=self)
+            self._closing += [index.close] if index else []
+        return self._memory
 
     def view(self) -> list[Item]:
         """Return what the model would see now, each message under its id."""
@@ -214,15 +238,31 @@ class Session:
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: it will stand word for word, whatever is compacted."""
-        return self._by_hand({"does": "pin", "quote": quote})
+        return self._by_hand({"does": "pin", "quote": self._masked(quote)})
 
     def edit_pin(self, pin: str, quote: str) -> Pin:
         """Put other words in place of a rule."""
-        return self._by_hand({"does": "edit", "pin": pin, "quote": quote})
+        return self._by_hand({"does": "edit", "pin": pin, "quote": self._masked(quote)})
 
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
         """Take a rule off."""
         return self._by_hand({"does": "revoke", "pin": pin, "why": why})
+
+    def close_loop(self, loop: str, why: str = "closed by hand") -> None:
+        """Say that open work is done, or will not be; it stays on record with its reason."""
+        self._on_loop({"does": "close", "loop": loop, "why": why})
+
+    def reopen_loop(self, loop: str) -> None:
+        """Take that back."""
+        self._on_loop({"does": "reopen", "loop": loop})
+
+    def _on_loop(self, body: JsonObject) -> None:
+        self._replay.catch_up()
+        redo_loop(self.ledger.copy(), body)  # says now what is wrong with it
+        self._replay.append(lambda: [new_event(LOOP.name, body, LOOP.version)])
+
+    def _masked(self, text: str) -> str:
+        return mask(text).text if self._masks else text
 
     def _by_hand(self, body: JsonObject) -> Pin:
         self._replay.catch_up()
@@ -271,11 +311,16 @@ class Session:
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
         wish = wish_of(self._replay, self.gauge, target_tokens, focus)
-        return compacting(self._replay, self.gauge, wish, self._writer)
+        done = yield from compacting(self._replay, self.gauge, wish, self._writer)
+        self._moved()
+        return done
 
     def _fitting(self, request: Request, auto: bool) -> Steps[Fitted]:
         self._replay.catch_up()
-        return fitting(self._replay, self.gauge, request, self._writer, auto)
+        fitted = yield from fitting(self._replay, self.gauge, request, self._writer, auto)
+        if fitted.compaction:
+            self._moved()
+        return fitted
 
     @property
     def _writer(self) -> Writer | None:
@@ -311,7 +356,13 @@ class Session:
         state = self._replay.state.undone(self.tokens + back)
         body: JsonObject = {"compaction": undone[0].seq, "state": state.to_json()}
         self._replay.append(lambda: [new_event(UNDO.name, body, UNDO.version)])
+        self._moved()
         return undone[::-1]
+
+    def _moved(self) -> None:
+        """Put on record what moved between the tiers, where somebody uses the memory."""
+        if self._memory is not None:
+            self._memory.moves()
 
     def switch_off(self) -> None:
         """Show the whole history from now on; compactions stay on record and come back when switched on."""
@@ -351,7 +402,7 @@ def _message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
     return as_told(message)
 
 
-def _own_store() -> Store:
+def _own_store() -> SqliteStore:
     from clew.settings import network_disk, store_path  # only where no store is given
     from clew.store import SqliteStore
 

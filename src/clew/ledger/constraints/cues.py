@@ -74,10 +74,12 @@ class Language:
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
         """Yield the cues of a sentence from left to right."""
         del text  # the words are enough here
+        present = {token.word for token in words}
         for i, token in enumerate(words):
-            for phrase, behind in self.phrases.starting(words, i, self.grammar.fillers):
-                if end := self._end(phrase, words, i, behind):
-                    yield Hit(phrase.cue, token.start, words[end - 1].end)
+            for node in self.phrases.after(token.word):
+                for phrase, behind in node.along(words, i + 1, self.grammar.fillers):
+                    if phrase.tail_words <= present and (end := self._end(phrase, words, i, behind)):
+                        yield Hit(phrase.cue, token.start, words[end - 1].end)
             if token.word in self.grammar.imperatives and self._opens(words, i):
                 yield from self._negated(words, i)
 
@@ -162,26 +164,25 @@ class Language:
                 return
 
 
-def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
-    return all(
-        is_entry(token.word, entry)
-        for token, entry in zip(words[start : start + len(entries)], entries, strict=True)
-    )
-
-
 def _tail(phrase: Phrase, words: Sequence[Token], begin: int) -> int:
     """Return the index behind the tail of a phrase where it stands after its gap, else 0.
 
     The gap has at least one word, and ends with the clause unless the phrase reaches far.
     """
-    tail = phrase.tail
-    reach = _LONG_GAP_WORDS if phrase.far else _GAP_WORDS
-    for k in range(begin, min(begin + reach, len(words) - len(tail)) + 1):
-        if k > begin and _are(words, k, tail):
-            return k + len(tail)
-        if not phrase.far and k < len(words) and words[k].opens:
+    tail, far = phrase.tail, phrase.far
+    if not far and begin < len(words) and words[begin].opens:
+        return 0
+    first, size = tail[0], len(tail)
+    for k in range(begin + 1, min(begin + (_LONG_GAP_WORDS if far else _GAP_WORDS), len(words) - size) + 1):
+        if is_entry(words[k].word, first) and _are(words, k + 1, tail[1:]):
+            return k + size
+        if not far and words[k].opens:
             return 0
     return 0
+
+
+def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
+    return all(is_entry(words[start + n].word, entry) for n, entry in enumerate(entries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from clew.ledger.constraints.languages import ENGLISH, guess, is_english, is_fun
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.phrases import Phrase
 from clew.ledger.constraints.sentences import Sentence
+from clew.ledger.constraints.tables import words as known_words
 from clew.ledger.constraints.tokens import Token, plain_words, tokens
 
 _TINY_WORDS = 2
@@ -56,10 +58,8 @@ _REMEMBERED = 256
 _FAINT = 1.0
 """Cues worth less cannot make a rule without a heavier one."""
 _TAKING_BACK = frozenset(("lift", "lift_that", "may"))
-_EVERYWHERE = frozenset(
-    ("you", "your", "i", "it", "is", "me", "we", "the", "a", "an", "and", "to", "in", "on", "for", "of", "be")
-)
-"""Words of so many sentences that they tell nothing by themselves."""
+_MANY = 20
+"""Phrases that need a word, from which on it tells by itself that a rule may be near."""
 _COMPLETION = "it"
 """The word that a lead-in is completed with, to see whether it bans what follows."""
 
@@ -117,6 +117,15 @@ def is_silent(text: str) -> bool:
     return heads.isdisjoint(words) and is_english(text, words) and not _may_tell(ENGLISH, frozenset(words))
 
 
+def may_matter(chunk: str) -> bool:
+    """Tell whether a text of under ``LONG`` characters that holds this between two white spaces need be read.
+
+    A text of which this is true for no chunk is silent.
+    """
+    words = plain_words(chunk)
+    return not _telling_words().isdisjoint(words) or not is_english(chunk, words)
+
+
 @cache
 def _telling_words() -> frozenset[str]:
     """Return the words without one of which an English text is silent."""
@@ -140,23 +149,38 @@ def _told_by(cues: set[str], around: Surroundings, *, introduced: bool) -> Itera
 def _may_tell(name: str, words: frozenset[str]) -> bool:
     """Tell whether a sentence has all the words of some phrase that could make or end a rule."""
     anchors = _anchors(name)
-    return any(needed <= words for word in words & anchors.keys() for needed in anchors[word])
+    for anchor in words & anchors.keys():
+        by_second = anchors[anchor]
+        for second in words & by_second.keys():
+            if any(needed <= words for needed in by_second[second]):
+                return True
+    return False
 
 
 @cache
-def _anchors(name: str) -> dict[str, list[frozenset[str]]]:
-    """Return the words each telling phrase needs, by the rarest of them."""
+def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
+    """Return the words each telling phrase needs, by the one that tells most and the next (or itself)."""
     cues = model().cues
     telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK
     tongue = language(name)
-    anchors: dict[str, list[frozenset[str]]] = {}
-    if isinstance(tongue, Language):
-        for negator in tongue.grammar.negators:
-            anchors[negator] = [frozenset((negator,))]
-        for phrase in tongue.phrases.all():
-            if phrase.cue in telling:
-                for needed in _needed(phrase):
-                    anchors.setdefault(max(needed, key=_rarity), []).append(needed)
+    if not isinstance(tongue, Language):
+        return {}
+    phrases = [phrase for phrase in tongue.phrases.all() if phrase.cue in telling]
+    alone = (frozenset((negator,)) for negator in tongue.grammar.negators)
+    needs = [*alone, *(words for phrase in phrases for words in _needed(phrase))]
+    uses = Counter(word for needed in needs for word in needed)
+
+    everywhere = known_words("evidence", "everywhere")
+
+    def tells(word: str) -> tuple[bool, bool, bool, int, str]:
+        # "never" makes a rule of half the verbs there are: one word to look for instead of all those verbs.
+        makes_rules = uses[word] >= _MANY and word not in everywhere
+        return makes_rules, not is_function_word(word), word not in everywhere, len(word), word
+
+    anchors: dict[str, dict[str, list[frozenset[str]]]] = {}
+    for needed in needs:
+        first, *others = sorted(needed, key=tells, reverse=True)
+        anchors.setdefault(first, {}).setdefault(others[0] if others else first, []).append(needed)
     return anchors
 
 
@@ -170,10 +194,6 @@ def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
         yield from (words | {member} for member in min(classes, key=len))
     else:
         yield words
-
-
-def _rarity(word: str) -> tuple[bool, bool, int, str]:
-    return not is_function_word(word), word not in _EVERYWHERE, len(word), word
 
 
 def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:

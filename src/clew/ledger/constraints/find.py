@@ -49,14 +49,10 @@ def _in_part(part: Text, index: int) -> list[Found]:
     return found
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
     """Return the speaker's own sentences that could make or end a rule, each with what fires in it."""
-    return () if len(text) < LONG and is_silent(text) else _told(text, trust)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _told(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
-    return tuple(sentences_that_tell(text, trust))
+    return () if len(text) < LONG and is_silent(text) else tuple(sentences_that_tell(text, trust))
 
 
 def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:

@@ -62,8 +62,16 @@ _CODE_START = re.compile(
     r"|(?:if|for|while)\s*\(.*\)\s*\{"
     r"|[\w.\]\[\"']+\s*[+*/-]?=\s*\S+\s*$)"
 )
+_PLAIN_PROSE = re.compile(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
+_MAY_BE_CODE = re.compile(r"import|WARN")
+"""A line of plain words and no more than that is prose; nothing below need look at it."""
 _SYMBOL = re.compile(r"[^\w\s.,'\"!?:;()/`*-]")
 _CODE_MARK = re.compile(r"[(){}=<>\[\]]")
+
+_KEY_ONLY = re.compile(r"(?:- )?[a-z_][\w./-]*:(?: *[|>][-+]?)?\s*$")
+_KEY = re.compile(r"(?:- )?[\"']?[A-Za-z_$][\w./${}-]*[\"']?:(?:\s|$)|#|- [\"']?[\w./@*$:{}-]+[\"']?\s*$")
+_FEWEST_KEYS = 2
+"""Keys below another key that make settings; people write "notes:" over a list as well."""
 
 Ends = Callable[[str], bool]
 """Tells whether a line is the last of the foreign block it stands in."""
@@ -74,9 +82,16 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
     unclosed: set[str] = set()
     ends: Ends | None = None
     in_diff = False
+    settings = _Spans(_settings(text) if ":\n" in text else iter(()))
     for match in _LINE.finditer(text):
         start, end = match.span()
         raw = match.group()
+        if ends is None and settings.hold(start):
+            yield Line(LineKind.FOREIGN, start, end)
+            continue
+        if ends is None and not in_diff and _PLAIN_PROSE.fullmatch(raw) and not _MAY_BE_CODE.search(raw):
+            yield Line(LineKind.PROSE, start, start + len(raw.rstrip()))
+            continue
         foreign = Line(LineKind.FOREIGN, start, end)
         tag = None if tags_are_speech else _foreign_tag(raw)
         if ends is not None:
@@ -92,6 +107,41 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
         else:
             in_diff = bool((in_diff and _DIFF_BODY.match(raw)) or _DIFF_HEAD.match(raw))
             yield foreign if in_diff else _line(raw, start)
+
+
+def _settings(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where settings stand as YAML writes them, a pasted workflow for example: no person's words."""
+    start, base, keys, end = -1, 0, 0, 0
+    for match in _LINE.finditer(text):
+        raw = match.group()
+        content = raw.lstrip(" ")
+        indent = len(raw) - len(content)
+        if not content.strip():
+            continue
+        deeper = start >= 0 and indent > base
+        if deeper or (start >= 0 and indent == base and _KEY.match(content)):
+            keys += deeper and _KEY.match(content) is not None
+            end = match.end()
+            continue
+        if start >= 0 and keys >= _FEWEST_KEYS:
+            yield start, end
+        start, base, keys, end = (match.start() if _KEY_ONLY.match(content) else -1), indent, 0, match.end()
+    if start >= 0 and keys >= _FEWEST_KEYS:
+        yield start, end
+
+
+class _Spans:
+    """Spans in order, asked for from front to back."""
+
+    def __init__(self, spans: Iterator[tuple[int, int]]) -> None:
+        self._spans = spans
+        self._start, self._end = next(spans, (-1, -1))
+
+    def hold(self, at: int) -> bool:
+        """Tell whether this place stands in one of them."""
+        while 0 <= self._end <= at:
+            self._start, self._end = next(self._spans, (-1, -1))
+        return self._start <= at < self._end
 
 
 def _fence(raw: str) -> Ends | None:

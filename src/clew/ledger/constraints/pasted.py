@@ -22,6 +22,22 @@ _TO_THE_AGENT = re.compile(
     r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
     re.IGNORECASE,
 )
+_FILE = r"[\w./-]*[\w-]\.(?:md|mdc|mdx|ya?ml|toml|json|txt|cfg|ini|rules)"
+_FILE_SHOWN = re.compile(
+    r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted|my|our|the)\b.{0,60}"
+    r"\b(?:workflow|pipeline|config(?:uration)?|settings|manifest|template|prompt|skill|playbook|runbook|policy"
+    rf"|file|script|action|{_FILE})s?`?\b.{{0,40}}:[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line by which a file is shown."""
+_FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
+_TAKEN_UP = re.compile(
+    r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
+    r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
+    re.IGNORECASE,
+)
+"""By these words in front of it a person makes the rules of a file their own."""
+_FRONT_WITHIN = 2_000
 LONG = 600
 """Characters from which on a text may be a document or a briefing."""
 _ADDRESS_WITHIN = 400
@@ -47,21 +63,35 @@ def pasted(text: str) -> Pasted:
     """
     if len(text) < LONG:
         return NOTHING_PASTED
+    if file := _file(text):
+        return file
     headings = [match.start() for match in _HEADING.finditer(text)]
-    if plan := _opener(_PLAN, text):
+    if plan := _opener(_PLAN, text, len(text)):
         if any(start >= plan for start in headings):
             return Pasted(plan, len(text))
-    elif (material := _opener(_MATERIAL, text)) and not headings:
+    elif (material := _opener(_MATERIAL, text, len(text))) and not headings:
         return Pasted(material, _last_words(text), material=True)
     if len(headings) >= 3 and not _TO_THE_AGENT.search(text[: headings[0] + _ADDRESS_WITHIN]):
         return Pasted(headings[0], len(text))
     return NOTHING_PASTED
 
 
-def _opener(pattern: re.Pattern[str], text: str) -> int:
+def _file(text: str) -> Pasted | None:
+    """Return the file that a message opens with, unless the words in front say that it is to be followed.
+
+    What is addressed to the agent from the first is no file, whatever it shows further on.
+    """
+    front = _FRONT_MATTER.search(text, 0, _FRONT_WITHIN)
+    start = front.start() if front else _opener(_FILE_SHOWN, text[:LONG], len(text))
+    if (not start and not front) or _TO_THE_AGENT.search(text, 0, start) or "```" in text[:start]:
+        return None
+    return None if _TAKEN_UP.search(text, 0, start) else Pasted(start, _last_words(text), material=True)
+
+
+def _opener(pattern: re.Pattern[str], text: str, length: int) -> int:
     """Return where the line that announces a document ends, if much follows it; else 0."""
     opener = pattern.search(text)
-    return opener.end() if opener and len(text) - opener.end() >= LONG else 0
+    return opener.end() if opener and length - opener.end() >= LONG else 0
 
 
 def _last_words(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from clew.ledger.constraints.tokens import Token
@@ -23,6 +23,8 @@ class Place(Enum):
     """It closes a clause: "blocking issues only"."""
 
 
+_REMEMBERED = 10_000
+"""Words of which a place in the tree remembers where they lead."""
 Entry = str | frozenset[str]
 """A word of a phrase: itself, an ending ("-ing"), or any of a class of words."""
 
@@ -44,6 +46,12 @@ class Phrase:
     """Words right before it that make it mean something else: "how to keep"."""
     goes_on: bool = False
     """It counts only where a word of the same clause follows: "no mocks", not "no, leave it"."""
+    tail_words: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The words of the tail without which it stands nowhere."""
+
+    def __post_init__(self) -> None:
+        words = frozenset(entry for entry in self.tail if isinstance(entry, str) and entry[0] != "-")
+        object.__setattr__(self, "tail_words", words)
 
     def fits(self, before: Token | None, behind: Token | None) -> bool:
         """Tell whether the phrase counts between these words of its clause."""
@@ -66,13 +74,15 @@ def is_entry(word: str, entry: Entry) -> bool:
 class Node:
     """A place in the tree of phrases: those that end here, and the words that lead on."""
 
-    __slots__ = ("leads", "phrases", "wide")
+    __slots__ = ("_led", "leads", "phrases", "wide")
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
         self.leads: dict[str, Node] = {}
         self.wide: list[tuple[Entry, Node]] = []
         """Leads that stand for any word with an ending or of a class."""
+        self._led: dict[str, tuple[Node, ...]] = {}
+        """Where each word that was asked for leads."""
 
     def along(self, words: Sequence[Token], i: int, fillers: frozenset[str]) -> Iterator[tuple[Phrase, int]]:
         """Yield the phrases whose first words stand from ``i`` on, each with the index behind them.
@@ -85,25 +95,22 @@ class Node:
             return
         while i < len(words):
             word = words[i].word
-            yield from self._from(word, words, i, fillers)
+            for node in self.after(word):
+                yield from node.along(words, i + 1, fillers)
             if word not in fillers or words[i].opens:
                 return
             i += 1
 
-    def starting(
-        self, words: Sequence[Token], i: int, fillers: frozenset[str]
-    ) -> Iterator[tuple[Phrase, int]]:
-        """Yield the phrases that begin with the word at ``i``, each with the index behind it."""
-        return self._from(words[i].word, words, i, fillers)
-
-    def _from(
-        self, word: str, words: Sequence[Token], i: int, fillers: frozenset[str]
-    ) -> Iterator[tuple[Phrase, int]]:
-        if word in self.leads:
-            yield from self.leads[word].along(words, i + 1, fillers)
-        for entry, node in self.wide:
-            if is_entry(word, entry):
-                yield from node.along(words, i + 1, fillers)
+    def after(self, word: str) -> tuple[Node, ...]:
+        """Return where a word leads from here; of a tree that is complete."""
+        found = self._led.get(word)
+        if found is None:
+            if len(self._led) >= _REMEMBERED:
+                self._led.clear()
+            plain = (self.leads[word],) if word in self.leads else ()
+            wide = (node for entry, node in self.wide if is_entry(word, entry))
+            found = self._led[word] = (*plain, *wide)
+        return found
 
     def all(self) -> Iterator[Phrase]:
         """Yield every phrase of the tree."""

@@ -8,6 +8,7 @@ from itertools import islice
 from clew.errors import InputError
 from clew.memory.notes.files import Files, Path, written
 from clew.message import JsonObject
+from clew.secrets import mask
 
 ROOT = "/memories"
 MOST_LINES = 999_999
@@ -76,11 +77,11 @@ def file_of(files: Files, place: Path, path: str) -> str:
 
 
 def written_text(does: str, place: Path, text: str) -> JsonObject:
-    """Return the body that tells of a file's new text; one that is too large is refused."""
+    """Return the body that tells of a file's new text, secrets masked; one that is too large is refused."""
     weight = size_bytes(text)
     if weight > FILE_BYTES:
         raise refused(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
-    return written(does, place, text)
+    return written(does, place, mask(text).text)
 
 
 def require_once(text: str, old: str, path: str) -> None:

@@ -7,6 +7,7 @@ can hold them, and an export, an audit or an undo of one never touches the other
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from clew.errors import InputError, NotFound
@@ -22,6 +23,7 @@ from clew.memory.notes.select import Selection
 from clew.memory.notes.standing import Conflict, standing
 from clew.message import Item, JsonObject, Trust
 from clew.ports import Ctx, Store
+from clew.secrets import mask
 
 NOTES_SESSION = "clew:notes"
 """Where the notes of a workspace are kept."""
@@ -107,8 +109,9 @@ class Notebook:
         """Keep a note: a person's holds at once, an agent's waits for approval.
 
         ``seen`` is what the agent was shown: a proposal that stems from what is untrusted there goes into
-        quarantine and says why. What is no note at all is an ``InputError``.
+        quarantine and says why. What is no note at all is an ``InputError``. Secrets in it are masked.
         """
+        draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text)
         require_keepable(draft)
         begins = ruling(draft, stem_of((draft.text, draft.key, *draft.tags), draft.source.messages, seen))
         journal = self._journal(draft.scope)
