@@ -207,7 +207,7 @@ def evidence(
         sizes=sizes,
         originals={item.id: item.message for item in view}.get,
         pins=told.pins,
-        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.open),
+        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.told),
         decisions=tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
         ledger_claims=told.claims,
         values=ledger.values,

@@ -7,6 +7,7 @@ import pytest
 import clew
 from clew.errors import InputError
 from clew.message import Message, Origin, Role, Text, Trust, said
+from clew.plan import ClaimKind
 from clew.plan.render import NOTE
 from clew.session import Session
 from clew.store import MemoryStore
@@ -146,3 +147,17 @@ def test_text_of_tools_cannot_leave_its_line_by_any_break():
     text = done.messages[1].text
     assert "\r[m1]" not in text
     assert "\u2028Rules" not in text
+
+
+def test_a_flood_of_open_work_is_told_in_few_words_and_closed_at_once():
+    session = Session.open("flood", MemoryStore(), window=20_000)
+    tasks = "\n".join(f"- [ ] task number {n} of the long list" for n in range(600))
+    session.add(said(Role.USER, f"Tidy up the billing code. Never modify files under legacy/.\n{tasks}"))
+    session.add(*talk())
+    done = session.compact(target_tokens=4_000)
+    told = [claim.text for claim in done.digest.claims if claim.kind is ClaimKind.OPEN]
+    assert "and 590 more" in "\n".join(told)
+    assert len(session.ledger.loops.open) >= 600
+    (rest,) = [loop.id for loop in session.ledger.loops.told if ".." in loop.id]
+    session.close_loop(rest, "not ours")
+    assert len(session.ledger.loops.open) < 600 - 580

@@ -396,3 +396,17 @@ def test_without_a_file_nothing_is_searched_and_notes_are_kept(store):
     session.add(said(Role.USER, "The staging port is 5433."))
     assert session.memory.search("port") == []
     assert session.memory.notebook.notes() == []
+
+
+def test_how_the_tests_went_last_is_told_once(store):
+    session = Session.open("main", store, window=20_000)
+    for n, went in enumerate(["2 failed, 30 passed in 1.2s", "1 failed, 31 passed in 1.2s"]):
+        call = {"type": "tool_use", "id": f"run{n}", "name": "bash", "input": {"command": "pytest -q"}}
+        result = {"type": "tool_result", "tool_use_id": f"run{n}", "content": f"..F\n{went}"}
+        session.add({"role": "user", "content": "Run the tests."}, {"role": "assistant", "content": [call]})
+        session.add({"role": "user", "content": [result]})
+        session.add(*talk())
+        session.compact(target_tokens=3_000)
+    digest = session.trace()[-1].digest
+    told = [claim.text for claim in digest.claims if claim.text.startswith("last test run")]
+    assert told == ["last test run: pytest -q: 31 passed, 1 failed"]

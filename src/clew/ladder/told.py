@@ -25,6 +25,7 @@ LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
 """So that a session with many files loses some of them where there is no room, and never all."""
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
+_TESTED = "last test run: "
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
 _ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
@@ -43,6 +44,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_goal(ledger),
         *_open(ledger),
         *_changed_files(ledger),
+        *(claim for claim in _last_run(ledger) if _leaves(claim, gone)),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
@@ -68,7 +70,7 @@ def _goal(ledger: Ledger) -> Iterator[Claim]:
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
     goal = ledger.goal.quote[:LONGEST_QUOTE] if ledger.goal else ""
-    for loop in ledger.loops.open:
+    for loop in ledger.loops.told:
         if loop.kind is LoopKind.REQUEST and loop.text in goal:
             continue  # what was asked for is the goal, which is said word for word
         status = f" ({loop.status})" if loop.status else ""
@@ -127,6 +129,13 @@ def _first_line(command: str) -> str:
     return f"{line[:LONGEST_COMMAND]}…" if more or len(line) > LONGEST_COMMAND else line
 
 
+def _last_run(ledger: Ledger) -> Iterator[Claim]:
+    if run := ledger.last_run:
+        passed = "" if run.passed is None else f"{run.passed} passed, "
+        text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} failed"
+        yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED)
+
+
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     for failure in ledger.failures[-MOST_FAILURES:]:
         yield Claim("", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED)
@@ -153,7 +162,7 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.ERROR:
             return claim.text.endswith((_MENDED, _NOT_MENDED))
         case ClaimKind.ARTIFACT:
-            return _ACTION.match(claim.text) is not None
+            return claim.text.startswith(_TESTED) or _ACTION.match(claim.text) is not None
         case _:
             return False
 

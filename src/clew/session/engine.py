@@ -197,7 +197,7 @@ def told(job: Job, span: Sequence[Item]) -> Brief:
 
 def _evidence(job: Job) -> Evidence:
     brief = told(job, job.view)
-    loops = tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in job.ledger.loops.open)
+    loops = tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in job.ledger.loops.told)
     decisions = tuple(LedgerEntry(one.id, one.quote, one.source) for one in job.ledger.decisions)
     return Evidence(
         view=job.view,
