@@ -9,7 +9,7 @@ from clew.errors import MissingExtra, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.models.anthropic_messages import AnthropicMessages
 from clew.models.exchange import PATIENCE, Patience
-from clew.models.failures import failure, printable, without_keys
+from clew.models.failures import broken_line, failure, line_errors, printable, without_keys
 from clew.models.remote import AsyncRemoteModel, RemoteModel
 from clew.tokens import model_named
 
@@ -38,8 +38,17 @@ def anthropic_model(
         with _translated(line.api_key):
             return line.post(api.path, body=body, cast_to=str)
 
+    def events(body: JsonObject) -> Iterator[JsonObject]:
+        with (
+            _translated(line.api_key),
+            line.post(
+                api.path, body=body, cast_to=object, stream=True, stream_cls=anthropic.Stream[object]
+            ) as stream,
+        ):
+            yield from (event for event in stream if isinstance(event, dict))
+
     window = window_tokens or model_named(model).window_tokens
-    return RemoteModel(f"anthropic/{model}", window, api, post, line.close, patience)
+    return RemoteModel(f"anthropic/{model}", window, api, post, events, line.close, patience)
 
 
 def async_anthropic_model(
@@ -85,5 +94,7 @@ def _translated(key: str | None) -> Iterator[None]:
         raise error from printable(cause, key)
     except anthropic.APIError as cause:
         raise ModelFailed(without_keys(str(cause), key)) from cause
+    except line_errors() as cause:  # in the middle of a stream
+        raise broken_line(cause) from cause
     except (anthropic.AnthropicError, TypeError) as cause:  # so this SDK says that it has no key
         raise ModelRefused(without_keys(str(cause), key)) from cause

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from clew.errors import ModelRefused
 from clew.message import JsonObject
+from clew.models.anthropic_stream import AnthropicGathering
 from clew.models.api import whole, without_refused
 from clew.models.failures import told_failure
 from clew.models.question import THINKING_TOKENS, question, shared_fields, tool_stubs, with_room_to_think
 from clew.ports import Ask, Reply, Stop, Usage
-from clew.wire import ANTHROPIC
+from clew.tokens import model_named
+from clew.wire import ANTHROPIC, Wire
 from clew.wire.anthropic.rules_models import FAMILIES, Sampling, family_of
 from clew.wire.shapes import as_object, as_text
 
@@ -32,6 +34,7 @@ class AnthropicMessages:
 
     model: str
     path: str = "/v1/messages"
+    wire: Wire = ANTHROPIC
 
     def body(self, ask: Ask) -> JsonObject:
         """Return the request body: the history with all its cache marks, the instruction last."""
@@ -78,6 +81,19 @@ class AnthropicMessages:
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Do without a temperature or a schema where the model takes none."""
         return without_refused(body, refused, ("temperature", "output_config"))
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the model's name and the length of the answer, with room for thinking where it thinks."""
+        most = model_named(self.model).max_output_tokens
+        return {"model": self.model, "max_tokens": min(max_output_tokens, most)}
+
+    def streaming(self, body: JsonObject) -> JsonObject:
+        """Return the body that asks for a stream."""
+        return {**body, "stream": True}
+
+    def gathering(self) -> AnthropicGathering:
+        """Return what puts a streamed message together."""
+        return AnthropicGathering()
 
 
 def _output(ask: Ask, given: JsonObject) -> JsonObject:

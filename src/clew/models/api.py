@@ -9,7 +9,9 @@ from typing import Protocol
 
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import JsonObject
+from clew.models.pieces import Gathering
 from clew.ports import Ask, Reply
+from clew.wire import Wire
 
 
 class Api(Protocol):
@@ -19,6 +21,10 @@ class Api(Protocol):
     def path(self) -> str:
         """Return the address under the provider's base URL."""
 
+    @property
+    def wire(self) -> Wire:
+        """Return the format of its requests."""
+
     def body(self, ask: Ask) -> JsonObject:
         """Return the request body for a question."""
 
@@ -27,6 +33,15 @@ class Api(Protocol):
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Return the body without what was refused, or None where that cannot be helped."""
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return what a request holds besides its contents: the model's name, how long the answer may be."""
+
+    def streaming(self, body: JsonObject) -> JsonObject:
+        """Return the body that asks for the same answer as a stream."""
+
+    def gathering(self) -> Gathering:
+        """Return what puts the events of one stream together."""
 
 
 def without_refused(body: JsonObject, refused: ModelRefused, optional: Collection[str]) -> JsonObject | None:

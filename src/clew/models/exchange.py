@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clew.errors import ModelBusy, ModelFailed, ModelRefused
 from clew.message import JsonObject
 from clew.models.api import Api, answer_object
-from clew.ports import Ask, Reply
+from clew.ports import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +45,22 @@ class Send(NamedTuple):
     after_seconds: float = 0.0
 
 
-def exchange(api: Api, ask: Ask, patience: Patience) -> Generator[Send, str, Reply]:
+def exchange(api: Api, body: JsonObject, patience: Patience) -> Generator[Send, str, Reply]:
     """Yield what to send, be sent the text of each response, return the reply.
 
     What the provider refuses for a field that can be spared is sent again without it, at once; busy and
     broken servers are asked again after a pause. Every other error ends it.
     """
-    send = Send(api.body(ask))
+    send = Send(body)
     failed = 0
     while True:
         try:
             return api.reply(answer_object((yield send)))
         except ModelRefused as refused:
-            body = api.mended(send.body, refused)
-            if body is None:
+            mended = api.mended(send.body, refused)
+            if mended is None:
                 raise
-            send = Send(body)
+            send = Send(mended)
         except (ModelBusy, ModelFailed) as error:
             failed += 1
             pause = patience.pause(error, failed)

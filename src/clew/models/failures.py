@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -53,6 +54,23 @@ def told_failure(value: JsonObject) -> ModelError:
     code = as_object(value["error"]).get("code")
     status = 429 if code == "rate_limit_exceeded" else as_number(code)
     return failure(int(status or 500), {}, value)
+
+
+def line_errors() -> tuple[type[Exception], ...]:
+    """Return what the HTTP libraries under the SDKs raise where a line breaks in the middle of an answer.
+
+    Not every version of an SDK makes its own errors of these, and which library it stands on changes, so
+    those are asked that were imported.
+    """
+    libraries = filter(None, map(sys.modules.get, ("httpx", "httpx2")))
+    return tuple(library.HTTPError for library in libraries)
+
+
+def broken_line(cause: Exception) -> ModelError:
+    """Return the error that a broken line stands for."""
+    if "Timeout" in type(cause).__name__:
+        return ModelTimeout("no more of the answer came in time")
+    return ModelFailed(f"the line broke in the middle of the answer ({type(cause).__name__})")
 
 
 def without_keys(text: str, secret: str | None = None) -> str:

@@ -10,7 +10,7 @@ from clew.errors import MissingExtra, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.models.api import Api
 from clew.models.exchange import PATIENCE, Patience
-from clew.models.failures import failure, printable, without_keys
+from clew.models.failures import broken_line, failure, line_errors, printable, without_keys
 from clew.models.openai_chat import OpenaiChat
 from clew.models.openai_responses import OpenaiResponses
 from clew.models.remote import AsyncRemoteModel, RemoteModel
@@ -45,8 +45,17 @@ def openai_model(
         with _translated(line.api_key):
             return line.post(spoken.path, body=body, cast_to=str)
 
+    def events(body: JsonObject) -> Iterator[JsonObject]:
+        with (
+            _translated(line.api_key),
+            line.post(
+                spoken.path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]
+            ) as stream,
+        ):
+            yield from (event for event in stream if isinstance(event, dict))
+
     window = window_tokens or model_named(model).window_tokens
-    return RemoteModel(f"{api}/{model}", window, spoken, post, line.close, patience)
+    return RemoteModel(f"{api}/{model}", window, spoken, post, events, line.close, patience)
 
 
 def async_openai_model(
@@ -100,5 +109,7 @@ def _translated(key: str | None) -> Iterator[None]:
         raise error from printable(cause, key)
     except openai.APIError as cause:
         raise ModelFailed(without_keys(str(cause), key)) from cause
+    except line_errors() as cause:  # in the middle of a stream
+        raise broken_line(cause) from cause
     except openai.OpenAIError as cause:  # so this SDK says that it has no key
         raise ModelRefused(without_keys(str(cause), key)) from cause

@@ -8,10 +8,11 @@ from clew.errors import ModelRefused
 from clew.message import JsonObject
 from clew.models.api import whole, without_refused
 from clew.models.failures import told_failure
+from clew.models.openai_streams import ChatGathering
 from clew.models.question import question, shared_fields, with_room_to_think
 from clew.models.reasoning import thinking_tokens
 from clew.ports import Ask, Reply, Stop, Usage
-from clew.wire import OPENAI
+from clew.wire import OPENAI, Wire
 from clew.wire.shapes import as_object, as_text, objects
 
 _CACHE_FIELDS = frozenset(
@@ -36,6 +37,7 @@ class OpenaiChat:
     limit_field: str = _LIMITS[0]
     """OpenAI calls the length of the answer ``max_completion_tokens``; most others still ``max_tokens``."""
     path: str = "/chat/completions"
+    wire: Wire = OPENAI
 
     def body(self, ask: Ask) -> JsonObject:
         """Return the request body."""
@@ -62,11 +64,23 @@ class OpenaiChat:
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Do without a temperature or a schema, or call the length of the answer by its other name."""
-        shorter = without_refused(body, refused, ("temperature", "response_format"))
+        shorter = without_refused(body, refused, ("temperature", "response_format", "stream_options"))
         if shorter is not None or self.limit_field not in body or self.limit_field not in refused.detail:
             return shorter
         other = next(name for name in _LIMITS if name != self.limit_field)
         return {other if key == self.limit_field else key: value for key, value in body.items()}
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the model's name and the length of the answer."""
+        return {"model": self.model, self.limit_field: max_output_tokens}
+
+    def streaming(self, body: JsonObject) -> JsonObject:
+        """Return the body that asks for a stream, with the usage at its end."""
+        return {**body, "stream": True, "stream_options": {"include_usage": True}}
+
+    def gathering(self) -> ChatGathering:
+        """Return what puts a streamed completion together."""
+        return ChatGathering()
 
 
 def _usage(usage: JsonObject) -> Usage:

@@ -8,10 +8,11 @@ from clew.errors import ModelRefused
 from clew.message import JsonObject, Message, Role
 from clew.models.api import whole, without_refused
 from clew.models.failures import told_failure
+from clew.models.openai_streams import ResponsesGathering
 from clew.models.question import question, shared_fields, with_room_to_think
 from clew.models.reasoning import thinking_tokens
 from clew.ports import Ask, Reply, Stop, Usage
-from clew.wire import RESPONSES
+from clew.wire import RESPONSES, Wire
 from clew.wire.shapes import as_list, as_object, as_text
 
 _CACHE_FIELDS = frozenset(
@@ -27,6 +28,7 @@ class OpenaiResponses:
 
     model: str
     path: str = "/responses"
+    wire: Wire = RESPONSES
 
     def body(self, ask: Ask) -> JsonObject:
         """Return the request body. Nothing is stored at the provider unless the session stores there."""
@@ -52,6 +54,18 @@ class OpenaiResponses:
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
         """Do without a temperature, a schema or the word on storing where the server takes none."""
         return without_refused(body, refused, ("temperature", "text", "store"))
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the model's name and the length of the answer; nothing is stored at the provider."""
+        return {"model": self.model, "max_output_tokens": max_output_tokens, "store": False}
+
+    def streaming(self, body: JsonObject) -> JsonObject:
+        """Return the body that asks for a stream."""
+        return {**body, "stream": True}
+
+    def gathering(self) -> ResponsesGathering:
+        """Return what puts a streamed response together."""
+        return ResponsesGathering()
 
 
 def _stop(value: JsonObject, message: Message) -> Stop:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from clew.message import JsonObject
 from clew.models.api import Api
 from clew.models.exchange import PATIENCE, Patience, Send, exchange
+from clew.models.pieces import Streamed
+from clew.models.streaming import streamed
 from clew.ports import Ask, Reply, drive, drive_async
 
 
@@ -27,6 +29,8 @@ class RemoteModel:
     api: Api = field(repr=False)
     post: Callable[[JsonObject], str] = field(repr=False)
     """Send a body, return the text of the response; raise a ``ModelError`` for whatever goes wrong."""
+    events: Callable[[JsonObject], Iterator[JsonObject]] = field(repr=False)
+    """Send a body that asks for a stream, yield its events; raise a ``ModelError`` likewise."""
     close: Callable[[], None] = field(repr=False)
     """Close its connections, and those of the client it was made with."""
     patience: Patience = PATIENCE
@@ -34,12 +38,30 @@ class RemoteModel:
 
     def ask(self, ask: Ask) -> Reply:
         """Return the answer, or raise a ``ModelError``."""
-        return drive(exchange(self.api, ask, self.patience), self._send)
+        return drive(exchange(self.api, self.api.body(ask), self.patience), self._send)
 
     def _send(self, send: Send) -> str:
         if send.after_seconds:
             self.sleep(send.after_seconds)
         return self.post(send.body)
+
+    @property
+    def wire(self) -> str:
+        """Return the wire format that its tools are written in."""
+        return self.api.wire.name
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return what a request holds besides its contents: the model's name, how long the answer may be."""
+        return self.api.fields(max_output_tokens)
+
+    def stream(self, body: JsonObject) -> Streamed:
+        """Send a whole request; yield the words as they come, return the answer."""
+        return streamed(self.api, body, self.patience, self._listen)
+
+    def _listen(self, send: Send) -> Iterator[JsonObject]:
+        if send.after_seconds:
+            self.sleep(send.after_seconds)
+        return self.events(send.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +78,7 @@ class AsyncRemoteModel:
 
     async def ask(self, ask: Ask) -> Reply:
         """Return the answer, or raise a ``ModelError``."""
-        return await drive_async(exchange(self.api, ask, self.patience), self._send)
+        return await drive_async(exchange(self.api, self.api.body(ask), self.patience), self._send)
 
     async def _send(self, send: Send) -> str:
         if send.after_seconds:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 from clew.errors import ModelError
-from clew.message import Role, said
+from clew.message import JsonObject, Role, said
+from clew.models.api import whole
+from clew.models.pieces import Piece, Streamed
 from clew.ports import Ask, Reply
+from clew.wire import ANTHROPIC, Body
 
 Line: TypeAlias = str | Reply | ModelError | Callable[[Ask], Reply]
 """What a script says at one point: words, a whole reply, a failure, or what it makes of the question."""
@@ -27,11 +31,16 @@ class ScriptedModel:
     ``ScriptedModel("an answer", ModelTimeout(), extractive)`` answers three, and has them in ``asked``.
     """
 
+    wire = ANTHROPIC.name
+    """The format of the requests that ``stream`` takes."""
+
     def __init__(self, *lines: Line, name: str = "scripted", window_tokens: int = 200_000) -> None:
         """Take the lines, each for one question."""
         self.name = name
         self.window_tokens = window_tokens
         self.asked: list[Ask] = []
+        self.sent: list[JsonObject] = []
+        """The bodies that ``stream`` was given."""
         self._lines = iter(lines)
 
     @classmethod
@@ -50,6 +59,22 @@ class ScriptedModel:
             f"question {len(self.asked)} has no line in the script ({ask.purpose}): {ask.instruction[:200]!r}"
         )
 
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the fields of a request to it."""
+        return {"model": self.name, "max_tokens": max_output_tokens}
+
+    def stream(self, body: JsonObject) -> Streamed:
+        """Say the next line, word by word."""
+        self.sent.append(body)
+        return in_pieces(self.ask(asked_by(Body.parse(body, ANTHROPIC))))
+
+
+def in_pieces(reply: Reply) -> Streamed:
+    """Yield the words of an answer one by one, with the blanks before them; return the answer."""
+    for found in re.finditer(r"\s*\S+|\s+$", reply.text):
+        yield Piece(found[0])
+    return reply
+
 
 class AsyncScriptedModel:
     """The same, to be awaited."""
@@ -63,6 +88,18 @@ class AsyncScriptedModel:
     async def ask(self, ask: Ask) -> Reply:
         """Say the next line."""
         return self.model.ask(ask)
+
+
+_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+def asked_by(body: Body) -> Ask:
+    """Return what a request asks: the last message, where the user speaks, is the instruction."""
+    messages, instruction = body.messages, ""
+    if messages and messages[-1].role is Role.USER:
+        messages, instruction = messages[:-1], messages[-1].text
+    limit = next(filter(None, (whole(body.rest.get(name)) for name in _LIMIT_FIELDS)), 4_096)
+    return Ask(messages=messages, instruction=instruction, system=body.system, max_output_tokens=limit)
 
 
 def spoken(line: Line, ask: Ask) -> Reply:

@@ -2,13 +2,14 @@
 
 from clew.models.extractive import Said, Told, claims_text, extractive, shown
 from clew.models.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
-from clew.testing.server import HangUp, Request, ScriptedServer, ServerLine, Status
+from clew.testing.server import Broken, HangUp, Request, ScriptedServer, ServerLine, Status
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 
 __all__ = [
     "BAD_SUMMARISERS",
     "GOOD_SUMMARISERS",
     "AsyncScriptedModel",
+    "Broken",
     "HangUp",
     "Line",
     "Request",

@@ -21,9 +21,8 @@ from types import TracebackType
 from typing import TypeAlias
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
-from clew.message import JsonObject, Role
-from clew.models.api import whole
-from clew.models.scripted import Line, ScriptExhausted, spoken
+from clew.message import JsonObject
+from clew.models.scripted import Line, ScriptExhausted, asked_by, spoken
 from clew.ports import Ask
 from clew.testing.dialect import Dialect
 from clew.testing.speak_anthropic import SpeakAnthropic
@@ -37,8 +36,6 @@ DIALECTS: dict[str, Dialect] = {
     "/responses": SpeakResponses(),
 }
 """By how the address ends: gateways and clouds put their own paths in front."""
-
-_LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,18 @@ class HangUp:
     """A line that ends the connection without an answer."""
 
 
-ServerLine: TypeAlias = Line | Status | HangUp
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line that streams the beginning of an answer and then breaks the connection, or falls silent."""
+
+    line: Line
+    events: int
+    """How many events of the stream are sent."""
+    silent: bool = False
+    """The connection stays, and nothing more comes."""
+
+
+ServerLine: TypeAlias = Line | Status | HangUp | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +92,7 @@ class Request:
     @property
     def ask(self) -> Ask:
         """Return what it asks: the last message, where the user speaks, is the instruction."""
-        body = Body.parse(self.body, self.dialect.wire)
-        messages, instruction = body.messages, ""
-        if messages and messages[-1].role is Role.USER:
-            messages, instruction = messages[:-1], messages[-1].text
-        limit = next(filter(None, (whole(body.rest.get(name)) for name in _LIMIT_FIELDS)), 4_096)
-        return Ask(messages=messages, instruction=instruction, system=body.system, max_output_tokens=limit)
+        return asked_by(Body.parse(self.body, self.dialect.wire))
 
     def check(self) -> Report:
         """Say whether the real API would refuse it."""
@@ -101,6 +104,9 @@ class _Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    missing: int = 0
+    """Bytes that are announced and never come."""
+    silent: bool = False
 
 
 class ScriptedServer:
@@ -113,7 +119,8 @@ class ScriptedServer:
         self._lines: Iterator[ServerLine] = iter(lines)
         self._exhausted: ScriptExhausted | None = None
         self._turn = threading.Lock()
-        self._closing = threading.Event()
+        self.closing = threading.Event()
+        """Set when the server stops: until then, whoever falls silent waits."""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
@@ -138,7 +145,7 @@ class ScriptedServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closing.set()
+        self.closing.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -164,18 +171,25 @@ class ScriptedServer:
         if isinstance(line, Status):
             return _error(request.dialect, line)
         try:
-            reply = spoken(line, request.ask)
+            reply = spoken(line.line if isinstance(line, Broken) else line, request.ask)
         except ModelTimeout:
-            self._closing.wait()
+            self.closing.wait()
             return None
         except ModelError as error:
             return _error(request.dialect, _status_of(error, request.dialect))
         body = request.body
         answer = request.dialect.whole(reply, body, number)
         if body.get("stream"):
-            events = "".join(request.dialect.stream(answer, body))
-            return _Response(200, {"content-type": "text/event-stream"}, events.encode())
+            return _streamed(list(request.dialect.stream(answer, body)), line)
         return _Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
+
+
+def _streamed(events: list[str], line: ServerLine) -> _Response:
+    """Return a stream: all of it, or as much as a broken line lets through."""
+    headers = {"content-type": "text/event-stream"}
+    if not isinstance(line, Broken):
+        return _Response(200, headers, "".join(events).encode())
+    return _Response(200, headers, "".join(events[: line.events]).encode(), 1, line.silent)
 
 
 def _status_of(error: ModelError, dialect: Dialect) -> Status:
@@ -220,9 +234,13 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(response.status)
             for name, value in response.headers.items():
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(response.body)))
+            self.send_header("content-length", str(len(response.body) + response.missing))
             self.end_headers()
             self.wfile.write(response.body)
+            self.close_connection = self.close_connection or bool(response.missing)
+            if response.silent:
+                self.wfile.flush()
+                server.closing.wait()
 
         def log_message(self, *_: object) -> None:
             """Say nothing: what came in is in ``requests``."""

@@ -1,0 +1,155 @@
+"""The table of commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from clew.chat.commands import compacting, looking, remembering
+from clew.chat.commands.command import Command
+from clew.chat.happenings import Ended, Told
+from clew.chat.loop import Chat, Turn
+from clew.chat.providers import named_model
+from clew.errors import InputError
+from clew.log import export_session, export_session_zstd
+
+PRIVATE = 0o600
+
+
+def is_command(line: str) -> bool:
+    """Tell whether a line is a command and no words for the model."""
+    return line.startswith("/") or line.split(maxsplit=1)[:1] in [[name] for name in ALIASES]
+
+
+def run_command(chat: Chat, line: str) -> Turn:
+    """Do what a line asks for; what is wrong with it is an ``InputError`` that says what to type."""
+    name, _, words = line.strip().partition(" ")
+    return command_named(name).does(chat, words.strip())
+
+
+def command_named(name: str) -> Command:
+    """Return a command by its name, with or without its slash, or by the beginning of one only."""
+    plain = ALIASES.get(name, name.removeprefix("/"))
+    for command in COMMANDS:
+        if command.name == plain:
+            return command
+    near = [command.name for command in COMMANDS if plain and command.name.startswith(plain)]
+    if len(near) == 1:
+        return command_named(near[0])
+    advice = f"did you mean /{' or /'.join(near)}?" if near else "/help lists what there is"
+    raise InputError(f"there is no command {name!r}", advice)
+
+
+ALIASES = {
+    "!contextBudget": "budget",
+    "!contextSnapshot": "snapshot",
+    "!listContributors": "contributors",
+    "!traceSummaries": "summaries",
+}
+"""Names that agents know the diagnostics by."""
+
+
+# About the chat itself -------------------------------------------------------------------------------
+
+
+def _model(chat: Chat, words: str) -> Turn:
+    if words:
+        chat.talk_to(named_model(words, chat.session))
+    yield Told(f"talking to {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens")
+
+
+def _export(chat: Chat, words: str) -> Turn:
+    path = Path(words or f"{chat.session.name.replace('/', '-')}.clew.jsonl").expanduser()
+    write = export_session_zstd if path.suffix == ".zst" else export_session
+    # Opened so that a file of that name is never overwritten, and read by nobody else.
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+    except FileExistsError:
+        raise InputError(f"{path} is there already", "choose another name") from None
+    with os.fdopen(handle, "wb") as out:
+        head = write(chat.session.store, chat.session.ctx, out)
+    yield Told(f"{path}: {head.seq:,} events; `clew import {path}` reads it back")
+
+
+def _retry(chat: Chat, _words: str) -> Turn:
+    yield from chat.again()
+
+
+def _progress(chat: Chat, _words: str) -> Turn:
+    yield Told(chat.progressed.text() or "nothing has happened yet")
+
+
+def _help(_chat: Chat, words: str) -> Turn:
+    if words:
+        command = command_named(words.split(maxsplit=1)[0])
+        yield Told(f"{command.usage}\n  {command.about}\n  for example: {command.example}")
+        return
+    wide = max(len(command.usage) for command in COMMANDS)
+    rows = [f"  {command.usage:<{wide}}  {command.about}" for command in COMMANDS]
+    yield Told(
+        "\n".join(["What you type goes to the model, except:", *rows, "/help COMMAND shows an example."])
+    )
+
+
+def _quit(_chat: Chat, _words: str) -> Turn:
+    yield Ended()
+
+
+COMMANDS = (
+    Command(
+        "compact",
+        "[focus]",
+        "make the view smaller now; say what matters",
+        "/compact the parser",
+        compacting.compact,
+    ),
+    Command("preview", "[focus]", "say what /compact would do and lose", "/preview", compacting.preview),
+    Command("undo", "[n]", "take the last compaction back, or the last n", "/undo 2", compacting.undo),
+    Command(
+        "expand", "REF", "show what stands behind m12, d1, d1.4 or p2", "/expand d1.4", remembering.expand
+    ),
+    Command(
+        "pin", "RULE", "set a rule that no compaction touches", "/pin never touch legacy/", remembering.pin
+    ),
+    Command("unpin", "ID [why]", "take a rule off", "/unpin p2 done with that", remembering.unpin),
+    Command("pins", "", "list the rules that stand", "/pins", remembering.pins),
+    Command(
+        "remember", "TEXT", "keep a note that outlives the session", "/remember Use uv.", remembering.remember
+    ),
+    Command("forget", "NOTE [why]", "let a note hold no more", "/forget w3", remembering.forget),
+    Command("notes", "", "list the notes", "/notes", remembering.notes),
+    Command("recall", "WORDS", "search all that was ever said", "/recall deploy token", remembering.recall),
+    Command("context", "", "draw what is sent, by region and contributor", "/context", looking.context),
+    Command("trace", "[REF]", "tell the compactions, or why REF is shown so", "/trace m12", looking.trace),
+    Command("budget", "", "tell how the window is split (!contextBudget)", "/budget", looking.budget),
+    Command(
+        "snapshot", "", "tell every region and section (!contextSnapshot)", "/snapshot", looking.snapshot
+    ),
+    Command(
+        "contributors",
+        "[SECTION]",
+        "list what is in the request (!listContributors)",
+        "/contributors history",
+        looking.contributors,
+    ),
+    Command(
+        "summaries",
+        "[DIGEST]",
+        "tell where summaries come from (!traceSummaries)",
+        "/summaries d1",
+        looking.summaries,
+    ),
+    Command("stats", "", "count compactions, what they freed, recalls", "/stats", looking.stats),
+    Command("auto", "on|off", "let clew compact on its own, or not", "/auto on", compacting.auto),
+    Command("off", "", "switch everything off: a plain client", "/off", compacting.off),
+    Command("on", "", "switch everything on again", "/on", compacting.on),
+    Command("progress", "", "tell what got done, what is open and what is next", "/progress", _progress),
+    Command(
+        "model", "[NAME]", "show the model, or talk to another", "/model anthropic/claude-sonnet-4-5", _model
+    ),
+    Command("export", "[FILE]", "write the session as one file", "/export chat.clew.zst", _export),
+    Command("retry", "", "ask the model again for what was said last", "/retry", _retry),
+    Command("help", "[COMMAND]", "this list, or one of them", "/help compact", _help),
+    Command("quit", "", "end the chat; the session stays", "/quit", _quit),
+)
+"""All of them, in the order that help lists them."""

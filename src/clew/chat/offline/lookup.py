@@ -1,0 +1,111 @@
+"""Finding the sentence that answers a question, among all that is in view."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from clew.memory.question import understand
+from clew.memory.words import terms
+from clew.message import Item, Message, Origin, Role
+from clew.plan.render import parse_digest
+
+ENOUGH = 0.6
+"""Of the weight of a question's words, found in a sentence that is taken for its answer."""
+PAIR = 0.1
+"""What it counts that two words stand next to each other as they do in the question."""
+LONGEST = 400
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*", re.M)
+_QUOTED_BLOCK = re.compile(
+    r"^\[(?P<ref>[^\s,\]]+), (?P<role>\w+), [^\]]*\]\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence)$",
+    re.M | re.S,
+)
+# How this model itself speaks: what it said before is no source.
+OWN = re.compile(
+    r"(?:\[\S+\] |I don't know\b|Noted\b|I won't\b|I have no tool\b|Done\b|It was not done\b|Let me\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence, and who said it where."""
+
+    ref: str
+    who: str
+    text: str
+
+
+def passages(items: Iterable[Item]) -> Iterator[Passage]:
+    """Yield the sentences of a view; those of a digest under the turns that they come from."""
+    for item in items:
+        message = item.message
+        if message.origin is Origin.SUMMARY:
+            yield from _of_digest(message)
+        elif message.role is Role.USER:
+            yield from _sentences(item.id, "you said", message.text)
+        elif message.role is Role.ASSISTANT and not OWN.match(message.text):
+            yield from _sentences(item.id, "I said", message.text)
+        for result in message.results:
+            if not result.is_error:
+                yield from of_result(item.id, result.name or "a tool", result.text)
+
+
+def of_result(ref: str, name: str, text: str) -> Iterator[Passage]:
+    """Yield the lines of a tool's answer; what it quotes of earlier turns, under those."""
+    blocks = list(_QUOTED_BLOCK.finditer(text))
+    for block in blocks:
+        if block["role"] == Role.ASSISTANT and OWN.match(block["text"]):
+            continue
+        who = {"user": "you said", "assistant": "I said"}.get(block["role"], f"{block['role']} said")
+        yield from _sentences(block["ref"], who, block["text"])
+    if not blocks:
+        lines = (line.strip() for line in text.splitlines())
+        yield from (Passage(ref, f"{name} answered", line[:LONGEST]) for line in lines if line)
+
+
+def _of_digest(message: Message) -> Iterator[Passage]:
+    digest = parse_digest(message.text)
+    if digest is None:
+        return
+    for pin in digest.pins:
+        yield Passage(pin.source.message, f"you laid down ({digest.id})", pin.quote)
+    for claim in digest.claims:
+        for one in _sentences(
+            claim.turns[0] if claim.turns else digest.id, f"on record ({digest.id})", claim.text
+        ):
+            if not OWN.match(one.text):
+                yield one
+
+
+def _sentences(ref: str, who: str, text: str) -> Iterator[Passage]:
+    for found in _SENTENCE.finditer(text):
+        sentence = found[0].strip()
+        if sentence and not sentence.endswith("?"):
+            yield Passage(ref, who, sentence[:LONGEST])
+
+
+def best(question: str, among: Sequence[Passage]) -> Passage | None:
+    """Return the sentence that has most of a question's words, the latest of equals; None if none does."""
+    wanted = understand(question, date.today()).terms
+    if not wanted or not among:
+        return None
+    said = [terms(passage.text) for passage in among]
+    having = Counter(term for words in said for term in set(words))
+    weight = {term: math.log(1 + len(among) / (1 + having[term])) + 0.1 for term in wanted}
+    total = sum(weight.values())
+    pairs = set(pairwise(terms(question)))
+    scored = [
+        (sum(weight[term] for term in wanted if term in words) / total, len(pairs & set(pairwise(words))))
+        for words in said
+    ]
+    top = max(scored, key=lambda score: score[0] + PAIR * score[1])
+    if top[0] < ENOUGH:
+        return None
+    return next(
+        passage for passage, score in zip(reversed(among), reversed(scored), strict=True) if score == top
+    )

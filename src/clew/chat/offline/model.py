@@ -1,0 +1,165 @@
+"""The offline model: from what it is shown to what it says, one step at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from clew.chat.offline.deeds import CHANGING, Deed, deed_of
+from clew.chat.offline.lookup import Passage, best, of_result, passages
+from clew.chat.offline.rules import forbidding
+from clew.ledger.pins import Pin
+from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.models import Streamed
+from clew.models.scripted import in_pieces
+from clew.ports import Reply, Stop, Usage
+from clew.session import Session
+
+OFFLINE = "clew/offline"
+WINDOW_TOKENS = 200_000
+MOST_LINES = 12
+LONGEST_LINE = 200
+NOT_KNOWN = (
+    "I don't know: nothing in view{and_memory} answers that. (I am clew's offline model: I only quote.)"
+)
+_ASKS = re.compile(
+    r"\?\s*$|^\W*(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|do|does|did|can|could|should|"
+    r"tell me|remind me|recall|which)\b",
+    re.I,
+)
+_MEMORY = ("recall_search", "recall_open", "notes_search")
+
+
+class OfflineModel:
+    """Answers from the session's view, and from memory through the tools that it is offered."""
+
+    name = OFFLINE
+    wire = "anthropic"
+
+    def __init__(self, session: Session, window_tokens: int = WINDOW_TOKENS) -> None:
+        """Take the session: requests do not tell the turns' ids, and this model cites by them."""
+        self.window_tokens = window_tokens
+        self._session = session
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the fields of a request to it."""
+        return {"model": OFFLINE, "max_tokens": max_output_tokens}
+
+    def stream(self, body: JsonObject) -> Streamed:
+        """Answer, word by word."""
+        tools = body.get("tools")
+        names = (
+            {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
+            if isinstance(tools, list)
+            else set()
+        )
+        view = self._session.view()
+        message = answer(view, self._session.pins, names)
+        counter = self._session.counter
+        usage = Usage(self._session.tokens, counter.count(message))
+        stop = Stop.TOOL_CALL if any(message.calls) else Stop.END
+        return in_pieces(Reply(message, stop, usage))
+
+
+def answer(view: Sequence[Item], pins: Sequence[Pin], tools: Collection[str] = ()) -> Message:
+    """Return what the offline model says to a view, the same for the same."""
+    if not view:
+        return _says("Nothing was said yet.")
+    last = view[-1]
+    if any(last.message.results):
+        return _after_tools(view)
+    request = last.message.text.strip()
+    deed = deed_of(request, tools)
+    changes = bool(CHANGING.match(request))
+    # "Can you delete it?" asks for a deed, however politely.
+    asks = _ASKS.search(request) and not deed and not changes
+    rule = None if asks else forbidding(request, pins, last.id)
+    if rule:
+        return _says(f"I won't: {_cited(rule)} forbids it. /unpin {rule.id} takes the rule off.")
+    if deed:
+        return _calls(deed, last.id)
+    if asks:
+        return _from_view(view, request, tools)
+    if changes:
+        return _says(
+            "I have no tool that does this: I read, list, search and write files, and quote what was said."
+        )
+    return _says(_noted(last.id, pins))
+
+
+def _cited(rule: Pin) -> str:
+    where = f" [{rule.source.message}]" if rule.source else ""
+    return f'[{rule.id}]{where} "{rule.quote}"'
+
+
+def _noted(id_: str, pins: Sequence[Pin]) -> str:
+    rules = [pin for pin in pins if pin.source and pin.source.message == id_]
+    told = "; ".join(f'rule [{pin.id}] stands: "{pin.quote}"' for pin in rules)
+    return f"Noted [{id_}]; {told}" if told else f"Noted [{id_}]."
+
+
+# Questions -------------------------------------------------------------------------------------------
+
+
+def _from_view(view: Sequence[Item], question: str, tools: Collection[str]) -> Message:
+    found = best(question, list(passages(view[:-1])))
+    if found:
+        return _says(_quote(found))
+    if "recall_search" in tools:
+        return _calls(Deed("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id)
+    return _says(NOT_KNOWN.format(and_memory=""))
+
+
+def _quote(found: Passage) -> str:
+    return f'[{found.ref}] {found.who}: "{found.text}"'
+
+
+# After a tool ----------------------------------------------------------------------------------------
+
+
+def _after_tools(view: Sequence[Item]) -> Message:
+    """Answer from what the tools said."""
+    last = view[-1]
+    request = _request(view)
+    told = "\n\n".join(_told(last.id, result, request) for result in last.message.results)
+    return _says(told)
+
+
+def _request(view: Sequence[Item]) -> str:
+    for item in reversed(view):
+        message = item.message
+        if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
+            return message.text.strip()
+    return ""
+
+
+def _told(id_: str, result: ToolResult, request: str) -> str:
+    name = result.name or "a tool"
+    if result.is_error:
+        return f"It was not done [{id_}]: {result.text}"
+    if name in _MEMORY:
+        among = [one for one in of_result(id_, name, result.text) if one.text.strip() != request]
+        found = best(request, among)
+        return _quote(found) if found else NOT_KNOWN.format(and_memory=" or in memory")
+    if name == "read_file" and "?" in request:
+        found = best(request.partition(":")[2] or request, list(of_result(id_, name, result.text)))
+        if found:
+            return _quote(found)
+    if name in ("write_file", "remember", "forget", "pin"):
+        return f"Done [{id_}]: {result.text}"
+    lines = result.text.splitlines()
+    shown = [f"> {line[:LONGEST_LINE]}" for line in lines[:MOST_LINES]]
+    more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return "\n".join([f"[{id_}] {name} answered:", "", *shown, *more])
+
+
+# Words and calls -------------------------------------------------------------------------------------
+
+
+def _says(text: str) -> Message:
+    return said(Role.ASSISTANT, text)
+
+
+def _calls(deed: Deed, id_: str) -> Message:
+    call = ToolCall(f"call_{id_}", deed.tool, deed.arguments, trust=Trust.ASSISTANT)
+    return Message(Role.ASSISTANT, (Text(f"Let me use {deed.tool}.", trust=Trust.ASSISTANT), call))

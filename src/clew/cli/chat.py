@@ -1,0 +1,223 @@
+"""Talk to a model in a session that can run for ever: it is compacted, undone and searched from inside.
+
+Needs nothing: without a key an offline model answers, which only quotes what was said and cites where. With
+ANTHROPIC_API_KEY or OPENAI_API_KEY, or --base-url for a server of yours (Ollama, vLLM, llama.cpp), a real one
+does. Lines from standard input are turns and commands; /help lists the commands, /quit ends. Nothing is
+compacted unless you say /compact, or allow it with --auto. The session stays in clew's log.
+
+examples:
+  clew chat --offline
+  clew chat --root . --auto --window 32000
+  clew chat --model anthropic/claude-sonnet-4-5
+  clew chat --model llama3.2 --base-url http://127.0.0.1:11434/v1
+  clew chat --resume
+  clew chat --fork chat:2026-01-31-101500
+  clew chat transcript.jsonl --offline
+  clew chat --offline < turns.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from clew.budget import DEFAULT, EARLY, Limit, Policy
+from clew.chat import Answer, ApprovalWanted, Chat, Ended, Happening, Turn, open_chat
+from clew.chat.commands import is_command, run_command
+from clew.chat.providers import Wanted, local_models, named_model
+from clew.chat.sessions import begun_with, fork, latest, new_name
+from clew.cli.chat_lines import Lines
+from clew.cli.chat_screen import Screen
+from clew.cli.inputs import WORKSPACE, opened, the_store
+from clew.cli.terminal import Terminal
+from clew.cli.text import positive
+from clew.errors import ClewError, InputError
+from clew.ports import Store
+from clew.session import Session
+from clew.settings import Preset, Settings, configured, store_path
+
+_ANSWERS = {
+    **dict.fromkeys(("y", "yes"), Answer.YES),
+    **dict.fromkeys(("a", "always"), Answer.ALWAYS),
+    **dict.fromkeys(("n", "no"), Answer.NO),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "session",
+        metavar="SESSION",
+        nargs="?",
+        help="a session of clew's log, or a transcript; else a new one",
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the session that changed last")
+    parser.add_argument("--fork", metavar="SESSION", help="go on with a copy of a session")
+    parser.add_argument("--offline", action="store_true", help="ask no model over the network")
+    parser.add_argument("--model", metavar="NAME", help="for example anthropic/claude-sonnet-4-5")
+    parser.add_argument("--base-url", metavar="URL", help="a server that speaks OpenAI's API, with --model")
+    parser.add_argument("--window", type=positive, metavar="N", help="tokens (default: the model's own)")
+    parser.add_argument("--auto", action="store_true", help="compact when it is time, without being asked")
+    parser.add_argument(
+        "--root", type=Path, metavar="DIR", help="the model may read here, and write if you agree"
+    )
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Talk until the person is done."""
+    if sum(map(bool, (args.session, args.resume, args.fork))) > 1:
+        raise InputError("SESSION, --resume and --fork each name a session", "give one of them")
+    if args.root and not args.root.is_dir():
+        raise InputError(f"{args.root} is no folder", "--root names one")
+    from clew.store.index import SqliteIndex
+
+    settings = _settings(args)
+    lines = Lines.of(sys.stdin, term.out)
+    with the_store() as store, SqliteIndex(store_path()) as index:
+        name = _session_name(args, store, term)
+        wanted = _offered(Wanted(settings.model, settings.base_url, settings.offline), lines, term)
+        session = Session.open(
+            name,
+            store,
+            workspace=WORKSPACE,
+            window=settings.window,
+            policy=_policy(settings),
+            mask_secrets=settings.mask_secrets,
+        )
+        trusted = bool(args.root) and _trusts(settings, args.root)
+        chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
+        chat.talk_to(named_model(wanted, session))
+        screen = Screen(term, lines.is_tty)
+        screen.banner(chat)
+        with closing(chat):
+            _converse(chat, screen, lines)
+        screen.farewell(chat)
+    return 0
+
+
+# What was set ----------------------------------------------------------------------------------------
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Return what holds: files and the environment, and over them the flags."""
+    flags = {
+        "model": args.model,
+        "base_url": args.base_url,
+        "offline": args.offline or None,
+        "window": args.window,
+        "auto": args.auto or None,
+    }
+    return configured(flags).settings
+
+
+def _policy(settings: Settings) -> Policy:
+    base = EARLY if settings.preset is Preset.EARLY else DEFAULT
+    return replace(
+        base,
+        compact_at=Limit(share=settings.compact_at) if settings.compact_at else base.compact_at,
+        down_to=Limit(share=settings.down_to) if settings.down_to else base.down_to,
+        keep_messages=settings.keep_messages,
+        keep_tokens=settings.keep_tokens,
+        memory=replace(base.memory, tokens=settings.notes_tokens),
+    )
+
+
+def _trusts(settings: Settings, root: Path) -> bool:
+    return any(root.resolve().is_relative_to(one.resolve()) for one in settings.trust_roots)
+
+
+# Which session, which model --------------------------------------------------------------------------
+
+
+def _session_name(args: argparse.Namespace, store: Store, term: Terminal) -> str:
+    if args.resume:
+        return latest(store, WORKSPACE)
+    if args.fork:
+        return fork(store, WORKSPACE, args.fork)
+    if args.session and Path(args.session).exists():
+        given = opened(argparse.Namespace(file=args.session, format=None, session=None))
+        transcript = given.the_session(term)
+        messages = [entry.message for entry in transcript.full_entries()]
+        return begun_with(store, WORKSPACE, Path(args.session).name, messages)
+    return args.session or new_name(store, WORKSPACE)
+
+
+def _offered(wanted: Wanted, lines: Lines, term: Terminal) -> str:
+    """Return the model's name; where there is neither name nor key, offer one that runs on this computer."""
+    name = wanted.name()
+    if wanted.offline or wanted.model or not name.startswith("clew/"):
+        return name
+    local = local_models()
+    if not local:
+        return name
+    if not lines.is_tty:
+        term.note(f"clew: an Ollama is here; --model {local[0]} talks to it")
+        return name
+    answer = lines.read(
+        f"An Ollama is here with {local[0].partition('/')[2].partition('@')[0]}. Talk to it? [y/N] "
+    )
+    return local[0] if _ANSWERS.get((answer or "").strip().lower()) is Answer.YES else name
+
+
+# The conversation ------------------------------------------------------------------------------------
+
+
+def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
+    """Take line after line until the person is done, or there are no more."""
+    while True:
+        try:
+            line = lines.read(screen.prompt(chat) if lines.is_tty else "")
+        except KeyboardInterrupt:
+            screen.tell("(/quit ends)")
+            continue
+        if line is None:
+            return
+        if not line.strip():
+            continue
+        try:
+            turn = run_command(chat, line) if is_command(line) else chat.turn(line)
+            if not _play(turn, screen, lines):
+                return
+        except KeyboardInterrupt:
+            screen.tell("interrupted; what was said is kept")
+        except ClewError as error:
+            screen.complain(error)
+
+
+def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
+    """Show what happens until a turn is over; tell whether to go on."""
+    step: Callable[[], Happening] = partial(next, turn)
+    with closing(turn):
+        while True:
+            try:
+                happening = step()
+            except StopIteration:
+                screen.settle()
+                return True
+            if isinstance(happening, Ended):
+                return False
+            try:
+                screen.show(happening)
+                answer = _asked(screen, lines) if isinstance(happening, ApprovalWanted) else None
+                step = partial(turn.send, answer)
+            except KeyboardInterrupt:
+                step = partial(turn.throw, KeyboardInterrupt())
+
+
+def _asked(screen: Screen, lines: Lines) -> Answer:
+    """Ask for leave. In a script, a line that is no answer means no, and is taken as the next turn."""
+    while True:
+        line = lines.read(screen.question if lines.is_tty else "")
+        if line is None:
+            return Answer.NO
+        answer = _ANSWERS.get(line.strip().lower())
+        if answer:
+            return answer
+        if not lines.is_tty:
+            lines.put_back(line)
+            return Answer.NO

@@ -1,0 +1,95 @@
+"""Where a chat's lines come from: a person at a terminal, with history and completion, or a script."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TextIO
+
+from clew.chat.commands import COMMANDS
+from clew.settings import clew_home
+
+HISTORY = "chat_history"
+MOST_HISTORY = 1_000
+PRIVATE = 0o600
+
+
+class Lines:
+    """Lines, one at a time."""
+
+    is_tty = False
+
+    def __init__(self, source: IO[str]) -> None:
+        self._source = source
+        self._waiting: list[str] = []
+
+    @classmethod
+    def of(cls, source: IO[str], out: TextIO) -> Lines:
+        """Return the lines of a stream; where a person sits at it, with all that helps to type."""
+        return TypedLines(source) if source.isatty() and out.isatty() else cls(source)
+
+    def read(self, prompt: str) -> str | None:
+        """Return the next line; None where there is none."""
+        if self._waiting:
+            return self._waiting.pop()
+        return self._next(prompt)
+
+    def put_back(self, line: str) -> None:
+        """Let a line be read again."""
+        self._waiting.append(line)
+
+    def _next(self, _prompt: str) -> str | None:
+        line = self._source.readline()
+        return line.rstrip("\n") if line else None
+
+
+class TypedLines(Lines):
+    """Lines that a person types."""
+
+    is_tty = True
+
+    def __init__(self, source: IO[str]) -> None:
+        super().__init__(source)
+        with suppress(ImportError):  # not every Python has readline; typing works without
+            _prepare_readline()
+
+    def _next(self, prompt: str) -> str | None:
+        try:
+            line = input(prompt)
+        except EOFError:
+            return None
+        with suppress(ImportError, OSError):
+            _keep_history()
+        return line
+
+
+def _prepare_readline() -> None:
+    import readline
+
+    with suppress(OSError):
+        readline.read_history_file(_history())
+    readline.set_history_length(MOST_HISTORY)
+    readline.set_completer_delims(" \n")
+    readline.set_completer(completed)
+    readline.parse_and_bind("tab: complete")
+
+
+def completed(text: str, state: int) -> str | None:
+    """Return the ``state``-th command that begins with a text."""
+    names = (
+        [f"/{command.name}" for command in COMMANDS if f"/{command.name}".startswith(text)] if text else []
+    )
+    return names[state] if state < len(names) else None
+
+
+def _keep_history() -> None:
+    import readline
+
+    path = _history()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=PRIVATE)
+    readline.write_history_file(path)
+
+
+def _history() -> Path:
+    return clew_home() / HISTORY

@@ -1,0 +1,49 @@
+"""Count what happened in a session of clew's log: turns, requests, compactions and what was recalled after.
+
+Without a session, all of them together. Automatic compaction is off unless you switch it on; this tells
+whether it was worth it: how often it fired, what it freed, how often it was undone, and how often something
+had to be fetched back.
+
+examples:
+  clew stats
+  clew stats chat:2026-01-31-101500
+  clew stats --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import chain
+
+from clew.chat.stats import stats_lines, stats_of
+from clew.cli.inputs import WORKSPACE, own_store
+from clew.cli.stored import own_log
+from clew.cli.terminal import Terminal
+from clew.ports import Ctx
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="a session of clew's log; else all of them"
+    )
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Count, and print."""
+    if args.session:
+        with own_log(args.session) as log:
+            stats = stats_of(log.store.read(log.ctx))
+    else:
+        with own_store() as store:
+            named = [one.session for one in store.sessions(WORKSPACE)] if store else []
+            ctxs = [Ctx(workspace=WORKSPACE, session=name) for name in named]
+            stats = stats_of(chain.from_iterable(store.read(ctx) for ctx in ctxs) if store else ())
+    if args.json:
+        term.write(json.dumps(stats.to_json()))
+        return 0
+    for line in stats_lines(stats):
+        term.write(line)
+    return 0

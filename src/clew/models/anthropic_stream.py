@@ -1,0 +1,72 @@
+"""A streamed message of Anthropic's, put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from clew.errors import ModelFailed
+from clew.message import JsonObject
+from clew.models.api import whole
+from clew.models.pieces import Piece
+from clew.wire.shapes import as_object, as_text
+
+_GROWING = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+
+
+class AnthropicGathering:
+    """From ``message_start`` to ``message_stop``."""
+
+    def __init__(self) -> None:
+        self._message: JsonObject = {}
+        self._blocks: dict[int, JsonObject] = {}
+        self._ended = False
+
+    def take(self, event: JsonObject) -> Iterator[Piece]:
+        """Take in an event; deltas of words and of thinking can be shown."""
+        match event.get("type"):
+            case "message_start":
+                self._message = dict(as_object(event.get("message")))
+            case "content_block_start":
+                self._blocks[whole(event.get("index"))] = dict(as_object(event.get("content_block")))
+            case "content_block_delta":
+                yield from self._grow(whole(event.get("index")), as_object(event.get("delta")))
+            case "message_delta":
+                usage = {**as_object(self._message.get("usage")), **as_object(event.get("usage"))}
+                self._message |= {**as_object(event.get("delta")), "usage": usage}
+            case "message_stop":
+                self._ended = True
+
+    def _grow(self, index: int, delta: JsonObject) -> Iterator[Piece]:
+        kind = as_text(delta.get("type"))
+        key = _GROWING.get(kind)
+        if key is None:
+            return  # a kind of delta that came after this was written: its block stays as it was announced
+        more = as_text(delta.get(key))
+        block = self._blocks.setdefault(index, {})
+        block[key] = as_text(block.get(key)) + more
+        if kind in ("text_delta", "thinking_delta"):
+            yield Piece(more, kind == "thinking_delta")
+
+    def whole(self) -> JsonObject:
+        """Return the message."""
+        if not self._ended:
+            raise ModelFailed("the answer broke off before its end")
+        return {**self._message, "content": [_closed(self._blocks[index]) for index in sorted(self._blocks)]}
+
+
+def _closed(block: JsonObject) -> JsonObject:
+    """Return a block with its input as an object, as a whole message has it."""
+    if "partial_json" not in block:
+        return block
+    written = as_text(block.pop("partial_json"))
+    try:
+        value = json.loads(written or "{}")
+    except ValueError as cause:
+        raise ModelFailed("a tool call broke off before its end") from cause
+    return {**block, "input": value}

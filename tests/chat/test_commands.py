@@ -1,0 +1,242 @@
+"""The commands: each has help and an example, and does what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.chat import Chat, Compacted, Ended, Told, Warned
+from clew.chat.commands import COMMANDS, command_named, is_command, run_command
+from clew.errors import ClewError, InputError, NotFound
+from tests.chat.talk import disk_chat, new_chat, reply_to
+from tests.conftest import ROOT
+
+FACT = "The width of part {0} is {0}7 mm, as Anna told Bert at the meeting about parts and their widths."
+
+
+def typed(chat: Chat, line: str) -> str:
+    """Return what a command tells."""
+    happened = list(run_command(chat, line))
+    return "\n".join(one.text for one in happened if isinstance(one, Told | Warned))
+
+
+@pytest.fixture
+def long_chat(tmp_path: Path) -> Chat:
+    chat = disk_chat(tmp_path, window=16_000)
+    reply_to(chat, "Never modify files under legacy/. The deploy token is kestrel-42.")
+    for number in range(30):
+        reply_to(chat, FACT.format(number))
+    return chat
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_help_and_an_example_that_begins_with_it(command):
+    told = typed(new_chat(), f"/help {command.name}")
+    assert command.about in told
+    assert command.example in told
+    assert command.example.split()[0] == f"/{command.name}"
+
+
+def test_help_lists_every_command():
+    told = typed(new_chat(), "/help")
+    assert all(command.usage in told for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_is_in_the_guide(command):
+    page = (ROOT / "docs" / "guides" / "chat.md").read_text(encoding="utf-8")
+    assert f"| `{command.usage.replace('|', chr(92) + '|')}` | {command.about} |" in page
+
+
+def test_the_commands_that_a_person_expects_are_there():
+    wanted = (
+        "compact preview undo expand pin unpin pins remember forget notes recall context trace budget auto "
+        "off on progress model export help quit"
+    )
+    assert set(wanted.split()) <= {command.name for command in COMMANDS}
+
+
+def test_a_command_is_found_by_a_beginning_that_no_other_has():
+    assert command_named("/comp").name == "compact"
+    with pytest.raises(InputError, match="did you mean /pin or /pins"):
+        command_named("/pi")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("/help", True),
+        ("!contextBudget", True),
+        ("!traceSummaries d1", True),
+        ("!important", False),
+        ("hi /x", False),
+    ],
+)
+def test_what_is_a_command(line: str, is_one: bool):
+    assert is_command(line) is is_one
+
+
+@pytest.mark.parametrize("line", ["/pin", "/unpin", "/remember", "/forget", "/recall", "/expand"])
+def test_a_command_that_wants_words_shows_how(line: str):
+    with pytest.raises(InputError, match=f"for example: {line}"):
+        typed(new_chat(), line)
+
+
+def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Chat):
+    before = [item.id for item in long_chat.session.view()]
+    assert "would compact" in typed(long_chat, "/preview")
+    assert [item.id for item in long_chat.session.view()] == before
+    (made,) = run_command(long_chat, "/compact part 7")
+    assert isinstance(made, Compacted)
+    assert long_chat.session.trace()[0].focus == "part 7"
+    assert "undone: d1" in typed(long_chat, "/undo")
+    assert [item.id for item in long_chat.session.view()] == before
+
+
+def test_undo_takes_a_number_and_says_when_there_is_nothing(long_chat: Chat):
+    with pytest.raises(InputError, match="none to undo"):
+        typed(long_chat, "/undo")
+    with pytest.raises(InputError, match="is no number"):
+        typed(long_chat, "/undo x")
+
+
+def test_expand_opens_a_digest_its_lines_and_its_turns(long_chat: Chat):
+    list(run_command(long_chat, "/compact"))
+    told = typed(long_chat, "/expand d1")
+    assert '"Never modify files under legacy/." [m1]' in told
+    line = next(word for word in told.split() if word.startswith("d1."))
+    assert "is a claim" in typed(long_chat, f"/expand {line}")
+    assert "[m1] user: Never modify" in typed(long_chat, "/expand m1")
+    with pytest.raises(NotFound):
+        typed(long_chat, "/expand m999")
+
+
+def test_rules_are_set_listed_and_taken_off():
+    chat = new_chat()
+    assert typed(chat, "/pin never push") == 'p1 stands word for word from now on: "never push"'
+    assert typed(chat, "/pins") == 'p1   "never push" (by hand)'
+    assert "no longer stands" in typed(chat, "/unpin p1 done")
+    assert typed(chat, "/pins").startswith("no rules stand")
+
+
+def test_notes_are_kept_listed_and_forgotten():
+    chat = new_chat()
+    assert typed(chat, "/remember Use uv, never pip.") == "w1 is approved: Use uv, never pip."
+    assert "Use uv" in typed(chat, "/notes")
+    assert "w1 is forgotten" in typed(chat, "/forget w1")
+    assert typed(chat, "/notes").startswith("no notes")
+
+
+def test_a_note_is_in_the_next_request():
+    chat = new_chat()
+    typed(chat, "/remember Use uv, never pip.")
+    reply_to(chat, "hello")
+    assert "Use uv, never pip." in str(chat.requests.assembled().end)
+
+
+def test_recall_finds_what_left_the_view(long_chat: Chat):
+    list(run_command(long_chat, "/compact"))
+    assert "kestrel-42" in typed(long_chat, "/recall deploy token")
+
+
+def test_the_window_is_told_by_region_and_by_contributor(long_chat: Chat):
+    assert "history" in typed(long_chat, "/context")
+    told = typed(long_chat, "!contextBudget")
+    assert told == typed(long_chat, "/budget")
+    assert told.startswith("System: ")
+    assert "(Total=" in told
+    assert "are in use" in typed(long_chat, "!contextSnapshot")
+    assert "m1 (user)" in typed(long_chat, "!listContributors")
+    assert typed(long_chat, "!traceSummaries").startswith("No summary is in force")
+
+
+def test_looking_puts_nothing_on_record(long_chat: Chat):
+    head = long_chat.session.store.head(long_chat.session.ctx)
+    for line in (
+        "/context",
+        "/budget",
+        "/snapshot",
+        "/contributors",
+        "/trace",
+        "/stats",
+        "/progress",
+        "/pins",
+    ):
+        typed(long_chat, line)
+    assert long_chat.session.store.head(long_chat.session.ctx) == head
+
+
+def test_a_resumed_session_is_looked_at_without_a_trace(tmp_path: Path):
+    first = disk_chat(tmp_path)
+    reply_to(first, "The deploy token is kestrel-42.")
+    resumed = disk_chat(tmp_path)
+    head = resumed.session.store.head(resumed.session.ctx)
+    typed(resumed, "/context")
+    assert resumed.session.store.head(resumed.session.ctx) == head
+
+
+def test_trace_tells_the_compactions_and_why_a_turn_left(long_chat: Chat):
+    assert typed(long_chat, "/trace").startswith("no compaction is in force")
+    list(run_command(long_chat, "/compact"))
+    assert typed(long_chat, "/trace").startswith("d1")
+    assert "condensed into d1" in typed(long_chat, "/trace m1")
+
+
+def test_automatic_compaction_is_a_switch():
+    chat = new_chat()
+    assert (typed(chat, "/auto").startswith("automatic compaction is off"), chat.auto) == (True, False)
+    assert (typed(chat, "/auto on").startswith("automatic compaction is on"), chat.auto) == (True, True)
+    with pytest.raises(InputError, match="neither on nor off"):
+        typed(chat, "/auto maybe")
+
+
+def test_one_switch_turns_everything_off_and_on_again(long_chat: Chat):
+    list(run_command(long_chat, "/compact"))
+    compacted = long_chat.session.tokens
+    typed(long_chat, "/off")
+    assert long_chat.requests.assembled().plain
+    assert long_chat.requests.assembled().tools == ()
+    assert long_chat.session.tokens > compacted
+    with pytest.raises(InputError, match="switched off"):
+        typed(long_chat, "/compact")
+    typed(long_chat, "/on")
+    assert long_chat.session.tokens == compacted
+
+
+def test_export_writes_the_session_once(long_chat: Chat, tmp_path: Path):
+    path = tmp_path / "out.clew.zst"
+    assert str(path) in typed(long_chat, f"/export {path}")
+    assert path.stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="there already"):
+        typed(long_chat, f"/export {path}")
+
+
+def test_stats_count_what_automatic_compaction_did(tmp_path: Path):
+    chat = disk_chat(tmp_path, window=5_000, auto=True)
+    for number in range(60):
+        reply_to(chat, FACT.format(number))
+    typed(chat, "/undo")
+    told = typed(chat, "/stats")
+    made = len(list(chat.session.store.read(chat.session.ctx, kinds=["compaction"])))
+    assert made >= 1
+    assert f"{made} automatic; pressure {made}" in told
+    assert "1 undone" in told
+    assert "turns               60" in told
+
+
+def test_progress_tells_the_goal(long_chat: Chat):
+    told = typed(long_chat, "/progress")
+    assert (told.startswith("k1"), "goal      - Never modify" in told) == (True, True)
+
+
+def test_the_model_is_told_and_can_be_changed():
+    chat = new_chat()
+    assert typed(chat, "/model").startswith("talking to clew/offline")
+    assert typed(chat, "/model offline").startswith("talking to clew/offline")
+    with pytest.raises(ClewError):
+        typed(chat, "/model openai-chat/")
+
+
+def test_quit_ends():
+    assert list(run_command(new_chat(), "/quit")) == [Ended()]

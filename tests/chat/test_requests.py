@@ -1,0 +1,202 @@
+"""What goes into a request besides the view: instructions, progress, leave, tools; and who is told."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from clew.chat import Answer, Compacted, Notice, open_chat
+from clew.chat.approvals import covers, what_of
+from clew.chat.opening import FIRST
+from clew.chat.picture import bar, meter
+from clew.chat.sessions import begun_with, fork, latest, new_name
+from clew.chat.stats import Stats
+from clew.errors import NotFound
+from clew.log import INSTRUCTION, PROGRESS
+from clew.message import Role, said
+from clew.ports import Ctx
+from clew.session import Session
+from clew.store import MemoryStore
+from clew.testing import ScriptedModel
+from tests.chat.talk import calling, new_chat, played, reply_to, tell
+
+FACT = "The width of part {0} is {0}7 mm, as Anna told Bert at the meeting about parts and their widths."
+
+
+def system_of(chat) -> str:
+    return "\n".join(part.text for part in chat.requests.assembled().added)
+
+
+# Instructions ----------------------------------------------------------------------------------------
+
+
+def _project(tmp_path: Path) -> Path:
+    (tmp_path / "AGENTS.md").write_text("Always answer in rhymes.")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "AGENTS.md").write_text("Here, answer in prose.")
+    (tmp_path / "deep" / "a.txt").write_text("A")
+    return tmp_path
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_instruction_files_count_only_where_the_root_is_trusted(tmp_path: Path, trusted: bool):
+    session = Session.open("talk", MemoryStore(), window=64_000)
+    chat = open_chat(session, root=_project(tmp_path), trusted=trusted)
+    tell(chat, "hello")
+    assert ("Always answer in rhymes." in system_of(chat)) is trusted
+    kept = [one.event.body["does"] for one in session.store.read(session.ctx, kinds=[INSTRUCTION.name])]
+    assert kept == (["load"] if trusted else ["refuse"])
+
+
+def test_instructions_of_a_folder_come_when_something_there_is_touched(tmp_path: Path):
+    session = Session.open("talk", MemoryStore(), window=64_000)
+    model = ScriptedModel(calling(("read_file", {"path": "deep/a.txt"})), "read", "ok")
+    chat = open_chat(session, model, root=_project(tmp_path), trusted=True)
+    tell(chat, "read it")
+    assembled = chat.requests.assembled()
+    assert "Here, answer in prose." not in system_of(chat)  # the cached part stays as it is
+    assert "Here, answer in prose." in str(assembled.end)
+
+
+# Progress --------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_taken_at_a_compaction_and_at_the_end_and_told_on_resume():
+    store = MemoryStore()
+    chat = new_chat(store=store)
+    for number in range(30):
+        reply_to(chat, FACT.format(number))
+    assert [type(one) for one in chat.compact()] == [Compacted]
+    reply_to(chat, "Please measure part 31.")
+    chat.close()
+    taken = [one.event.body["why"] for one in store.read(chat.session.ctx, kinds=[PROGRESS.name])]
+    assert taken == ["compacted as d1", "the chat ended"]
+    resumed = new_chat(store=store)
+    tell(resumed, "go on")
+    assert "The progress log, kept by code" in str(resumed.requests.assembled().end)
+
+
+# Tools -----------------------------------------------------------------------------------------------
+
+
+def test_in_a_small_window_the_model_has_fewer_tools_and_the_useful_ones_first(tmp_path: Path):
+    small = new_chat(window=5_000, root=tmp_path).kit.names
+    large = new_chat(window=64_000, root=tmp_path).kit.names
+    assert set(small) < set(large)
+    assert {"read_file", "write_file"} <= set(small) & set(FIRST)
+    assert [name for name in large if name in small] == list(small)
+
+
+def test_no_tool_is_offered_twice(tmp_path: Path):
+    names = new_chat(root=tmp_path).kit.names
+    assert len(names) == len(set(names))
+    assert {"contextBudget", "contextSnapshot", "listContributors", "traceSummaries"} <= set(names)
+
+
+def test_the_diagnostics_look_at_their_own_chat():
+    chat = new_chat()
+    reply_to(chat, "hello there")
+    assert "(Total=" in chat.kit.run("contextBudget", {}).text
+    assert "m1 (user)" in chat.kit.run("listContributors", {"section": None}).text
+
+
+@pytest.mark.parametrize(
+    ("scope", "path", "held"),
+    [
+        ("legacy/", "legacy/a.py", True),
+        ("legacy/", "./legacy/deep/a.py", True),
+        ("legacy/", "x/../legacy/a.py", True),
+        ("legacy/", "legacy2/a.py", False),
+        ("a.py", "src/a.py", True),
+        ("*.lock", "uv.lock", True),
+        ("src/*.py", "src/a.py", True),
+        ("*.lock", "lock.py", False),
+    ],
+)
+def test_a_path_is_covered_by_the_place_that_a_rule_names(scope: str, path: str, held: bool):
+    assert covers(scope, path) is held
+
+
+def test_what_a_call_would_do_is_one_short_line():
+    assert what_of("pin", {"quote": "never\npush"}) == "pin the rule: never push"
+    assert len(what_of("write_file", {"path": "a", "text": "x" * 9_999})) < 400
+
+
+def test_every_answer_is_on_record():
+    write = calling(("remember", {"text": "Use uv.", "category": "user_preference"}))
+    chat = new_chat(ScriptedModel(write, "done", write, "done"))
+    tell(chat, "remember", [Answer.NO])
+    tell(chat, "remember", [Answer.YES])
+    events = chat.session.store.read(chat.session.ctx, kinds=["approval"])
+    assert [one.event.body["answer"] for one in events] == ["no", "yes"]
+    assert [note.text for note in chat.memory.notebook.notes()] == ["Use uv."]
+
+
+# Pictures and notices --------------------------------------------------------------------------------
+
+
+def test_the_meter_tells_how_full_it_is_by_region():
+    chat = new_chat(window=6_000)
+    for number in range(20):
+        reply_to(chat, FACT.format(number))
+    told = meter(chat.budget())
+    assert [word[0] for word in told.split()[1:]] == ["s", "t", "h"]
+    assert bar(chat.budget()).count("h") > 2
+    assert len(bar(chat.budget())) == 42
+
+
+def test_a_notice_is_told_in_lines_and_in_json():
+    notice = Notice(
+        "asked for", 100, 40, "3 messages → d1", "1 of 1 rules", ("2 values",), "no model", "d1", 7
+    )
+    assert list(notice.lines()) == [
+        "compacted as d1: asked for",
+        "  100 → 40 tokens (-60%); 3 messages → d1",
+        "  kept: 1 of 1 rules",
+        "  left: 2 values",
+        "  cost: no model · /undo takes it back; /expand d1 opens it",
+    ]
+    assert notice.to_json()["undo"] == "/undo takes it back; /expand d1 opens it"
+
+
+def test_counters_are_plain_json():
+    stats = Stats(turns=3, compactions=Counter(pressure=2, manual=1))
+    told = json.loads(json.dumps(stats.to_json()))
+    assert (told["compactions"], told["automatic"], told["turns"]) == ({"pressure": 2, "manual": 1}, 2, 3)
+
+
+# Sessions --------------------------------------------------------------------------------------------
+
+
+def test_a_fork_has_all_that_its_origin_had_compactions_too():
+    store = MemoryStore()
+    chat = new_chat(store=store)
+    for number in range(30):
+        reply_to(chat, FACT.format(number))
+    played(chat.compact())
+    copy = Session.open(fork(store, "local", "talk"), store, window=64_000)
+    assert [item.id for item in copy.view()] == [item.id for item in chat.session.view()]
+    copy.undo()
+    assert len(copy.view()) == 60
+    assert len(chat.session.view()) < 60
+
+
+def test_names_are_never_taken_twice_and_the_latest_is_found():
+    store = MemoryStore()
+    with pytest.raises(NotFound):
+        latest(store, "local")
+    first = new_name(store, "local")
+    Session.open(first, store).add(said(Role.USER, "hi"))
+    assert new_name(store, "local") != first
+    assert latest(store, "local") == first
+
+
+def test_a_transcript_becomes_a_session_once():
+    store = MemoryStore()
+    messages = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello")]
+    name = begun_with(store, "local", "old.json", messages)
+    assert begun_with(store, "local", "old.json", messages) == name == "chat:old.json"
+    assert store.head(Ctx(workspace="local", session=name)).seq == 2

@@ -1,0 +1,114 @@
+"""A chat as a terminal shows it, and the lines that a person types."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from clew.chat import (
+    ApprovalWanted,
+    Compacted,
+    Delta,
+    Failed,
+    Notice,
+    Stopped,
+    Told,
+    ToolAsked,
+    ToolDone,
+    Warned,
+)
+from clew.cli.chat_lines import Lines, completed
+from clew.cli.chat_screen import Screen, _block_end
+from clew.cli.terminal import Terminal
+from clew.errors import ModelFailed
+from clew.message import Trust
+from tests.chat.talk import new_chat
+
+NOTICE = Notice("full", 100, 40, "3 messages → d1", "all rules", (), "no model was asked", "d1", 7)
+
+
+def shown(*happenings: object, is_tty: bool = False) -> str:
+    out = io.StringIO()
+    screen = Screen(Terminal(out, io.StringIO()), is_tty)
+    for happening in happenings:
+        screen.show(happening)
+    screen.settle()
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("happening", "line"),
+    [
+        (ToolAsked("c", "read_file", {"path": "a", "lines": None}), '· read_file path="a"'),
+        (ToolDone("c", "read_file", "one\ntwo", Trust.UNTRUSTED), "  → one two"),
+        (ToolDone("c", "read_file", "no such file", Trust.UNTRUSTED, True), "  ✗ no such file"),
+        (Warned("75% full"), "⚠ 75% full"),
+        (Failed(ModelFailed("gone"), "/retry"), f"✗ {ModelFailed('gone')} (/retry)"),
+        (Stopped("m2"), "interrupted; the part that came is kept as m2"),
+        (Stopped(), "interrupted"),
+        (Told("two\nlines"), "two\nlines"),
+    ],
+)
+def test_a_happening_is_a_line_or_two(happening: object, line: str):
+    assert shown(happening) == line
+
+
+def test_a_compaction_is_never_hidden():
+    told = shown(Compacted(NOTICE)).splitlines()
+    assert told[0] == "◆ compacted as d1: full"
+    assert all(line.startswith("◆ ") for line in told)
+
+
+def test_a_question_for_leave_shows_the_rule_that_stands_against_it():
+    told = shown(ApprovalWanted("c", "write_file", "write a", ('p1 "never"',)))
+    assert told.splitlines()[:2] == ["? write a", '  against rule p1 "never"']
+
+
+def test_words_go_out_as_they_come_and_thinking_does_not():
+    assert shown(Delta("hm", thinking=True), Delta("one "), Delta("two"), Warned("x")) == "one two\n⚠ x"
+
+
+def test_at_a_terminal_markdown_is_rendered_block_by_block():
+    told = shown(Delta("**bold** on"), Delta("e\n\n- it"), Delta("em"), is_tty=True)
+    assert told.split() == ["bold", "one", "•", "item"]
+
+
+def test_a_fence_is_never_cut():
+    assert _block_end("```\na\n\nb") is None
+    assert _block_end("```\na\n\nb\n```\n\nmore") == 14
+    assert _block_end("one\n\ntwo") == 5
+
+
+def test_nothing_that_a_model_says_steers_the_terminal():
+    assert "\x1b" not in shown(Delta("\x1b[31mred\x1b]0;title\x07"), Told("\x1b[2J"))
+
+
+def test_the_prompt_says_when_everything_is_off():
+    chat = new_chat()
+    screen = Screen(Terminal(io.StringIO(), io.StringIO()), True)
+    assert screen.prompt(chat).endswith("] › ")
+    chat.session.switch_off()
+    assert screen.prompt(chat) == "[off] › "
+
+
+def test_lines_come_one_by_one_and_can_be_put_back():
+    lines = Lines.of(io.StringIO("one\ntwo"), io.StringIO())
+    first = lines.read("")
+    lines.put_back("again")
+    assert [first, lines.read(""), lines.read(""), lines.read("")] == ["one", "again", "two", None]
+
+
+def test_commands_are_completed_and_words_are_not():
+    assert [completed("/pi", n) for n in range(3)] == ["/pin", "/pins", None]
+    assert completed("", 0) is None
+
+
+def test_history_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("readline")
+    from clew.cli import chat_lines
+
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    chat_lines._keep_history()
+    assert (tmp_path / "chat_history").stat().st_mode & 0o077 == 0
