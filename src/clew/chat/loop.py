@@ -29,7 +29,7 @@ from clew.chat.instructed import Instructed
 from clew.chat.kit import Kit
 from clew.chat.notice import notice_of
 from clew.chat.progressed import Progressed
-from clew.chat.request import Requests, beside
+from clew.chat.request import Requests
 from clew.context.diagnose import Scene
 from clew.context.request import Assembled
 from clew.errors import BudgetExceeded, CompactionRefused, ContextTooLong, ModelError, StalePlan
@@ -162,13 +162,13 @@ class Chat:
             return assembled  # a plain client: its provider says what is too long
         # What a tool has just answered is read before it may be condensed, unless it is far too long.
         auto = self.auto and (first or self._is_oversized(signals))
-        request = Request(signals, beside(assembled), self._calls.age_seconds, self._calls.made)
+        request = Request(signals, assembled.extra, self._calls.age_seconds, self._calls.made)
         fitted = yield from self._fitted(request, auto)
         if first and not fitted.compaction:
             yield from self._warned(fitted)
         fill = Fill.of(fitted.budget.allotment)
         over = fill.used_tokens > fill.window.usable_tokens
-        room = fill.window.usable_tokens - sum(beside(assembled).values())
+        room = fill.window.usable_tokens - sum(assembled.extra.values())
         if over and not (yield from self._squeezed(int(room * SQUEEZED))):
             raise BudgetExceeded(str(fill))
         return self.requests.assembled() if over or fitted.compaction else assembled

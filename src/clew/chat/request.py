@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clew.budget import Region
 from clew.chat.approvals import Approvals
 from clew.chat.instructed import Instructed
 from clew.chat.kit import Kit
@@ -105,19 +104,6 @@ class Requests:
             room = self.session.gauge.policy.memory.of(self.session.gauge.window.usable_tokens)
             self._injected = last.id, self.memory.inject(last.message.text, room)
         return self._injected[1]
-
-
-def beside(assembled: Assembled) -> dict[Region, int]:
-    """Return what is sent beside the view, by region.
-
-    What stands in a region that the view fills too (prompt, history) counts as pinned: a session takes these
-    numbers in place of its own, and no compaction of the view touches them.
-    """
-    tokens: dict[Region, int] = {}
-    for region, extra in assembled.extra.items():
-        counted = Region.PINNED if region in (Region.SYSTEM, Region.HISTORY) else region
-        tokens[counted] = tokens.get(counted, 0) + extra
-    return tokens
 
 
 def last_words(view: Sequence[Item]) -> Item | None:

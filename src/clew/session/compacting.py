@@ -36,7 +36,7 @@ class Request:
 
     signals: tuple[Signal, ...] = ()
     fixed_tokens: Mapping[Region, int] | None = None
-    """What else is sent, by region: tools, instructions, notes."""
+    """What is sent besides the view, by region: tools, instructions, notes."""
     cache_age_seconds: float | None = None
     """Since the last request; None before the first."""
     made: int = 0
@@ -63,7 +63,9 @@ def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
     """Say how full the window is and whether it is time."""
     there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
-    return gauge.measure({**there, **(request.fixed_tokens or {})}, request.signals, replay.state)
+    for region, tokens in (request.fixed_tokens or {}).items():
+        there[region] = there.get(region, 0) + tokens
+    return gauge.measure(there, request.signals, replay.state)
 
 
 def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
