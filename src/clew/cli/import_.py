@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     given = opened(args)
     if given.source and given.is_clew:
         with the_store() as store:
-            _tell(term, _import_export(store, given.source))
+            _tell(term, import_export(store, given.source))
         return 0
     found = given.sessions(term)
     with the_store() as store:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _import_export(store: Store, source: Source) -> Imported:
+def import_export(store: Store, source: Source) -> Imported:
     with source.on_disk() as path, Path(path).open("rb") as file:
         return import_session(store, WORKSPACE, file)
 

@@ -1,0 +1,166 @@
+"""Open a page that shows what happened to a context: the transcript, what the model sees, every digest.
+
+Click a line of a digest and see the turns it comes from; compare the context before and after; undo; preview
+what a compaction would lose, and pin it. What you do to a session of clew's log stays. A file is never
+changed: it is opened as a copy that is gone when the server stops. The page is for this computer alone,
+behind the token in its address; nothing is sent anywhere.
+
+examples:
+  clew inspect
+  clew inspect codex:019a4c…
+  clew inspect examples/sphinx-9229.traj.json.zst
+  clew inspect codex:019a4c… --export story.html      one file to keep or to share
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.cli.import_ import import_export, import_transcript
+from clew.cli.inputs import WORKSPACE, opened, the_store
+from clew.cli.stored import ADVICE
+from clew.cli.terminal import Terminal
+from clew.cli.text import positive, printable
+from clew.errors import InputError, NotFound
+from clew.ports import Ctx
+from clew.settings import store_path
+from clew.store import SqliteStore
+
+if TYPE_CHECKING:
+    from clew.inspector.shelf import Shelf
+    from clew.models import StreamingModel
+    from clew.session import Session
+
+LOOPBACK = "127.0.0.1"
+COPY = (
+    "This is a copy of {name}, which is only read: try anything, it stays as it is. What you try here "
+    "is gone when the server stops."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file",
+        metavar="SESSION|FILE",
+        nargs="?",
+        help="a session of clew's log, or any session file; else all",
+    )
+    parser.add_argument("--format", metavar="NAME", help="the file's format, if clew guesses wrong")
+    parser.add_argument("--session", metavar="ID", help="which session, where the file holds several")
+    parser.add_argument(
+        "--export", metavar="PATH", type=Path, help="write the story as one HTML file instead"
+    )
+    add_server(parser)
+    parser.set_defaults(host=LOOPBACK)
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Declare where the page is to be had."""
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: any that is free")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--model", metavar="NAME", default="unknown", help="count and price for this model")
+    parser.add_argument("--chat", metavar="NAME", help="who answers in the chat (default: as in clew chat)")
+    parser.add_argument("--window", metavar="TOKENS", type=positive, help="the window to measure against")
+
+
+def _port(text: str) -> int:
+    """Read a port from the command line."""
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise argparse.ArgumentTypeError(f"{text} is no port")
+    return number
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Open the page, or write it as a file."""
+    with _named(args, term) as (shelf, name):
+        if args.export is None:
+            serve(shelf, args, term, name)
+        elif name is None:
+            raise InputError(
+                "which session is to be exported?", "name it: clew inspect SESSION --export PATH"
+            )
+        else:
+            from clew.inspector.story import write_story
+
+            size = write_story(shelf, name, args.export)
+            term.write(printable(f"{args.export}: {size:,} bytes, one file, no server needed"))
+    return 0
+
+
+def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
+    """Answer until somebody presses Ctrl-C."""
+    from clew.chat.providers import Wanted, named_model
+    from clew.inspector.server import Server
+
+    def voice(session: Session) -> StreamingModel:
+        return named_model(Wanted(args.chat).name(), session)
+
+    server = Server.bind(shelf, args.port, args.host, voice)
+    address = server.address(name or "")
+    term.write(printable(address))
+    term.note("Ctrl-C stops it.")
+    term.out.flush()
+    if not args.no_browser:
+        webbrowser.open(address)
+    with suppress(KeyboardInterrupt):
+        server.run()
+
+
+@contextmanager
+def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
+    """Give the sessions to look at, and the one that was named."""
+    if args.file is not None and not _is_own(args.file):
+        with _copied(args, term) as found:
+            yield found
+        return
+    with own_shelf(args) as shelf:
+        yield shelf, args.file
+
+
+def _is_own(name: str) -> bool:
+    if Path(name).exists() or not store_path().exists():
+        return False
+    with the_store() as store:
+        return store.head(Ctx(workspace=WORKSPACE, session=name)).seq > 0
+
+
+@contextmanager
+def own_shelf(args: argparse.Namespace) -> Iterator[Shelf]:
+    """Open clew's own log."""
+    if not store_path().exists():
+        raise NotFound("clew's log has no sessions yet", ADVICE)
+    with the_store() as store, _shelved(store, store_path(), args) as shelf:
+        yield shelf
+
+
+@contextmanager
+def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
+    """Take a file into a log of its own, which goes when the server does."""
+    given = opened(args)
+    with tempfile.TemporaryDirectory(prefix="clew-") as folder:
+        path = Path(folder) / "copy.db"
+        with SqliteStore(path) as store:
+            if given.source and given.is_clew:
+                taken = [import_export(store, given.source)]
+            else:
+                taken = [import_transcript(store, one) for one in given.sessions(term)]
+            note = COPY.format(name=Path(args.file).name)
+            with _shelved(store, path, args, note) as shelf:
+                yield shelf, taken[0].ctx.session if len(taken) == 1 else None
+
+
+@contextmanager
+def _shelved(store: SqliteStore, path: Path, args: argparse.Namespace, note: str = "") -> Iterator[Shelf]:
+    from clew.inspector.shelf import Options, Shelf
+    from clew.store.index import SqliteIndex
+
+    with SqliteIndex(path) as index:
+        yield Shelf(store, WORKSPACE, index, Options(args.model, args.window, note=note))

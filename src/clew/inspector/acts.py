@@ -1,0 +1,206 @@
+"""What a person can do from the page. Each is an event of the log; nothing is ever overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clew.errors import InputError
+from clew.inspector.history import find, report_to_json
+from clew.inspector.shelf import Book, Shelf
+from clew.inspector.transcript import one as message_at
+from clew.ladder.tail import leading_system
+from clew.memory.notes import Category, Draft, Scope, note_to_json
+from clew.memory.notes.rules import key_of
+from clew.message import Json, JsonObject, Trust
+from clew.plan import Condense, Shrink
+from clew.plan.spans import spans
+from clew.session import Compaction, Outcome
+
+MOST_WORDS = 20_000
+"""Characters of anything that a page may send."""
+PASSAGE = 600
+"""Characters of a passage that is kept verbatim."""
+Given = Mapping[str, Any]
+
+
+def act(shelf: Shelf, book: Book, given: Given) -> JsonObject:
+    """Do what a page asks for, and return what came of it."""
+    does = str(given.get("does"))
+    if does in _ON_SESSION:
+        return _ON_SESSION[does](book, given)
+    if does in _ON_NOTES:
+        return _ON_NOTES[does](shelf, book, given)
+    raise InputError(f"nothing that can be done is called {does!r}")
+
+
+def text_of(given: Given, name: str) -> str:
+    """Return a text that was sent, or raise ``InputError``."""
+    value = given.get(name)
+    if not isinstance(value, str) or not value.strip() or len(value) > MOST_WORDS:
+        raise InputError(f"{name} must be some words")
+    return value.strip()
+
+
+def _target(given: Given) -> int | None:
+    value = given.get("target_tokens")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise InputError("target_tokens must be a number above zero")
+    return value
+
+
+def _focus(given: Given) -> str | None:
+    return text_of(given, "focus") if given.get("focus") else None
+
+
+# Compaction ------------------------------------------------------------------------------------------
+
+
+def _preview(book: Book, given: Given) -> JsonObject:
+    outcome = book.session.preview(target_tokens=_target(given), focus=_focus(given))
+    return {"preview": _outcome(outcome) if outcome else None}
+
+
+def _outcome(outcome: Outcome) -> JsonObject:
+    plan = outcome.plan
+    condensed = [one for one in plan.operations if isinstance(one, Condense)]
+    digest = condensed[0].digest if condensed else None
+    return {
+        "before": plan.tokens_before,
+        "after": plan.tokens_after,
+        "target": plan.target_tokens,
+        "reason": plan.reason,
+        "smaller": sum(isinstance(one, Shrink) for one in plan.operations),
+        "condensed": spans(digest.covers) if digest else "",
+        "claims": len(digest.claims) if digest else 0,
+        "rules": len(digest.pins) if digest else 0,
+        "report": report_to_json(outcome.report),
+    }
+
+
+def _compact(book: Book, given: Given) -> JsonObject:
+    done = book.session.compact(target_tokens=_target(given), focus=_focus(given))
+    return {"compaction": _told(done)}
+
+
+def _told(done: Compaction | None) -> Json:
+    return (
+        {"seq": done.seq, "before": done.plan.tokens_before, "after": done.plan.tokens_after}
+        if done
+        else None
+    )
+
+
+def _undo(book: Book, given: Given) -> JsonObject:
+    count = given.get("count", 1)
+    if not isinstance(count, int):
+        raise InputError("count must be a number")
+    before = book.session.tokens
+    undone = book.session.undo(count)
+    return {"undone": len(undone), "before": before, "after": book.session.tokens}
+
+
+def _redo(book: Book, given: Given) -> JsonObject:
+    """Compact again as an undone compaction did: to the same size, with the same focus."""
+    past = find(book, text_of(given, "name")).compaction
+    items = book.session.view()
+    prompt = sum(book.session.counter.count(item.message) for item in items[: leading_system(items)])
+    target = max(1, past.plan.target_tokens - prompt)
+    return {"compaction": _told(book.session.compact(target_tokens=target, focus=past.focus))}
+
+
+def _switch(book: Book, given: Given) -> JsonObject:
+    if given.get("off") is True:
+        book.session.switch_off()
+    else:
+        book.session.switch_on()
+    return {"off": book.session.is_off}
+
+
+# Rules -----------------------------------------------------------------------------------------------
+
+
+def _pin(book: Book, given: Given) -> JsonObject:
+    return {"pin": book.session.pin(text_of(given, "quote")).id}
+
+
+def _keep(book: Book, given: Given) -> JsonObject:
+    """Keep what is about to be lost in its own words: the passage of the source that says it."""
+    wanted, source = text_of(given, "text"), text_of(given, "source")
+    number = source.removeprefix("m")
+    found = message_at(book, int(number)) if number.isdecimal() else None
+    if found is None:
+        raise InputError(f"there is no message {source}")
+    parts: Any = found["parts"]
+    said = next((part["text"] for part in parts if wanted in part["text"]), wanted)
+    return {"pin": book.session.pin(_passage(said, wanted)).id}
+
+
+def _passage(said: str, wanted: str) -> str:
+    """Return the line that holds some words; of a very long one, what stands around them."""
+    place = said.find(wanted)
+    start = said.rfind("\n", 0, max(place, 0)) + 1
+    end = said.find("\n", place + len(wanted))
+    line = said[start : end if end >= 0 else len(said)].strip()
+    if len(line) <= PASSAGE:
+        return line
+    first = max(0, line.find(wanted) - PASSAGE // 2)
+    return line[first : first + PASSAGE].strip()
+
+
+def _edit_pin(book: Book, given: Given) -> JsonObject:
+    return {"pin": book.session.edit_pin(text_of(given, "pin"), text_of(given, "quote")).id}
+
+
+def _unpin(book: Book, given: Given) -> JsonObject:
+    return {"pin": book.session.unpin(text_of(given, "pin")).id}
+
+
+# Notes -----------------------------------------------------------------------------------------------
+
+OPERATOR = Trust.DEVELOPER
+"""Whoever holds the token runs this computer's clew, and may set policy as well."""
+
+
+def _note_add(shelf: Shelf, book: Book, given: Given) -> JsonObject:
+    text = text_of(given, "text")
+    category = (
+        Category(given["category"]) if given.get("category") in list(Category) else Category.USER_PREFERENCE
+    )
+    scope = Scope(given["scope"]) if given.get("scope") in list(Scope) else Scope.WORKSPACE
+    key = text_of(given, "key") if given.get("key") else key_of(text)
+    trust = OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER
+    draft = Draft(key=key, text=text, category=category, scope=scope, trust=trust)
+    return {"note": note_to_json(shelf.notebook(book.ctx.session).add(draft))}
+
+
+def _note_change(does: str) -> Callable[[Shelf, Book, Given], JsonObject]:
+    def change(shelf: Shelf, book: Book, given: Given) -> JsonObject:
+        notebook = shelf.notebook(book.ctx.session)
+        changes = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
+        return {
+            "note": note_to_json(
+                changes[does](text_of(given, "note"), trust=OPERATOR, why="in the inspector")
+            )
+        }
+
+    return change
+
+
+_ON_SESSION: Mapping[str, Callable[[Book, Given], JsonObject]] = {
+    "preview": _preview,
+    "compact": _compact,
+    "undo": _undo,
+    "redo": _redo,
+    "switch": _switch,
+    "pin": _pin,
+    "keep": _keep,
+    "edit_pin": _edit_pin,
+    "unpin": _unpin,
+}
+_ON_NOTES: Mapping[str, Callable[[Shelf, Book, Given], JsonObject]] = {
+    "note_add": _note_add,
+    "note_approve": _note_change("approve"),
+    "note_reject": _note_change("reject"),
+    "note_forget": _note_change("forget"),
+}

@@ -1,0 +1,190 @@
+"""What the model sees, block by block, now or at any time, and what a compaction changed of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from clew.budget import FRESH, Fill, Region
+from clew.budget.levels import Levels, levels_for
+from clew.errors import NotFound
+from clew.inspector.shelf import Book, Shown
+from clew.inspector.words import first_words, speaker
+from clew.log import COMPACTION, TOKEN_BUDGET, Ref
+from clew.message import Item, Json, JsonObject, Message, lowest
+from clew.plan import Condense, Drop, Operation, Shrink
+from clew.session.record import read_compaction
+from clew.session.replay import region_of
+
+MOST_BLOCKS = 4_000
+"""Messages of a view that are drawn; of a larger one the last."""
+MOST_REMEMBERED = 50_000
+RECENT = 200
+"""Events before a place in which its budget stands: there is one for each request."""
+DIGEST = "digest"
+"""A region of our own: what digests take is worth seeing apart from the history they stand for."""
+_COVERS = re.compile(r'<clew-digest [^>]*covers="([^"]*)"')
+_SEEN = (Region.SYSTEM, Region.HISTORY, Region.TOOL_OUTPUTS)
+_RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
+
+
+def region(name: str, message: Message) -> str:
+    """Return the region of the map that a message of a view lies in."""
+    return DIGEST if not name.startswith("m") else region_of(message).value
+
+
+def says(item: Item) -> str:
+    """Return what a message says, in a line; of a digest, what it stands for."""
+    covers = None if item.id.startswith("m") else _COVERS.search(item.message.text)
+    return f"stands for {covers[1]}" if covers else first_words(item.message)
+
+
+def map_of(book: Book, seq: int | None) -> JsonObject:
+    """Return what the model saw after an event, and how that filled its window."""
+    places = book.places
+    at = places.upto if seq is None else max(0, min(seq, places.upto))
+    entries = places.view(at).entries
+    blocks = _blocks(book, entries[-MOST_BLOCKS:])
+    gauge = book.gauge
+    model, window = gauge.model, gauge.window
+    sizes = _by_region((one["region"], one["tokens"]) for one in blocks) | _besides(book, at)
+    used = sum(sizes.values())
+    fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
+    return {
+        "seq": at,
+        "last": places.upto,
+        "messages": places.number(at),
+        "said": places.messages,
+        "time": _time(book, at),
+        "model": model.id if model.known else None,
+        "price": model.input_price,
+        "window": window.tokens,
+        "usable": window.usable_tokens,
+        "marks": marks(levels_for(fill, gauge.policy, FRESH.results)),
+        "tokens": used,
+        "regions": [{"region": name, "tokens": tokens} for name, tokens in sizes.items()],
+        "blocks": list[Json](blocks),
+        "not_drawn": len(entries) - len(blocks),
+    }
+
+
+def marks(levels: Levels) -> JsonObject:
+    """Return the marks of a window."""
+    return {"warn": levels.warn_at, "compact": levels.compact_at, "target": levels.target, "why": levels.why}
+
+
+def _time(book: Book, seq: int) -> str | None:
+    stored = next(book.store.read(book.ctx, seq - 1, seq), None) if seq else None
+    return stored.event.time if stored else None
+
+
+def _blocks(book: Book, refs: Sequence[Ref]) -> list[dict[str, Any]]:
+    """Return the blocks of a view; those that were drawn before are not read again."""
+    drawn = book.drawn
+    if len(drawn) > MOST_REMEMBERED:
+        drawn.clear()
+    for item, ref, tokens in book.shown(ref for ref in refs if ref not in drawn):
+        drawn[ref] = {
+            "id": item.id,
+            "region": region(item.id, item.message),
+            "role": speaker(item.message),
+            "trust": lowest(part.trust for part in item.message.parts).label,
+            "tokens": tokens,
+            "text": says(item),
+            "smaller": item.id.startswith("m") and not book.places.is_message(ref.seq),
+        }
+    return [drawn[ref] for ref in refs]
+
+
+def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Add up the tokens of each region, in the order in which they are shown."""
+    sums = dict.fromkeys((Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value), 0)
+    for name, tokens in sizes:
+        sums[name] += tokens
+    return {name: tokens for name, tokens in sums.items() if tokens}
+
+
+def _besides(book: Book, seq: int) -> dict[str, int]:
+    """Return what else was sent, as the last budget shortly before tells: tools, instructions, notes."""
+    sent: dict[str, int] = {}
+    for stored in book.store.read(book.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
+        sent = dict(sent_besides(stored.event.body))
+    return sent
+
+
+def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield what a budget says was sent and is no message of the log."""
+    for slice_ in body.get("slices", ()):
+        name, given = slice_.get("region"), slice_.get("given", 0)
+        if given and name not in (*_SEEN, *_RESERVES):
+            yield str(name), int(given)
+
+
+# Before and after ------------------------------------------------------------------------------------
+
+
+def diff(book: Book, seq: int) -> JsonObject:
+    """Return what a compaction changed, block by block."""
+    stored = next(book.store.read(book.ctx, seq - 1, seq), None) if seq > 0 else None
+    if stored is None or stored.event.kind != COMPACTION.name:
+        raise NotFound(f"event {seq} is no compaction", "the digests page lists them")
+    plan = read_compaction(COMPACTION.current(stored)).plan
+    before = book.shown(book.places.view(seq - 1).entries)
+    after = {one[0].id: one for one in book.shown(book.places.view(seq).entries)}
+    rows = list(_rows(before, after, _fates(plan.operations)))
+    return {
+        "seq": seq,
+        "price": book.gauge.model.input_price,
+        "before": _side(before),
+        "after": _side(list(after.values())),
+        "rows": list[Json](rows),
+    }
+
+
+def _side(shown: Sequence[Shown]) -> JsonObject:
+    tokens = sum(size for _, _, size in shown)
+    sizes = _by_region((region(item.id, item.message), size) for item, _, size in shown)
+    return {"tokens": tokens, "messages": len(shown), "regions": {**sizes}}
+
+
+def _fates(operations: Sequence[Operation]) -> dict[str, tuple[str, str]]:
+    """Return what becomes of each message that a plan touches, and why."""
+    fates: dict[str, tuple[str, str]] = {}
+    for operation in operations:
+        match operation:
+            case Shrink(id=name, reason=reason):
+                fates[name] = "smaller", reason
+            case Condense(ids=ids, digest=digest):
+                fates |= dict.fromkeys(ids, ("condensed", digest.id))
+            case Drop(ids=ids, reason=reason):
+                fates |= dict.fromkeys(ids, ("dropped", reason))
+    return fates
+
+
+def _rows(
+    before: Sequence[Shown], after: Mapping[str, Shown], fates: Mapping[str, tuple[str, str]]
+) -> Iterator[JsonObject]:
+    """Yield one row for each block of either side, in the order of the conversation."""
+    told: set[str] = set()
+    for item, _, tokens in before:
+        does, why = fates.get(item.id, ("kept", ""))
+        if does == "condensed" and why not in told and why in after:
+            told.add(why)
+            made, _, size = after[why]
+            yield _row(made, "new", 0, size, "")
+        left = after[item.id][2] if does in ("kept", "smaller") and item.id in after else 0
+        yield _row(item, does, tokens, left, why)
+
+
+def _row(item: Item, does: str, before: int, after: int, why: str) -> JsonObject:
+    return {
+        "id": item.id,
+        "role": speaker(item.message),
+        "region": region(item.id, item.message),
+        "does": does,
+        "before": before,
+        "after": after,
+        "why": why,
+        "text": says(item),
+    }

@@ -1,0 +1,159 @@
+"""What code and people keep besides the view: the ledger, and the notes of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.errors import InputError
+from clew.inspector.shelf import Book, Shelf
+from clew.inspector.words import cite_to_json, excerpt
+from clew.ledger.artifacts import Artifact
+from clew.ledger.failures import Failure
+from clew.ledger.loop import Loop
+from clew.ledger.pins import Pin
+from clew.memory import catch_up
+from clew.memory.notes import note_to_json, standing
+from clew.memory.search import Hit, Query, search
+from clew.message import Json, JsonObject
+from clew.ports.index import Filters
+
+MOST_LISTED = 200
+"""Of each sort, the latest; how many there are is told."""
+HITS = 12
+EXCERPT = 400
+
+
+def ledger(book: Book) -> JsonObject:
+    """Return what must survive, as code keeps it."""
+    kept = book.session.ledger
+    book.session.view()  # takes in what others appended
+    files = sorted(kept.artifacts.files, key=lambda one: not one.changed)
+    return {
+        "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
+        "pins": [_pin(pin) for pin in kept.pins.all],
+        "loops": _listed(_loop(one) for one in kept.loops.open),
+        "decisions": _listed(
+            {
+                "id": one.id,
+                "text": one.quote,
+                "by": one.by.value,
+                "source": one.source.message,
+                "trust": one.trust.label,
+            }
+            for one in kept.decisions
+        ),
+        "artifacts": _listed(_artifact(one) for one in (*files, *kept.artifacts.urls)),
+        "errors": _listed(_failure(one) for one in kept.failures),
+        "approvals": _listed(
+            {"id": one.id, "text": one.what, "answer": one.answer.value, "source": one.asked.message}
+            for one in kept.approvals
+        ),
+        "counts": {
+            "loops": len(kept.loops.open),
+            "decisions": len(kept.decisions),
+            "artifacts": len(files) + len(kept.artifacts.urls),
+            "errors": len(kept.failures),
+            "approvals": len(kept.approvals),
+        },
+    }
+
+
+def _listed(rows: Iterable[JsonObject]) -> list[Json]:
+    return list[Json](rows)[-MOST_LISTED:]
+
+
+def _pin(pin: Pin) -> JsonObject:
+    return {
+        "id": pin.id,
+        "quote": pin.quote,
+        "source": cite_to_json(pin.source),
+        "trust": pin.trust.label,
+        "status": pin.status.value,
+        "active": pin.is_active,
+        "by": pin.made_by.value,
+        "why": pin.why,
+        "replaced_by": pin.replaced_by,
+        "strength": pin.strength.value,
+    }
+
+
+def _loop(loop: Loop) -> JsonObject:
+    return {
+        "id": loop.id,
+        "kind": loop.kind.value,
+        "text": loop.text,
+        "status": loop.status,
+        "source": loop.source.message,
+    }
+
+
+def _artifact(one: Artifact) -> JsonObject:
+    return {
+        "kind": one.kind.value,
+        "name": one.name,
+        "action": one.action.value,
+        "count": one.count,
+        "changes": one.changes,
+        "first": one.first.message,
+        "last": one.last.message,
+    }
+
+
+def _failure(one: Failure) -> JsonObject:
+    return {
+        "id": one.id,
+        "tool": one.tool,
+        "text": one.subject,
+        "lines": list[Json](one.lines),
+        "count": one.count,
+        "source": one.sources[0].message if one.sources else None,
+        "mended": cite_to_json(one.mended_by),
+    }
+
+
+# Memory ----------------------------------------------------------------------------------------------
+
+
+def notes(shelf: Shelf, session: str) -> JsonObject:
+    """Return the notes that concern a session, whatever became of them."""
+    notebook = shelf.notebook(session)
+    found = notebook.notes()
+    held = standing(found, notebook.now)
+    return {
+        "notes": [note_to_json(note) for note in found],
+        "conflicts": [str(one) for one in held.conflicts],
+    }
+
+
+def recall(shelf: Shelf, book: Book, text: str, everywhere: bool) -> JsonObject:
+    """Search what was ever said; each hit with its score and what speaks for it."""
+    if shelf.index is None:
+        raise InputError("nothing is indexed here", "this store has no search index")
+    catch_up(shelf.store, book.ctx, shelf.index)
+    name = book.ctx.session
+    filters = Filters(sessions=() if everywhere else (name,))
+    query = Query(text=text, at=shelf.notebook(name).now, filters=filters, limit=HITS)
+    hits = search(shelf.index, shelf.workspace, query)
+    return {"hits": [_hit(hit) for hit in hits]}
+
+
+def _hit(hit: Hit) -> JsonObject:
+    entry = hit.entry
+    return {
+        "session": entry.session,
+        "ref": entry.ref,
+        "time": entry.time,
+        "role": entry.role,
+        "trust": entry.trust.label,
+        "score": round(hit.score, 3),
+        "exact": list[Json](hit.why.exact),
+        "terms": list[Json](hit.why.terms),
+        "text": excerpt(entry.text[_start(hit) :], EXCERPT),
+    }
+
+
+def _start(hit: Hit) -> int:
+    """Return where an excerpt begins: a little before the first thing that was looked for."""
+    low = hit.entry.text.lower()
+    wanted = (*(value.lower() for value in hit.why.exact), *hit.why.terms)
+    return max(0, min((place for one in wanted if (place := low.find(one)) >= 0), default=0) - EXCERPT // 4)

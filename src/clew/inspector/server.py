@@ -1,0 +1,97 @@
+"""Starting the server: on this computer only, behind a token that is new each time."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote, urlencode
+
+from clew.errors import InputError, MissingExtra
+
+try:
+    import uvicorn
+
+    from clew.inspector.app import inspector
+    from clew.inspector.guard import Gate
+except ImportError as cause:
+    raise MissingExtra("clew[inspector]", "pip install 'clew[inspector]' brings the server") from cause
+
+from clew.inspector.shelf import Shelf
+from clew.inspector.talk import Voice
+
+LOOPBACK = "127.0.0.1"
+WILDCARDS = ("", "0.0.0.0", "::")
+
+
+@dataclass(slots=True)
+class Server:
+    """A server that was begun."""
+
+    shelf: Shelf
+    socket: socket.socket
+    voice: Voice | None = None
+    """Gives the models that chats talk to; without one the offline model answers."""
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @classmethod
+    def bind(cls, shelf: Shelf, port: int = 0, host: str = LOOPBACK, voice: Voice | None = None) -> Server:
+        """Take a port, or any that is free; one that is taken is an ``InputError``."""
+        if host in WILDCARDS:
+            raise InputError(
+                f"{host!r} is no address that a browser can name", "name one of this computer's own"
+            )
+        taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind((host, port))
+            taken.listen()  # whoever comes before the first answer waits
+        except OSError as cause:
+            taken.close()
+            raise InputError(
+                f"port {port} of {host} cannot be had ({cause.strerror})", "give another --port"
+            ) from cause
+        return cls(shelf, taken, voice)
+
+    @property
+    def host(self) -> str:
+        """Return the name that the server goes by."""
+        name, port = self.socket.getsockname()[:2]
+        return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+    def address(self, session: str = "") -> str:
+        """Return the address that lets a person in, at a session where one is named."""
+        place = f"#/s/{quote(session, safe='')}" if session else ""
+        return f"http://{self.host}/?{urlencode({'token': self.token})}{place}"
+
+    def _uvicorn(self) -> uvicorn.Server:
+        app = inspector(self.shelf, Gate(self.token, self.host), self.voice)
+        # No access log: addresses hold the token. Pages that follow a session never end by themselves.
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        return uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Answer until somebody stops it."""
+        self._uvicorn().run(sockets=[self.socket])
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Answer from a thread while the caller does something else."""
+        server = self._uvicorn()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()

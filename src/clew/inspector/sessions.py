@@ -1,0 +1,70 @@
+"""The list of sessions: how large each is, how often it was compacted, and whether all is well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from clew.inspector.shelf import Book, Shelf
+from clew.inspector.transcript import message_of
+from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
+from clew.memory.notes import NOTES_SESSION
+from clew.message import Json, JsonObject, Origin, Role
+from clew.ports import Ctx, SessionInfo
+
+MOST_READ = 20_000
+"""Messages that are read to count turns; of longer sessions that is not told."""
+RECENT = 64
+"""Events at the end of a log that tell how a session is."""
+
+
+LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
+"""What the verdict of a budget says of a session's health; any other is good."""
+
+
+def listed(shelf: Shelf) -> JsonObject:
+    """Return the sessions, the one that was used last first."""
+    infos = sorted(shelf.store.sessions(shelf.workspace), key=lambda info: info.last_time, reverse=True)
+    rows: list[Json] = [_row(shelf, info) for info in infos if info.session != NOTES_SESSION]
+    return {"sessions": rows}
+
+
+def _row(shelf: Shelf, info: SessionInfo) -> JsonObject:
+    ctx = Ctx(workspace=shelf.workspace, session=info.session)
+    kinds = Counter(one.event.kind for one in shelf.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+    return {
+        "name": info.session,
+        "events": info.head.seq,
+        "first": info.first_time,
+        "last": info.last_time,
+        "compactions": kinds[COMPACTION.name],
+        "undone": kinds[UNDO.name],
+        "health": health(shelf, ctx, info.head.seq),
+    }
+
+
+def health(shelf: Shelf, ctx: Ctx, head: int) -> JsonObject:
+    """Say whether all is well, from what happened last."""
+    told: JsonObject = {"is": "good", "why": "nothing stands against it"}
+    kinds = [COMPACTION.name, REFUSAL.name, TOKEN_BUDGET.name]
+    for stored in shelf.store.read(ctx, max(0, head - RECENT), head, kinds):
+        body: dict[str, Any] = stored.event.body
+        if stored.event.kind == REFUSAL.name:
+            told = {"is": "trouble", "why": f"a compaction was refused: {body.get('reason', '')}"}
+        elif stored.event.kind == COMPACTION.name:
+            told = {"is": "good", "why": "compacted, and the checks passed"}
+        else:
+            verdict = body.get("verdict") or {}
+            level = LEVELS.get(str(verdict.get("is")), "good")
+            told = {"is": level, "why": str(verdict.get("why", ""))}
+    return told
+
+
+def size(book: Book) -> JsonObject:
+    """Return how many messages and turns a session has; turns only where that is quickly counted."""
+    messages = book.places.messages
+    turns: int | None = None
+    if messages <= MOST_READ:
+        said = map(message_of, book.store.read(book.ctx, kinds=[MESSAGE.name]))
+        turns = sum(one.role is Role.USER and one.origin is Origin.SPOKEN for one in said)
+    return {"messages": messages, "turns": turns}

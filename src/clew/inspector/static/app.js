@@ -1,0 +1,163 @@
+// The frame of all views: where the reader is, and how to go elsewhere.
+
+import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { follow, get } from "./api.js";
+import { address, useAnswer } from "./ui.js";
+import { Sessions } from "./views/sessions.js";
+import { Transcript } from "./views/transcript.js";
+import { ContextMap } from "./views/context.js";
+import { Diff } from "./views/diff.js";
+import { Digests } from "./views/digests.js";
+import { Timeline } from "./views/timeline.js";
+import { Ledger } from "./views/ledger.js";
+import { Memory } from "./views/memory.js";
+import { Chat } from "./views/chat.js";
+
+const VIEWS = [
+  ["transcript", "Transcript", "1"],
+  ["context", "Context", "2"],
+  ["digests", "Digests", "3"],
+  ["timeline", "Timeline", "4"],
+  ["ledger", "Ledger", "5"],
+  ["memory", "Memory", "6"],
+  ["chat", "Chat", "7"],
+];
+
+// The token came with the address once; the cookie has it now, and nobody shall read it from the history.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+
+function place() {
+  const [, mark, session, ...rest] = location.hash.replace(/^#/, "").split("/");
+  if (mark !== "s" || !session) return { view: "sessions" };
+  const [view = "transcript", ...more] = rest;
+  const name = decodeURIComponent(session);
+  if (/^m\d+$/.test(view)) return { session: name, view: "transcript", more: [view] };
+  return { session: name, view, more };
+}
+
+function usePlace() {
+  const [now, go] = useState(place());
+  useEffect(() => {
+    const moved = () => go(place());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return now;
+}
+
+function useHead(session) {
+  const [head, setHead] = useState(0);
+  useEffect(() => (session ? follow(session, setHead) : setHead(0)), [session]);
+  return head;
+}
+
+const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
+
+function useKeys(session, help) {
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || TYPING.has(event.target.tagName)) return;
+      const view = VIEWS.find(([, , key]) => key === event.key);
+      if (view && session) location.hash = address(session, view[0]);
+      else if (event.key === "0") location.hash = "#/";
+      else if (event.key === "?") help((shown) => !shown);
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [session]);
+}
+
+function View({ now, head }) {
+  const [first] = now.more ?? [];
+  const shared = { session: now.session, head };
+  switch (now.view) {
+    case "sessions":
+      return html`<${Sessions} />`;
+    case "context":
+      return html`<${ContextMap} ...${shared} seq=${first} />`;
+    case "diff":
+      return html`<${Diff} ...${shared} seq=${first} />`;
+    case "digests":
+      return html`<${Digests} ...${shared} name=${first} claim=${now.more[1]} />`;
+    case "timeline":
+      return html`<${Timeline} ...${shared} />`;
+    case "ledger":
+      return html`<${Ledger} ...${shared} />`;
+    case "memory":
+      return html`<${Memory} ...${shared} />`;
+    case "chat":
+      return html`<${Chat} ...${shared} />`;
+    default:
+      return html`<${Transcript} ...${shared} at=${first} visit=${now} />`;
+  }
+}
+
+function Side({ now, help }) {
+  const about = useAnswer(() => get("about"), []);
+  const current = now.view === "diff" ? "digests" : now.view;
+  return html`<nav class="side" aria-label="views">
+    <a class="brand" href="#/"><img src="/static/clew.svg" alt="" width="22" height="22" />clew</a>
+    ${now.session && html`<p class="session-name" title=${now.session}>${now.session}</p>`}
+    ${about.value?.note && html`<p class="note small">${about.value.note}</p>`}
+    ${now.session &&
+    html`<ul>
+      ${VIEWS.map(
+        ([name, title, key]) =>
+          html`<li>
+            <a href=${address(now.session, name)} aria-current=${current === name ? "page" : null}>
+              ${title}<kbd aria-hidden="true">${key}</kbd>
+            </a>
+          </li>`,
+      )}
+    </ul>`}
+    <button class="plain keys" onClick=${() => help((shown) => !shown)}>Keys<kbd aria-hidden="true">?</kbd></button>
+  </nav>`;
+}
+
+const KEYS = [
+  ["1 … 7", "a view of the session"],
+  ["0", "the list of sessions"],
+  ["j  k", "next, previous message"],
+  ["g  G", "first, last message"],
+  ["/", "search the transcript"],
+  ["Enter", "open or fold what has the focus"],
+  ["?", "this list"],
+];
+
+function Help({ close }) {
+  useEffect(() => {
+    const pressed = (event) => event.key === "Escape" && close();
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+  return html`<aside class="help" role="dialog" aria-label="keys">
+    <h2>Keys</h2>
+    <dl>
+      ${KEYS.map(([key, means]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${means}</dd></div>`)}
+    </dl>
+    <button autofocus onClick=${close}>Close</button>
+  </aside>`;
+}
+
+function App() {
+  const now = usePlace();
+  const head = useHead(now.session);
+  const [helping, help] = useState(false);
+  useKeys(now.session, help);
+  useEffect(() => {
+    document.title = now.session ? `${now.session} · clew` : "clew";
+  }, [now.session]);
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <${Side} now=${now} help=${help} />
+    <main id="main" tabindex="-1" class="view-${now.view}">
+      <${View} key=${`${now.session}/${now.view}`} now=${now} head=${head} />
+    </main>
+    ${helping && html`<${Help} close=${() => help(false)} />`}`;
+}
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+render(html`<${App} />`, document.body);

@@ -1,0 +1,81 @@
+// The ledger: what code keeps so that no summary can lose it.
+
+import { useState } from "../vendor/htm-preact.js";
+import { act, get } from "../api.js";
+import { Answer, Title, Told, Trust, Turn, html, number, plural, useAnswer, useDoing } from "../ui.js";
+
+export function Ledger({ session, head }) {
+  const [version, renew] = useState(0);
+  const told = useAnswer(() => get("ledger", { session }), [session, head, version]);
+  return html`<${Title} title="Ledger"><span class="quiet">kept by code, word for word; no summary decides about it</span><//>
+    <${Answer} told=${told}>${(kept) => html`<${Kept} session=${session} kept=${kept} done=${() => renew((now) => now + 1)} />`}<//>`;
+}
+
+function Kept({ session, kept, done }) {
+  return html`${kept.goal && html`<section class="card goal" aria-label="goal"><h3>Goal <${Turn} session=${session} id=${kept.goal.source} /></h3><blockquote>${kept.goal.text}</blockquote></section>`}
+    <${Pins} session=${session} pins=${kept.pins} done=${done} />
+    <div class="columns">
+      <${Listed} title="Open" count=${kept.counts.loops} rows=${kept.loops} none="Nothing is open.">${(one) => html`<span class="matter">${one.kind}</span> <span>${one.text}</span> ${one.status && html`<span class="quiet">${one.status}</span>`} <${Turn} session=${session} id=${one.source} />`}<//>
+      <${Listed} title="Decisions" count=${kept.counts.decisions} rows=${kept.decisions} none="Nothing was decided.">${(one) => html`<span>${one.text}</span> <span class="quiet">${one.by}</span> <${Turn} session=${session} id=${one.source} />`}<//>
+      <${Listed} title="Files and addresses" count=${kept.counts.artifacts} rows=${kept.artifacts} none="Nothing was touched.">${(one) => html`<code>${one.name}</code> <span class="quiet">${one.action}${one.changes ? `, ${plural(one.changes, "change")}` : ""}</span> <${Turn} session=${session} id=${one.last} />`}<//>
+      <${Listed} title="Errors" count=${kept.counts.errors} rows=${kept.errors} none="Nothing went wrong.">${(one) => html`<${Failure} session=${session} one=${one} />`}<//>
+      ${kept.approvals.length > 0 && html`<${Listed} title="Approvals" count=${kept.counts.approvals} rows=${kept.approvals} none="">${(one) => html`<span>${one.text}</span> <span class="matter">${one.answer}</span> <${Turn} session=${session} id=${one.source} />`}<//>`}
+    </div>`;
+}
+
+function Failure({ session, one }) {
+  const state = one.mended ? html`<span class="good">✓ mended</span>` : html`<span class="bad">✗ not mended</span>`;
+  return html`<span><code>${one.text}</code> ${state} <span class="quiet">${plural(one.count, "time")}</span> <${Turn} session=${session} id=${one.source} /></span>
+    ${one.lines?.length > 0 && html`<pre>${one.lines.join("\n")}</pre>`}`;
+}
+
+const FIRST = 12;
+
+function Listed({ title, count, rows, none, children }) {
+  const [all, showAll] = useState(false);
+  const shown = all ? rows : rows.slice(0, FIRST);
+  return html`<section class="card listed" aria-label=${title}>
+    <h3>${title} <span class="quiet">${number(count)}</span></h3>
+    ${rows.length ? html`<ul>${shown.map((one) => html`<li>${children(one)}</li>`)}</ul>` : html`<p class="quiet">${none}</p>`}
+    ${rows.length > FIRST && html`<button class="plain" onClick=${() => showAll(!all)}>${all ? "Show fewer" : `Show ${number(rows.length)}`}</button>`}
+  </section>`;
+}
+
+// Rules -----------------------------------------------------------------------------------------------
+
+function Pins({ session, pins, done }) {
+  const { told, busy, run } = useDoing(done);
+  const [words, setWords] = useState("");
+  const add = async (event) => {
+    event.preventDefault();
+    if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it will stand word for word.`)) setWords("");
+  };
+  const active = pins.filter((pin) => pin.active);
+  const ended = pins.filter((pin) => !pin.active);
+  return html`<section class="card pins" aria-label="rules">
+    <h3>Rules that stand <span class="quiet">${number(active.length)}</span></h3>
+    ${active.length === 0 && html`<p class="quiet">None was said or set.</p>`}
+    <ul>${active.map((pin) => html`<li key=${pin.id}><${Pin} session=${session} pin=${pin} run=${run} busy=${busy} /></li>`)}</ul>
+    <form class="row" onSubmit=${add}>
+      <input type="text" aria-label="a new rule" placeholder="A rule that must survive, in your words" value=${words} onInput=${(event) => setWords(event.target.value)} />
+      <button class="main" disabled=${busy || !words.trim()}>Pin</button>
+    </form>
+    <${Told} told=${told} />
+    ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer ${ended.length === 1 ? "stands" : "stand"}</summary>
+      <ul>${ended.map((pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s> <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`)}</ul></details>`}
+  </section>`;
+}
+
+function Pin({ session, pin, run, busy }) {
+  const [editing, edit] = useState(null);
+  const save = async (event) => {
+    event.preventDefault();
+    if (await run(() => act(session, "edit_pin", { pin: pin.id, quote: editing }), (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
+  };
+  if (editing !== null)
+    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+  return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
+    ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
+    <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
+    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id }), () => `${pin.id} no longer stands.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
+}

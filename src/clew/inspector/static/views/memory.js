@@ -1,0 +1,122 @@
+// The memory: notes that outlive a session, and a search of all that was ever said.
+
+import { useState } from "../vendor/htm-preact.js";
+import { act, get } from "../api.js";
+import { Answer, Role, Title, Told, Trust, address, clock, html, number, plural, useAnswer, useDoing } from "../ui.js";
+
+export function Memory({ session, head }) {
+  const [version, renew] = useState(0);
+  const told = useAnswer(() => get("notes", { session }), [session, head, version]);
+  return html`<${Title} title="Memory" />
+    <${Recall} session=${session} />
+    <${Answer} told=${told}>${(kept) => html`<${Notes} session=${session} kept=${kept} done=${() => renew((now) => now + 1)} />`}<//>`;
+}
+
+// Recall ----------------------------------------------------------------------------------------------
+
+function Recall({ session }) {
+  const [words, setWords] = useState("");
+  const [found, setFound] = useState(null);
+  const { told, busy, run } = useDoing();
+  const look = async (event) => {
+    event.preventDefault();
+    const value = await run(() => get("recall", { session, q: words }), (hits) => plural(hits.hits.length, "hit"));
+    if (value) setFound(value.hits);
+  };
+  const best = Math.max(...(found ?? []).map((hit) => hit.score), 0.001);
+  return html`<section class="card recall" aria-label="recall">
+    <h3>Recall <span class="quiet">everything that was said, also what left the window</span></h3>
+    <form class="row" role="search" onSubmit=${look}>
+      <input type="search" aria-label="what to recall" placeholder="a question, words, a path, an error" value=${words} onInput=${(event) => setWords(event.target.value)} />
+      <button class="main" disabled=${busy || !words.trim()}>Recall</button>
+    </form>
+    <${Told} told=${told} />
+    ${found && html`<ol class="hits">${found.map((hit) => html`<li><${Hit} session=${session} hit=${hit} best=${best} /></li>`)}</ol>`}
+  </section>`;
+}
+
+function Hit({ session, hit, best }) {
+  return html`<header>
+      <${Found} session=${session} hit=${hit} />
+      <${Role} role=${hit.role} /><${Trust} trust=${hit.trust} />
+      <span class="score" title="what it is worth beside the other hits"><i style=${{ width: `${Math.max(2, (60 * Math.max(0, hit.score)) / best)}px` }}></i>${hit.score.toFixed(2)}</span>
+      <span class="quiet small">${[...hit.exact.map((one) => `“${one}” to the letter`), hit.terms.length ? `words: ${hit.terms.slice(0, 8).join(", ")}` : ""].filter(Boolean).join("; ")}</span>
+    </header>
+    <p class="excerpt">${hit.text}</p>`;
+}
+
+// What was found leads to where it stands, if it is of this session.
+function Found({ session, hit }) {
+  if (hit.session !== session) return html`<span class="ref">${hit.ref} of ${hit.session}</span>`;
+  if (/^m\d+$/.test(hit.ref)) return html`<a class="turn" href=${address(session, hit.ref)}>${hit.ref}</a>`;
+  const [digest] = hit.ref.split(".");
+  if (/^d\d+$/.test(digest)) return html`<a class="turn" href=${address(session, "digests", digest, hit.ref)}>${hit.ref}</a>`;
+  return html`<span class="ref">${hit.ref}</span>`;
+}
+
+// Notes -----------------------------------------------------------------------------------------------
+
+const ORDER = ["quarantined", "proposed", "approved", "retired", "forgotten"];
+const TITLES = {
+  quarantined: ["In quarantine", "stems from text that nobody vouches for; look at it first"],
+  proposed: ["Proposed", "an agent wants it kept; it waits for you"],
+  approved: ["Hold", "shown to a model where they fit"],
+  retired: ["Retired", "a newer note took its place"],
+  forgotten: ["Forgotten", "stays on record"],
+};
+
+function Notes({ session, kept, done }) {
+  const doing = useDoing(done);
+  return html`<section class="card notes" aria-label="notes">
+    <h3>Notes <span class="quiet">${number(kept.notes.length)}</span></h3>
+    ${kept.conflicts.map((one) => html`<p class="problem small">⚠ ${one}</p>`)}
+    ${ORDER.map((status) => html`<${Group} session=${session} status=${status} notes=${kept.notes.filter((note) => note.status === status)} doing=${doing} />`)}
+    <${Told} told=${doing.told} />
+    <${NewNote} session=${session} doing=${doing} />
+  </section>`;
+}
+
+function Group({ session, status, notes, doing }) {
+  if (!notes.length) return null;
+  const [title, means] = TITLES[status];
+  const list = html`<ul>${notes.map((note) => html`<li key=${note.id}><${Note} session=${session} note=${note} doing=${doing} /></li>`)}</ul>`;
+  if (status === "retired" || status === "forgotten") return html`<details><summary>${title} <span class="quiet">${number(notes.length)}, ${means}</span></summary>${list}</details>`;
+  return html`<h4>${title} <span class="quiet">${means}</span></h4>${list}`;
+}
+
+const ACTIONS = {
+  quarantined: [["note_approve", "Approve"], ["note_reject", "Reject"]],
+  proposed: [["note_approve", "Approve"], ["note_reject", "Reject"]],
+  approved: [["note_forget", "Forget"]],
+};
+
+function Note({ session, note, doing }) {
+  const [editing, edit] = useState(null);
+  const save = async (event) => {
+    event.preventDefault();
+    const more = { text: editing, key: note.key, category: note.category, scope: note.scope };
+    if (await doing.run(() => act(session, "note_add", more), (value) => `${value.note.id} took its place.`)) edit(null);
+  };
+  if (editing !== null)
+    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the note ${note.id}" value=${editing} onInput=${(event) => edit(event.target.value)} /><button class="main">Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+  return html`<p class="note-text"><span class="ref">${note.id}</span> ${!note.text.startsWith(note.key) && html`<strong>${note.key}</strong> `}${note.text}</p>
+    <p class="facts"><${Trust} trust=${note.trust} /><span>${note.category.replaceAll("_", " ")}</span><span>${note.scope}</span><span>${clock(note.created)}</span>${note.why && html`<span>${note.why}</span>`}
+    <span class="row">
+      ${(ACTIONS[note.status] ?? []).map(([does, title]) => html`<button class="small" disabled=${doing.busy} aria-label="${title} note ${note.id}" onClick=${() => doing.run(() => act(session, does, { note: note.id }), (value) => `${note.id} is ${value.note.status}.`)}>${title}</button>`)}
+      ${note.status === "approved" && html`<button class="small" aria-label="Edit note ${note.id}" onClick=${() => edit(note.text)}>Edit</button>`}
+    </span></p>`;
+}
+
+function NewNote({ session, doing }) {
+  const [words, setWords] = useState("");
+  const [scope, setScope] = useState("workspace");
+  const add = async (event) => {
+    event.preventDefault();
+    if (await doing.run(() => act(session, "note_add", { text: words, scope }), (value) => `${value.note.id} is kept.`)) setWords("");
+  };
+  return html`<form class="row" onSubmit=${add}>
+    <input type="text" aria-label="a new note" placeholder="Something to know next time" value=${words} onInput=${(event) => setWords(event.target.value)} />
+    <select aria-label="where it holds" value=${scope} onChange=${(event) => setScope(event.target.value)}><option value="session">this session</option><option value="workspace">this workspace</option><option value="global">everywhere</option></select>
+    <button class="main" disabled=${doing.busy || !words.trim()}>Keep</button>
+  </form>`;
+}

@@ -1,0 +1,66 @@
+// Searching the transcript: the server looks for a moment and says how far it came, so a long session never blocks.
+
+import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { get } from "../api.js";
+import { html, number, plural } from "../ui.js";
+
+export function Search({ session, go, found }) {
+  const [words, setWords] = useState("");
+  const [told, tell] = useState(null);
+  const box = useRef(null);
+  useSlash(box);
+  const look = async (after) => {
+    const more = await get("search", { session, q: words, after });
+    const before = after ? told.found : [];
+    tell({ ...more, found: [...before, ...more.found], words });
+  };
+  const asked = (event) => {
+    event.preventDefault();
+    found(words);
+    if (words) look(0);
+    else tell(null);
+  };
+  const close = () => {
+    tell(null);
+    found("");
+    setWords("");
+  };
+  return html`<form class="search" role="search" onSubmit=${asked}>
+    <input ref=${box} type="search" value=${words} placeholder="Search, or m12" aria-label="search the transcript"
+      onInput=${(event) => setWords(event.target.value)} onKeyDown=${(event) => jump(event, words, go)} />
+    <button>Search</button>
+    ${told && html`<${Found} told=${told} go=${go} more=${() => look(told.upto)} close=${close} />`}
+  </form>`;
+}
+
+function jump(event, words, go) {
+  if (event.key !== "Enter" || !/^m\d+$/.test(words)) return;
+  event.preventDefault();
+  go(Number(words.slice(1)));
+}
+
+function useSlash(box) {
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.key !== "/" || /INPUT|TEXTAREA/.test(event.target.tagName)) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+}
+
+function Found({ told, go, more, close }) {
+  const done = told.upto >= told.messages;
+  return html`<section class="found card" aria-label="what was found">
+    <p role="status">${plural(told.found.length, "message")} with “${told.words}”${done ? "" : `, looked at ${number(told.upto)} of ${number(told.messages)}`}
+      <button type="button" class="plain" onClick=${close}>Close</button></p>
+    <ol>
+      ${told.found.map(
+        (one) => html`<li><button type="button" class="plain" onClick=${() => go(one.number)}><strong>m${one.number}</strong> ${one.around}</button></li>`,
+      )}
+    </ol>
+    ${!done && html`<button type="button" onClick=${more}>Go on</button>`}
+  </section>`;
+}

@@ -1,0 +1,165 @@
+// How the context grew and shrank: tokens by region, where it compacts, what did, and what calls cost.
+
+import { useEffect, useRef } from "../vendor/htm-preact.js";
+import uPlot from "../vendor/uplot.js";
+import { get } from "../api.js";
+import { Answer, Title, Turn, address, clock, html, money, number, plural, share, useAnswer } from "../ui.js";
+
+export function Timeline({ session, head }) {
+  const told = useAnswer(() => get("timeline", { session }), [session, head]);
+  return html`<${Title} title="Timeline" />
+    <${Answer} told=${told}>${(line) => html`<${Drawn} session=${session} line=${line} />`}<//>`;
+}
+
+function Drawn({ session, line }) {
+  if (line.x.length < 2) return html`<p class="quiet">Too little has happened to draw.</p>`;
+  return html`<section class="card" aria-label="tokens over the session">
+      <h3>Tokens the model saw <span class="quiet">by message, stacked by region${line.model ? `, ${line.model}` : ""}</span></h3>
+      <${Plot} options=${() => growth(line)} data=${stacked(line)} again=${line} label=${`tokens from message ${line.x[0]} to ${line.x.at(-1)}`} />
+      <ul class="legend">
+        ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replace(" ", "-")}"></i>${one.region}</li>`)}
+        <li><i class="line compact"></i>compacts at ${number(line.marks.compact)}</li>
+        <li><i class="line warn"></i>warns at ${number(line.marks.warn)}</li>
+        ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
+      </ul>
+      ${!line.counted && html`<p class="quiet">This session is long: what is drawn are the budgets on record.</p>`}
+    </section>
+    <${Events} session=${session} events=${line.events} />
+    <${Calls} session=${session} calls=${line.calls} />`;
+}
+
+const totals = (line) => line.x.map((_, i) => line.regions.reduce((sum, one) => sum + one.tokens[i], 0));
+const peak = (line) => Math.max(...totals(line));
+
+// Each region is drawn on top of those before it.
+function stacked(line) {
+  const sums = line.x.map(() => 0);
+  const layers = line.regions.map((one) => one.tokens.map((tokens, i) => (sums[i] += tokens)));
+  return [line.x, ...layers.reverse()];
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const thousands = (_, values) => values.map((value) => (value >= 1000 ? `${value / 1000}k` : value));
+
+function axes() {
+  const look = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+  return [{ ...look, size: 30, grid: { show: false } }, { ...look, size: 56, values: thousands }];
+}
+
+function growth(line) {
+  const most = Math.max(peak(line), ...(peak(line) > line.marks.compact * 0.5 ? [line.marks.compact] : [])) * 1.06;
+  return {
+    scales: { x: { time: false }, y: { range: [0, most] } },
+    axes: axes(),
+    cursor: { points: { show: false } },
+    legend: { show: false },
+    series: [{}, ...line.regions.map((one) => layer(one.region)).reverse()],
+    hooks: { draw: [(plot) => limits(plot, line), (plot) => cuts(plot, line)] },
+  };
+}
+
+function layer(region) {
+  const fill = colour(`--region-${region.replace(" ", "-")}`) || colour("--quiet");
+  return { fill, stroke: fill, width: 1, points: { show: false } };
+}
+
+function limits(plot, line) {
+  for (const [at, name] of [[line.marks.compact, "--accent"], [line.marks.warn, "--quiet"]]) {
+    if (at > plot.scales.y.max) continue;
+    stroke(plot, [plot.bbox.left, plot.valToPos(at, "y", true)], [plot.bbox.left + plot.bbox.width, plot.valToPos(at, "y", true)], name, [6, 4]);
+  }
+}
+
+function cuts(plot, line) {
+  for (const one of line.events) {
+    const x = plot.valToPos(one.x, "x", true);
+    stroke(plot, [x, plot.bbox.top], [x, plot.bbox.top + plot.bbox.height], "--ink", [2, 3]);
+    plot.ctx.fillStyle = colour("--ink");
+    plot.ctx.font = `${11 * devicePixelRatio}px system-ui`;
+    plot.ctx.textAlign = "left";
+    plot.ctx.fillText(one.name || one.kind, x + 4, plot.bbox.top + 12 * devicePixelRatio);
+  }
+}
+
+function stroke({ ctx }, from, to, name, dash) {
+  ctx.save();
+  ctx.strokeStyle = colour(name);
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash(dash.map((one) => one * devicePixelRatio));
+  ctx.beginPath();
+  ctx.moveTo(...from);
+  ctx.lineTo(...to);
+  ctx.stroke();
+  ctx.restore();
+}
+
+function Plot({ options, data, again, label, height = 320 }) {
+  const box = useRef(null);
+  useEffect(() => {
+    const draw = () => new uPlot({ ...options(), width: box.current.clientWidth, height }, data, box.current);
+    let plot = draw();
+    const redraw = () => {
+      plot.destroy();
+      plot = draw();
+    };
+    const sized = new ResizeObserver(() => plot.setSize({ width: box.current.clientWidth, height }));
+    sized.observe(box.current);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", redraw);
+    return () => {
+      sized.disconnect();
+      dark.removeEventListener("change", redraw);
+      plot.destroy();
+    };
+  }, [again]);
+  return html`<div class="plot" ref=${box} role="img" aria-label=${label}></div>`;
+}
+
+// The same in words: what a picture shows must also be there to be read.
+function Events({ session, events }) {
+  if (!events.length) return html`<p class="quiet">Nothing was compacted.</p>`;
+  return html`<section class="card" aria-label="what reshaped the context">
+    <h3>What reshaped it</h3>
+    <div class="table-box"><table class="list">
+      <thead><tr><th>what</th><th>at</th><th>why</th><th class="num">tokens</th><th>when</th></tr></thead>
+      <tbody>${events.map(
+        (one) => html`<tr>
+          <td>${one.name ? html`<a class="chip" href=${address(session, "digests", one.name)}>≡ ${one.name}</a>` : one.kind}</td>
+          <td><a href=${address(session, `m${Math.max(1, one.x)}`)}>m${one.x}</a></td>
+          <td class="excerpt">${one.trigger ? `${one.trigger}: ` : ""}${one.reason}</td>
+          <td class="num">${one.before ? html`<a href=${address(session, "diff", one.seq)}>${number(one.before)} → ${number(one.after)}</a>` : ""}</td>
+          <td class="when">${clock(one.time)}</td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+  </section>`;
+}
+
+// What calls read from the cache, wrote into it, and paid for in full.
+const LAYERS = [
+  ["--cache-plain", (call) => Math.max(call.input_tokens, call.read + call.written)],
+  ["--cache-write", (call) => call.read + call.written],
+  ["--cache-read", (call) => call.read],
+];
+
+function bars(count) {
+  const paths = uPlot.paths.bars({ size: [0.8, 40] });
+  const series = LAYERS.map(([name]) => ({ fill: colour(name), stroke: colour(name), paths, points: { show: false } }));
+  const [x, y] = axes();
+  const whole = { ...x, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] };
+  return { scales: { x: { time: false, range: [0.5, count + 0.5] } }, axes: [whole, y], legend: { show: false }, series: [{}, ...series] };
+}
+
+function Calls({ session, calls }) {
+  if (!calls.length) return html`<p class="quiet">No calls to a model are on record, so there is no cache to tell of.</p>`;
+  const sum = (field) => calls.reduce((total, call) => total + call[field], 0);
+  const data = [calls.map((_, i) => i + 1), ...LAYERS.map(([, height]) => calls.map(height))];
+  const dollars = calls.some((call) => call.dollars === null) ? null : sum("dollars");
+  const missed = calls.filter((call) => call.missed > 0);
+  return html`<section class="card" aria-label="calls">
+    <h3>Calls <span class="quiet">${plural(calls.length, "call")}, ${number(sum("input_tokens"))} tokens read, ${share(sum("read"), sum("input_tokens"))} of them from the cache${dollars === null ? "" : `, $${dollars.toFixed(dollars < 1 ? 4 : 2)} in all`}</span></h3>
+    <${Plot} options=${() => bars(calls.length)} data=${data} again=${calls} height=${200} label="what each call read, from the cache or not" />
+    <ul class="legend"><li><i class="swatch cache-read"></i>read from the cache</li><li><i class="swatch cache-write"></i>written into it</li><li><i class="swatch cache-plain"></i>paid in full</li></ul>
+    ${missed.length > 0 && html`<h4>Misses</h4><ul class="lost">${missed.map((call) => html`<li><span class="matter">${call.cause}</span><span class="excerpt">${call.why}</span><span>${number(call.missed)} tokens</span><${Turn} session=${session} id=${`m${Math.max(1, call.x)}`} /></li>`)}</ul>`}
+  </section>`;
+}

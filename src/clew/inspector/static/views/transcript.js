@@ -1,0 +1,208 @@
+// The transcript. Only the pages around what is on the screen are in the document, whatever the session's length:
+// pages come and go at both ends, and what the reader looks at stays where it is. The slider beside the text is
+// the scroll bar of the whole session.
+
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { get } from "../api.js";
+import { Title, address, html, number } from "../ui.js";
+import { Message, Marker } from "./message.js";
+import { Search } from "./search.js";
+
+const PAGE = 40;
+const MOST_PAGES = 5;
+const NEAR = 900; // pixels from an end at which the next page is fetched
+
+export function Transcript({ session, head, at, visit }) {
+  const list = useList(session, at, visit);
+  const [needle, setNeedle] = useState("");
+  useGrown(list, head);
+  useListKeys(list);
+  return html`<${Title} title="Transcript">
+      <${Search} session=${session} go=${list.go} found=${setNeedle} />
+    <//>
+    ${list.problem && html`<p class="problem" role="alert">${list.problem}</p>`}
+    <div class="reader">
+      <div class="pages" ref=${list.box} onScroll=${list.scrolled} tabindex="0" role="feed" aria-label="messages" aria-busy=${list.busy}>
+        ${list.pages.flatMap((page) => page.rows).map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} list=${list} needle=${needle} />`)}
+      </div>
+      <${Position} list=${list} />
+    </div>`;
+}
+
+function Row({ row, session, list, needle }) {
+  if (row.event) return html`<${Marker} row=${row} session=${session} />`;
+  const name = `m${row.number}`;
+  return html`<${Message} row=${row} session=${session} standing=${list.standing[name]} here=${list.at === name} needle=${needle} />`;
+}
+
+// Where the reader is in the whole session, and how to be anywhere else at once.
+function Position({ list }) {
+  const [dragged, drag] = useState(null);
+  const shown = dragged ?? list.top;
+  const jump = (event) => {
+    drag(null);
+    list.go(Number(event.target.value));
+  };
+  return html`<div class="position">
+    <input type="range" class="scrubber" min="1" max=${Math.max(1, list.total)} value=${shown}
+      aria-label="place in the session" aria-valuetext=${`message ${shown} of ${list.total}`}
+      onInput=${(event) => drag(Number(event.target.value))} onChange=${jump} />
+    <label class="jump">message
+      <input type="number" min="1" max=${Math.max(1, list.total)} value=${shown} onChange=${jump} aria-label="go to message" />
+    </label>
+    <span class="quiet">of ${number(list.total)}</span>
+  </div>`;
+}
+
+// The pages that are in the document ------------------------------------------------------------------
+
+function useList(session, at, visit) {
+  const box = useRef(null);
+  const wanted = useRef(null); // what to bring into sight once it is drawn
+  const held = useRef(null); // what to leave where it is while pages come and go
+  const fetching = useRef(false);
+  const [pages, setPages] = useState([]);
+  const [total, setTotal] = useState(0);
+  const [top, setTop] = useState(1);
+  const [standing, setStanding] = useState({});
+  const [problem, setProblem] = useState(null);
+
+  const fetchPage = async (first) => {
+    fetching.current = true;
+    try {
+      const page = await get("page", { session, first, count: PAGE });
+      setTotal(page.messages);
+      setProblem(null);
+      const last = page.first + PAGE - 1;
+      get("standing", { session, first: page.first, last }).then((more) => setStanding((known) => ({ ...known, ...more }))).catch(() => {});
+      return { first: page.first, last: Math.min(last, page.messages), rows: page.rows };
+    } catch (error) {
+      setProblem(error.message);
+      return null;
+    } finally {
+      fetching.current = false;
+    }
+  };
+
+  const go = async (to) => {
+    const number = Math.max(1, to);
+    const first = Math.max(1, number - (number % PAGE) - (number % PAGE < 8 ? 8 : 0));
+    const page = await fetchPage(first);
+    if (!page) return;
+    wanted.current = Math.min(number, page.last);
+    setStanding({});
+    setPages([page]);
+  };
+
+  const extend = async (down) => {
+    if (fetching.current || !pages.length) return;
+    const first = down ? pages.at(-1).last + 1 : Math.max(1, pages[0].first - PAGE);
+    if (down ? first > total : pages[0].first <= 1) return;
+    const page = await fetchPage(first);
+    if (!page || !box.current) return;
+    if (!down) {
+      page.last = pages[0].first - 1;
+      page.rows = page.rows.filter((row) => row.seq < pages[0].rows[0].seq);
+    }
+    held.current = anchor(box.current);
+    setPages((now) => (down ? [...now, page].slice(-MOST_PAGES) : [page, ...now].slice(0, MOST_PAGES)));
+  };
+
+  useEffect(() => {
+    if (at || !pages.length) go(at ? Number(at.slice(1)) : 1);
+  }, [session, visit]);
+
+  useLayoutEffect(() => {
+    if (wanted.current !== null && pages.length) bring(box.current, wanted.current);
+    else if (held.current) restore(box.current, held.current);
+    wanted.current = held.current = null;
+    if (pages.length) look();
+  }, [pages]);
+
+  const look = () => {
+    const element = box.current;
+    const first = anchor(element);
+    if (first) {
+      setTop(first.number);
+      if (here(session)) history.replaceState(null, "", address(session, `m${first.number}`));
+    }
+    if (element.scrollTop < NEAR) extend(false);
+    if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR) extend(true);
+  };
+
+  const waiting = useRef(false);
+  const scrolled = () => {
+    if (waiting.current) return;
+    waiting.current = true;
+    requestAnimationFrame(() => {
+      waiting.current = false;
+      if (box.current) look();
+    });
+  };
+
+  return { at, box, pages, total, setTotal, top, standing, problem, go, extend, scrolled, setPages, fetchPage, busy: fetching.current };
+}
+
+// Whether the address still is this transcript's: a reader who just left must not be called back.
+function here(session) {
+  const own = address(session);
+  return location.hash.startsWith(own) && /^(|\/transcript|\/m\d+)$/.test(location.hash.slice(own.length));
+}
+
+// The first message in sight, and how far below the upper edge it begins.
+function anchor(box) {
+  const edge = box.getBoundingClientRect().top;
+  for (const article of box.querySelectorAll("article")) {
+    const place = article.getBoundingClientRect();
+    if (place.bottom > edge + 4) return { number: Number(article.dataset.number), offset: place.top - edge };
+  }
+  return null;
+}
+
+const article = (box, wanted) => box.querySelector(`article[data-number="${wanted}"]`);
+
+function restore(box, { number, offset }) {
+  const element = article(box, number);
+  if (element) box.scrollTop += element.getBoundingClientRect().top - box.getBoundingClientRect().top - offset;
+}
+
+const bring = (box, number) => restore(box, { number, offset: 12 });
+
+// What was appended since: a reader who is at the end sees it arrive.
+function useGrown(list, head) {
+  useEffect(() => {
+    const last = list.pages.at(-1);
+    if (!head || !last || last.last < list.total) return;
+    const seen = last.rows.at(-1)?.seq ?? 0;
+    if (seen >= head) return;
+    list.fetchPage(last.first).then((page) => page && list.setPages((now) => [...now.slice(0, -1), page]));
+  }, [head]);
+}
+
+function useListKeys(list) {
+  const now = useRef(list);
+  now.current = list;
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) return;
+      const { box, go, total } = now.current;
+      if (event.key === "g") go(1);
+      else if (event.key === "G") go(total);
+      else if (event.key === "j" || event.key === "k") step(box.current, event.key === "j" ? 1 : -1);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+}
+
+function step(box, by) {
+  const all = [...box.querySelectorAll("article")];
+  const from = all.indexOf(document.activeElement?.closest("article"));
+  const at = from >= 0 ? from + by : all.indexOf(article(box, anchor(box)?.number));
+  const next = all[at];
+  if (!next) return;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}

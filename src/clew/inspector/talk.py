@@ -1,0 +1,180 @@
+"""Chat in the page: the terminal's own loop, told as it happens.
+
+A turn runs where its page listens. It waits for a person where a tool would change something, and stops when
+somebody says so or the page goes away; whatever came until then is in the log. Commands that begin with a
+slash are for the terminal: one of them opens addresses, another writes files, and a page may do neither.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+
+from clew.chat.happenings import (
+    Answer,
+    ApprovalWanted,
+    Compacted,
+    Delta,
+    Ended,
+    Failed,
+    Happening,
+    Said,
+    Stopped,
+    Taken,
+    Told,
+    ToolAsked,
+    ToolDone,
+    Warned,
+)
+from clew.chat.loop import Chat, Turn
+from clew.chat.opening import open_chat
+from clew.errors import InputError
+from clew.inspector.shelf import Shelf
+from clew.inspector.words import excerpt
+from clew.message import JsonObject
+from clew.models import StreamingModel
+from clew.session import Session
+
+ANSWER_SECONDS = 1_800
+"""How long a turn waits for a person; then the answer is no."""
+Voice = Callable[[Session], StreamingModel]
+"""Gives the model that a session talks to."""
+
+
+@dataclass(slots=True)
+class Talk:
+    """A chat on one session. One turn at a time."""
+
+    chat: Chat
+    patience_seconds: float = 3.0
+    """How long new words wait for a turn to end: one whose page was closed is just stopping."""
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _answers: queue.SimpleQueue[Answer] = field(default_factory=queue.SimpleQueue)
+    _answering: threading.Lock = field(default_factory=threading.Lock)
+    _wanted: str | None = None
+    """The call that leave is asked for."""
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def say(self, text: str, auto: bool) -> Iterator[JsonObject]:
+        """Take the user's words, and tell what happens until the model is done."""
+        if text.startswith("/"):
+            raise InputError("commands are for the terminal", "the other pages have buttons for what they do")
+        if not self._turn.acquire(timeout=self.patience_seconds):
+            raise InputError("a turn is under way", "wait for it, or stop it")
+        self._stop.clear()
+        self.chat.auto = auto
+        told = self._told(self.chat.turn(text))
+        # The first thing happens here: what was begun ends by itself, also when nobody listens any more.
+        return chain([next(told)], told)
+
+    def _told(self, turn: Turn) -> Iterator[JsonObject]:
+        answer: Answer | None = None
+        try:
+            while True:
+                happening = turn.send(answer)
+                answer = None
+                self._wanted = happening.call_id if isinstance(happening, ApprovalWanted) else None
+                yield happening_to_json(happening)
+                if isinstance(happening, ApprovalWanted):
+                    answer = self._asked()
+                if self._stop.is_set():
+                    yield happening_to_json(turn.throw(KeyboardInterrupt))
+        except StopIteration:
+            return
+        finally:
+            turn.close()
+            self._turn.release()
+
+    def _asked(self) -> Answer:
+        try:
+            return self._answers.get(timeout=ANSWER_SECONDS)
+        except queue.Empty:
+            return Answer.NO
+
+    def answer(self, call_id: str, answer: str) -> None:
+        """Answer what a turn asked; what it does not ask, or was told already, is an ``InputError``."""
+        if answer not in list(Answer):
+            raise InputError(f"{answer!r} is no answer", f"say one of {', '.join(Answer)}")
+        with self._answering:
+            if call_id != self._wanted:
+                raise InputError("this is not asked", "a second answer would go to the next question")
+            self._wanted = None
+            self._answers.put(Answer(answer))
+
+    def stop(self) -> None:
+        """Stop the turn at its next word; what it asks is answered with no."""
+        self._stop.set()
+        with self._answering:
+            if self._wanted is not None:
+                self._wanted = None
+                self._answers.put(Answer.NO)
+
+
+@dataclass(slots=True)
+class Talks:
+    """The chats of a shelf's sessions, each begun when somebody first speaks."""
+
+    shelf: Shelf
+    voice: Voice | None = None
+    """Without one the offline model answers."""
+    _begun: dict[str, Talk] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def on(self, name: str) -> Talk:
+        """Return the chat of a session."""
+        with self._lock:
+            if name not in self._begun:
+                self._begun[name] = Talk(self._new(name))
+            return self._begun[name]
+
+    def _new(self, name: str) -> Chat:
+        shelf = self.shelf
+        with shelf.book(name):  # says if there is none
+            pass
+        # A session of its own: a turn may take minutes, and the other pages go on meanwhile.
+        session = Session.open(
+            name,
+            shelf.store,
+            workspace=shelf.workspace,
+            model=shelf.options.model,
+            window=shelf.options.window,
+        )
+        return open_chat(session, self.voice(session) if self.voice else None, index=shelf.index)
+
+
+_NAMES: Mapping[type[Happening], str] = {
+    Taken: "taken",
+    Delta: "delta",
+    Said: "said",
+    ToolAsked: "tool",
+    ApprovalWanted: "wanted",
+    ToolDone: "done",
+    Compacted: "compacted",
+    Warned: "warned",
+    Failed: "failed",
+    Stopped: "stopped",
+    Told: "told",
+    Ended: "ended",
+}
+
+
+def happening_to_json(happening: Happening) -> JsonObject:
+    """Return what happened, for the page."""
+    return {"is": _NAMES[type(happening)], **_fields(happening)}
+
+
+def _fields(happening: Happening) -> JsonObject:
+    match happening:
+        case Said(id=name, usage=usage):
+            return {"id": name, **asdict(usage)}
+        case Compacted(notice=notice):
+            return notice.to_json()
+        case Failed(error=error, advice=advice):
+            return {"text": str(error), "advice": advice}
+        case ToolDone(text=text):
+            return {**asdict(happening), "text": excerpt(text), "trust": happening.trust.label}
+        case _:
+            return asdict(happening)

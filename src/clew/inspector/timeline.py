@@ -1,0 +1,160 @@
+"""How a session's context grew and shrank: tokens by region after each message, compactions, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clew.budget import FRESH, Fill, Region
+from clew.budget.levels import levels_for
+from clew.inspector.context import DIGEST, marks, region, sent_besides
+from clew.inspector.shelf import Book
+from clew.inspector.transcript import message_of
+from clew.log import CALL, COMPACTION, MESSAGE, SWITCH, TOKEN_BUDGET, UNDO, Ref, Visible
+from clew.message import Json, JsonObject
+from clew.ports import Stored
+from clew.tokens import Model, model_named
+
+MOST_POINTS = 1_200
+MOST_MESSAGES = 50_000
+"""Messages that are counted one by one; of longer sessions the budgets on record are drawn."""
+REGIONS = (Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
+_RESHAPES = (COMPACTION.name, UNDO.name, SWITCH.name)
+
+Point = tuple[int, dict[str, int]]
+"""The number of messages so far, and the tokens of each region."""
+
+
+def timeline(book: Book) -> JsonObject:
+    """Return all there is to draw."""
+    counted = book.places.messages <= MOST_MESSAGES
+    points = _thinned(list(_counted(book) if counted else _on_record(book)))
+    names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
+    drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
+    gauge = book.gauge
+    window = gauge.window
+    return {
+        "x": [number for number, _ in points],
+        "regions": [
+            {"region": name, "tokens": [sizes.get(name, 0) for _, sizes in points]} for name in drawn
+        ],
+        "window": window.tokens,
+        "usable": window.usable_tokens,
+        "marks": marks(levels_for(Fill(window, 0), gauge.policy, FRESH.results)),
+        "model": gauge.model.id if gauge.model.known else None,
+        "price": gauge.model.input_price,
+        "events": list(_events(book)),
+        "calls": list(_calls(book)),
+        "counted": counted,
+        "messages": book.places.messages,
+    }
+
+
+# Message by message ----------------------------------------------------------------------------------
+
+
+def _counted(book: Book) -> Iterator[Point]:
+    """Yield the tokens of the view after each message, and after whatever reshaped it."""
+    sizes: dict[str, int] = {}
+    besides: dict[str, int] = {}
+    for stored in book.store.read(book.ctx, 0, book.places.upto):
+        kind = stored.event.kind
+        if kind == MESSAGE.name:
+            message = message_of(stored)
+            name = region("m", message)
+            tokens = book.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
+            sizes = {**sizes, name: sizes.get(name, 0) + tokens}
+        elif kind in _RESHAPES:
+            sizes = _sizes(book, stored.seq)
+        elif kind == TOKEN_BUDGET.name:
+            besides = dict(sent_besides(stored.event.body))
+        else:
+            continue
+        yield book.places.number(stored.seq), sizes | besides
+
+
+def _sizes(book: Book, seq: int) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for item, _, tokens in book.shown(book.places.view(seq).entries):
+        name = region(item.id, item.message)
+        sizes[name] = sizes.get(name, 0) + tokens
+    return sizes
+
+
+def _on_record(book: Book) -> Iterator[Point]:
+    """Yield what the budgets tell."""
+    for stored in book.store.read(book.ctx, kinds=[TOKEN_BUDGET.name]):
+        body: Mapping[str, Any] = stored.event.body
+        sizes = {str(one["region"]): int(one["asked"]) for one in body.get("slices", ())}
+        kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
+        yield book.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
+
+
+def _thinned(points: list[Point]) -> list[Point]:
+    """Return few enough points to draw: of each stretch the fullest and the last, so that no peak is lost."""
+    if len(points) <= MOST_POINTS:
+        return points
+    step = 2 * len(points) / MOST_POINTS
+    kept: list[Point] = []
+    for i in range(MOST_POINTS // 2):
+        stretch = points[int(i * step) : int((i + 1) * step)]
+        fullest = max(range(len(stretch)), key=lambda place: sum(stretch[place][1].values()))
+        kept += [stretch[fullest], stretch[-1]] if fullest < len(stretch) - 1 else [stretch[-1]]
+    return kept
+
+
+# What happened ---------------------------------------------------------------------------------------
+
+
+def _events(book: Book) -> Iterator[Json]:
+    """Yield what reshaped the view, with its reason."""
+    made = 0
+    for stored in book.places.of_kinds(*_RESHAPES):
+        body: Mapping[str, Any] = stored.event.body
+        plan = body.get("plan") or {}
+        made += stored.event.kind == COMPACTION.name
+        yield {
+            "kind": stored.event.kind,
+            "name": f"d{made}" if stored.event.kind == COMPACTION.name else "",
+            "x": book.places.number(stored.seq),
+            "seq": stored.seq,
+            "time": stored.event.time,
+            "trigger": plan.get("trigger"),
+            "reason": plan.get("reason", ""),
+            "before": plan.get("tokens_before"),
+            "after": plan.get("tokens_after"),
+        }
+
+
+def _calls(book: Book) -> Iterator[Json]:
+    """Yield the requests to models on record: what each read, wrote and missed in the cache, and why."""
+    for stored in book.store.read(book.ctx, kinds=[CALL.name]):
+        yield {
+            "x": book.places.number(stored.seq),
+            "seq": stored.seq,
+            "time": stored.event.time,
+            **_usage(stored),
+        }
+
+
+def _usage(stored: Stored) -> JsonObject:
+    """Return what a call used, what its cache did, and what it cost where the price is known."""
+    body: Mapping[str, Any] = stored.event.body
+    usage, cache = body.get("usage") or {}, body.get("cache") or {}
+    used = {name: int(usage.get(name, 0)) for name in ("input_tokens", "output_tokens")}
+    done = {name: int(cache.get(name, 0)) for name in ("read", "written", "missed")}
+    return {
+        **used,
+        **done,
+        "cause": cache.get("cause", ""),
+        "why": cache.get("why", ""),
+        "dollars": _dollars(model_named(str(body.get("model", ""))), used, done),
+    }
+
+
+def _dollars(model: Model, used: Mapping[str, int], cache: Mapping[str, int]) -> float | None:
+    if model.input_price is None or model.output_price is None:
+        return None
+    plain = max(0, used["input_tokens"] - cache["read"] - cache["written"])
+    weighed = plain + cache["read"] * model.cache_read + cache["written"] * model.cache_write
+    return (weighed * model.input_price + used["output_tokens"] * model.output_price) / 1e6

@@ -1,0 +1,164 @@
+"""The transcript, a page at a time: any stretch of messages costs what is in it, not what the session is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from clew.inspector.shelf import Book
+from clew.inspector.words import excerpt, message_to_json
+from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, Visible
+from clew.message import Json, JsonObject, Message, words
+from clew.ports import Stored
+
+MOST_MESSAGES = 100
+SEARCH_SECONDS = 0.4
+"""How long a search goes on before it says how far it came."""
+MOST_FOUND = 50
+BESIDE = 60
+
+
+def page(book: Book, first: int, count: int, *, whole: bool = False) -> JsonObject:
+    """Return messages by their numbers, with what happened between them."""
+    places = book.places
+    first = max(1, min(first, places.messages))
+    last = min(first + min(count, MOST_MESSAGES) - 1, places.messages)
+    rows: list[Json] = []
+    begin = places.seq(first - 1) if first > 1 else 0
+    for stored in book.store.read(book.ctx, begin, places.seq(last + 1) - 1):
+        if stored.event.kind == MESSAGE.name:
+            rows.append(_row(book, stored, whole=whole))
+        elif places.is_message(stored.seq):
+            places.read_all()
+            return page(book, first, count, whole=whole)
+        else:
+            rows += _marker(stored)
+    return {"first": first, "messages": places.messages, "seq": places.upto, "rows": rows}
+
+
+def one(book: Book, number: int) -> JsonObject | None:
+    """Return one message, whole."""
+    if not 0 < number <= book.places.messages:
+        return None
+    seq = book.places.seq(number)
+    stored = next(book.store.read(book.ctx, seq - 1, seq))
+    return _row(book, stored, whole=True)
+
+
+def message_of(stored: Stored) -> Message:
+    """Return the message that an event holds."""
+    (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+    return message
+
+
+def _row(book: Book, stored: Stored, *, whole: bool = False) -> JsonObject:
+    message = message_of(stored)
+    seen = Visible(Ref(stored.seq), stored.event.id, None, message)
+    return {
+        "number": book.places.number(stored.seq),
+        "seq": stored.seq,
+        "time": _said(stored),
+        "tokens": book.tokens(seen),
+        **message_to_json(message, whole=whole),
+    }
+
+
+def _said(stored: Stored) -> str:
+    """Return when a message was said: what was imported knows that of its source."""
+    source: Any = stored.event.body.get("source")
+    told = source.get("time") if isinstance(source, dict) else None
+    return told if isinstance(told, str) else stored.event.time
+
+
+# What happened between messages ----------------------------------------------------------------------
+
+
+def _marker(stored: Stored) -> list[Json]:
+    """Return the line that tells of an event, for those that people look for."""
+    body: dict[str, Any] = stored.event.body
+    match stored.event.kind:
+        case COMPACTION.name:
+            plan = body.get("plan") or {}
+            text = f"{plan.get('tokens_before', 0):,} → {plan.get('tokens_after', 0):,} tokens"
+            names = [str(name) for name in body.get("names", ()) if str(name).startswith("d")]
+            told: Json = {"names": list[Json](names), "why": str(plan.get("reason", ""))}
+        case UNDO.name:
+            text, told = "a compaction was taken back", None
+        case SWITCH.name:
+            text, told = f"compaction was switched {'off' if body.get('off') else 'on'}", None
+        case PIN.name:
+            what = excerpt(str(body.get("quote", body.get("pin"))))
+            text, told = f"by hand: {body.get('does')} {what}", None
+        case REFUSAL.name:
+            text, told = f"a compaction was refused: {excerpt(str(body.get('reason', '')))}", None
+        case _:
+            return []
+    return [
+        {
+            "event": stored.event.kind,
+            "seq": stored.seq,
+            "time": stored.event.time,
+            "text": text,
+            "about": told,
+        }
+    ]
+
+
+# What the model sees of them now ---------------------------------------------------------------------
+
+
+def standing(book: Book, first: int, last: int) -> JsonObject:
+    """Say of messages what the model sees of them now: all, a smaller form, or nothing."""
+    numbers = range(max(1, first), min(last, book.places.messages, first + MOST_MESSAGES) + 1)
+    if not book.places.is_shaped:
+        return {f"m{number}": "shown" for number in numbers}
+    view = book.places.view(book.places.upto)
+    shown = set(view.entries)
+    smaller = {
+        name
+        for stored in book.places.of_kinds(COMPACTION.name)
+        for name, nth in _names(stored)
+        if Ref(stored.seq, nth) in shown
+    }
+    found: JsonObject = {}
+    for number in numbers:
+        as_said = Ref(book.places.seq(number)) in shown
+        found[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
+    return found
+
+
+def _names(stored: Stored) -> Iterator[tuple[str, int]]:
+    names = stored.event.body.get("names")
+    for nth, name in enumerate(names if isinstance(names, list) else ()):
+        yield str(name), nth
+
+
+# Search ----------------------------------------------------------------------------------------------
+
+
+def search(book: Book, wanted: str, after: int) -> JsonObject:
+    """Look for words from a message on, for a moment; say where they stand and how far it came."""
+    needle = wanted.casefold()
+    places = book.places
+    found: list[Json] = []
+    number = max(0, after)
+    deadline = time.monotonic() + SEARCH_SECONDS
+    begin = places.seq(number) if number else 0
+    for stored in book.store.read(book.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
+        number = places.number(stored.seq)
+        found += _hits(number, message_of(stored), needle)
+        if len(found) >= MOST_FOUND or time.monotonic() > deadline:
+            break
+    return {"found": found, "upto": number, "messages": places.messages}
+
+
+def _hits(number: int, message: Message, needle: str) -> list[Json]:
+    """Return the first place in a message where the words stand, with what stands around it."""
+    for part in message.parts:
+        said = words(part)
+        place = said.casefold().find(needle)
+        if place >= 0:
+            around = said[max(0, place - BESIDE) : place + len(needle) + BESIDE]
+            return [{"number": number, "role": message.role.value, "around": " ".join(around.split())}]
+    return []

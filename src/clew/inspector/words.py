@@ -1,0 +1,175 @@
+"""Messages as the page shows them: every word as text, long ones cut, each part with its label."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import assert_never
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Cite,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Origin,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    lowest,
+    words,
+)
+from clew.session import Quote
+
+SHOWN = 4_000
+"""Characters of a part that are sent at first; the rest is sent when somebody asks for it."""
+AROUND = 700
+"""Characters on both sides of a quote."""
+
+
+def speaker(message: Message) -> str:
+    """Return who made the words of a message, whatever its role says."""
+    return message.role.value if message.origin is Origin.SPOKEN else message.origin.value
+
+
+def message_to_json(message: Message, *, whole: bool = False) -> JsonObject:
+    """Return a message for the page."""
+    return {
+        "role": speaker(message),
+        "trust": lowest(part.trust for part in message.parts).label,
+        "parts": [part_to_json(part, whole=whole) for part in message.parts],
+    }
+
+
+def part_to_json(part: Part, *, whole: bool = False) -> JsonObject:
+    """Return a part: what kind, a heading where it is folded, and its words."""
+    kind, heading = _kind(part)
+    text = _text(part)
+    shown = text if whole else text[:SHOWN]
+    return {
+        "kind": kind,
+        "heading": heading,
+        "trust": part.trust.label,
+        "text": shown,
+        "left": len(text) - len(shown),
+        "failed": isinstance(part, ToolResult) and part.is_error,
+    }
+
+
+def _kind(part: Part) -> tuple[str, str]:
+    """Return the kind of a part, and what to call it; plain words need no heading."""
+    match part:
+        case Text():
+            return "text", ""
+        case Thinking():
+            return "thinking", "thinking" if part.text else "thinking, hidden by its provider"
+        case ToolCall():
+            return "call", part.name
+        case ToolResult():
+            return "result", part.name or ""
+        case Media():
+            return "media", " ".join(filter(None, (part.kind, part.media_type, part.title)))
+        case Compacted():
+            return "compacted", part.kind
+        case ApprovalRequest():
+            return "asked", part.name
+        case ApprovalAnswer():
+            return "answered", "allowed" if part.approved else "refused"
+        case Unknown():
+            return "unknown", part.kind
+        case _:
+            assert_never(part)
+
+
+def _text(part: Part) -> str:
+    """Return what to show of a part; the arguments of a call one by one, as people read them."""
+    match part:
+        case ToolCall() if part.input:
+            return "\n".join(f"{name}: {_plain_value(value)}" for name, value in part.input.items())
+        case Compacted():
+            return part.text or ""
+        case ApprovalAnswer():
+            return part.reason or ""
+        case Media():
+            return part.url or part.file_id or ""
+        case _:
+            return words(part)
+
+
+def _plain_value(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def excerpt(text: str, width: int = 160) -> str:
+    """Return the first words on one line."""
+    flat = " ".join(text[: width * 4].split())
+    return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
+
+
+def first_words(message: Message, width: int = 160) -> str:
+    """Return what a message says, in a line: its words, else its first call or result."""
+    if message.text.strip():
+        return excerpt(message.text, width)
+    for part in message.parts:
+        heading = _kind(part)[1]
+        if heading or _text(part).strip():
+            return excerpt(f"{heading} {_text(part)}".strip(), width)
+    return ""
+
+
+# With what is cited marked ---------------------------------------------------------------------------
+
+
+def marked_to_json(message: Message, quotes: Iterable[Quote]) -> list[Json]:
+    """Return the parts of a message as pieces of text, those that are quoted marked as such.
+
+    Places are counted in Python's characters, not in those of a browser: so pieces are sent, and no places.
+    """
+    cites = [(quote.cite, len(quote.words)) for quote in quotes]
+    parts: list[Json] = []
+    for number, part in enumerate(message.parts):
+        spans = sorted(
+            (cite.start, cite.start + size) for cite, size in cites if cite.part == number and size
+        )
+        kind, heading = _kind(part)
+        pieces = _pieces(words(part) if spans else _text(part), spans)
+        parts.append({"kind": kind, "heading": heading, "trust": part.trust.label, "pieces": pieces})
+    return parts
+
+
+def _pieces(text: str, spans: list[tuple[int, int]]) -> list[Json]:
+    """Cut a text at its quotes; of what stands around them, leave what is near."""
+    if not spans:
+        return _plain(text[:AROUND], cut_end=len(text) > AROUND)
+    pieces: list[Json] = []
+    done = 0
+    for start, end in spans:
+        if end > done:
+            begin = max(start, done)
+            pieces += [*_between(text[done:begin], first=done == 0), [text[begin:end], True]]
+            done = end
+    return [*pieces, *_plain(text[done : done + AROUND], cut_end=len(text) > done + AROUND)]
+
+
+def _between(text: str, *, first: bool) -> list[Json]:
+    if first and len(text) > AROUND:
+        return [["… ", False], [text[-AROUND:], False]]
+    if len(text) > 2 * AROUND:
+        return [[text[:AROUND], False], [" … ", False], [text[-AROUND:], False]]
+    return [[text, False]] if text else []
+
+
+def _plain(text: str, *, cut_end: bool) -> list[Json]:
+    kept: list[Json] = [[text, False]] if text else []
+    return [*kept, [" …", False]] if cut_end else kept
+
+
+def cite_to_json(cite: Cite | None) -> Json:
+    """Return the message that something comes from."""
+    return cite.message if cite else None

@@ -1,0 +1,383 @@
+"""The flows that the pages are for, in a real browser."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+
+import pytest
+
+from clew.inspector.server import Server
+from clew.message import Role, said
+from clew.session import Session
+from tests.inspector.conftest import visiting
+from tests.inspector.house import EVIL, TOUR, Asking, House
+from tests.session.talk import RULE
+
+VIEWS = ("m1", "context", "digests", "timeline", "ledger", "memory", "chat")
+
+
+def go(page, *place: str, session: str = TOUR) -> None:
+    """Go to a place of a session by its address."""
+    hash_ = "/".join(["#", "s", quote(session, safe=""), *place])
+    page.evaluate("hash => { location.hash = hash }", hash_)
+
+
+def until(page, condition: str, arg: object = None) -> None:
+    """Wait, frame by frame, until a function of the page says yes; the page's policy allows no other way."""
+    page.evaluate(
+        f"""async arg => {{
+            const met = {condition}, end = performance.now() + 10000;
+            while (!met(arg)) {{
+                if (performance.now() > end) throw new Error("it never came true");
+                await new Promise(requestAnimationFrame);
+            }}
+        }}""",
+        arg,
+    )
+
+
+def read(page) -> None:
+    """Wait until a view has its answer."""
+    page.wait_for_selector("main h2")
+    until(page, "() => !document.querySelector('main').innerText.includes('Reading…')")
+
+
+def in_sight(page) -> list[int]:
+    """Return the numbers of the messages that are in sight."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".pages article")].filter(one => {
+            const box = document.querySelector(".pages").getBoundingClientRect();
+            const own = one.getBoundingClientRect();
+            return own.bottom > box.top + 4 && own.top < box.bottom;
+        }).map(one => Number(one.dataset.number))"""
+    )
+
+
+# Looking ---------------------------------------------------------------------------------------------
+
+
+def test_the_list_leads_to_a_session_and_the_address_has_no_token(page):
+    assert "token" not in page.url
+    assert page.locator(".session").count() == 2
+    page.get_by_text(TOUR).click()
+    page.wait_for_selector("article[data-number='1']")
+    assert page.locator(".session-name").inner_text() == TOUR
+
+
+def test_a_deep_link_leads_to_its_message(page):
+    go(page, "m57")
+    page.wait_for_selector("article.here[data-number='57']")
+    assert in_sight(page)[0] in (56, 57)
+
+
+def test_a_reader_scrolls_through_the_whole_session_with_few_messages_in_the_document(page):
+    go(page, "m1")
+    page.wait_for_selector("article[data-number='1']")
+    seen, most = set(), 0
+    page.locator(".pages").hover()
+    for _ in range(120):
+        page.mouse.wheel(0, 1_500)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        seen.update(in_sight(page))
+        most = max(most, page.locator(".pages article").count())
+        if 126 in seen:
+            break
+    assert 126 in seen
+    assert len(seen) > 60
+    assert most <= 200
+
+
+def test_what_a_reader_opened_stays_open_while_pages_come_and_go(page):
+    go(page, "m57")
+    page.wait_for_selector("article.here[data-number='57']")
+    page.evaluate("() => { document.querySelector('article.here').witness = true }")
+    first = page.evaluate("() => Number(document.querySelector('.pages article').dataset.number)")
+    page.evaluate("() => { document.querySelector('.pages').scrollTop -= 2000 }")
+    until(page, "first => Number(document.querySelector('.pages article').dataset.number) < first", first)
+    assert page.evaluate("() => document.querySelector('article.here').witness") is True
+
+
+def test_what_left_the_view_is_marked_and_compactions_are_told_in_the_transcript(page):
+    go(page, "m1")
+    page.wait_for_selector(".standing-left")
+    assert page.locator("article[data-number='4'] .standing").inner_text() == "○ left"
+    go(page, "m126")
+    page.wait_for_selector("article.here[data-number='126']")
+    assert "compacted here" in page.locator(".marker-compaction").last.inner_text()
+
+
+def test_search_finds_words_and_leads_there(page):
+    go(page, "m1")
+    page.wait_for_selector("article[data-number='1']")
+    page.keyboard.press("/")
+    page.keyboard.type("total_33")
+    page.keyboard.press("Enter")
+    page.locator(".found li button").first.click()
+    page.wait_for_selector("mark")
+    number = int(page.locator(".found li strong").first.inner_text()[1:])
+    assert number in in_sight(page)
+
+
+def test_the_slider_shows_what_the_model_saw_at_any_time(page):
+    go(page, "context")
+    now = page.locator(".fill .big strong").inner_text()
+    assert page.locator(".blocks .block").count() > 5
+    page.locator("#time").fill("10")
+    page.wait_for_url("**/context/10")
+    until(page, "now => document.querySelector('.fill .big strong').innerText !== now", now)
+    assert page.locator(".time label").inner_text() == "As it was after event 10"
+    assert page.locator(".regions").inner_text().count("digest") == 0
+
+
+def test_before_and_after_a_compaction_block_by_block(page):
+    go(page, "digests")
+    page.get_by_role("link", name="Before and after").click()
+    page.wait_for_selector(".group")
+    assert "condensed into" in page.locator(".does-condensed summary").first.inner_text()
+    assert "none left the log" in page.locator(".saved").inner_text()
+
+
+def test_a_line_of_a_digest_shows_the_very_words_it_comes_from(page):
+    go(page, "digests")
+    page.locator(".claim", has_text=RULE).first.click()
+    assert page.locator(".sources mark").first.inner_text() == RULE
+    assert page.locator(".sources .turn").first.inner_text() == "m4"
+    page.locator(".sources .turn").first.click()
+    page.wait_for_selector("article.here[data-number='4']")
+
+
+def test_the_timeline_is_drawn_and_told_in_words(page):
+    go(page, "timeline")
+    page.wait_for_selector(".plot canvas")
+    drawn = page.evaluate(
+        """() => { const one = document.querySelector('.plot canvas');
+            return new Set(one.getContext('2d').getImageData(0, 0, one.width, one.height).data).size }"""
+    )
+    assert drawn > 20
+    assert page.get_by_label("what reshaped the context").locator("tbody tr").count() >= 2
+
+
+def test_everything_can_be_done_with_keys(page):
+    go(page, "m1")
+    page.wait_for_selector("article[data-number='1']")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.dataset.number") == "2"
+    page.keyboard.press("Shift+G")
+    until(
+        page,
+        "() => location.hash.endsWith('/m126') || document.querySelector('article[data-number=\"126\"]')",
+    )
+    page.keyboard.press("3")
+    page.wait_for_selector(".claim")
+    page.locator(".claim").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".sources mark")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("0")
+    page.wait_for_selector(".session")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_readable_on_a_narrow_screen(browser, server, scheme: str):
+    with visiting(browser, server, viewport={"width": 320, "height": 640}, color_scheme=scheme) as page:
+        for view in VIEWS:
+            go(page, view)
+            read(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, view
+
+
+def test_every_control_has_a_name(page):
+    for view in VIEWS:
+        go(page, view)
+        read(page)
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll('button, a, input, select, textarea')].filter(one =>
+                !(one.innerText.trim() || one.ariaLabel || one.labels?.length)
+            ).map(one => one.outerHTML.slice(0, 80))"""
+        )
+        assert nameless == [], view
+
+
+# What a transcript may not do ------------------------------------------------------------------------
+
+
+def test_markup_in_a_transcript_is_only_ever_text(page):
+    page.evaluate(
+        """() => {
+            window.broken = [];
+            addEventListener('securitypolicyviolation', one => broken.push(one.violatedDirective));
+        }"""
+    )
+    for view in (*VIEWS, "diff"):
+        place = (view,)
+        if view == "diff":
+            go(page, "digests", session=EVIL)
+            link = page.get_by_role("link", name="Before and after")
+            place = tuple(link.get_attribute("href").split("/")[3:])
+        go(page, *place, session=EVIL)
+        read(page)
+        assert (
+            page.evaluate("document.querySelectorAll('main script, main img, main svg, main iframe').length")
+            == 0
+        )
+        assert page.evaluate("[...document.querySelectorAll('main a')].filter(one => !one.hash).length") == 0
+    assert page.title() == f"{EVIL} · clew"
+    assert page.evaluate("broken") == []
+
+
+def test_another_name_for_this_computer_is_refused(browser, server):
+    context = browser.new_context()
+    page = context.new_page()
+    answer = page.goto(server.address().replace("127.0.0.1", "localhost"))
+    assert answer.status == 403
+    context.close()
+
+
+ATTACK = """<script type=module>
+const told = [];
+const send = (path, options) => fetch(`http://HOST${path}`, { credentials: "include", ...options })
+    .then(answer => told.push([answer.type, answer.status]), () => told.push("refused"));
+const body = JSON.stringify({ session: SESSION, does: "undo" });
+await send("/api/act", { method: "POST", mode: "no-cors", body });
+await send("/api/act", { method: "POST", body, headers: { "content-type": "application/json" } });
+await send("/api/sessions", {});
+await send("/api/sessions", { mode: "no-cors" });
+document.body.dataset.told = JSON.stringify(told);
+</script>"""
+
+
+def test_a_page_of_another_port_can_neither_read_nor_change_anything(browser, server, shared: House):
+    """Browsers send a cookie to every port of a computer, so the cookie alone must not be enough."""
+    with shared.shelf.book(TOUR) as book:
+        before = book.places.upto
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.address())
+    page.wait_for_selector(".session")
+    html = ATTACK.replace("HOST", server.host).replace("SESSION", json.dumps(TOUR))
+    with serving(html.encode()) as address:
+        page.goto(address)
+        page.wait_for_selector("body[data-told]")
+    told = json.loads(page.locator("body").get_attribute("data-told"))
+    context.close()
+    assert told == ["refused"] * 4
+    with shared.shelf.book(TOUR) as book:
+        assert book.places.upto == before
+
+
+@contextmanager
+def serving(html: bytes) -> Iterator[str]:
+    """Serve one page from another port of this computer."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(html)
+
+        def log_message(self, *_args: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as attacker:
+        thread = threading.Thread(target=attacker.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{attacker.server_port}/"
+        attacker.shutdown()
+        thread.join()
+
+
+# Doing -----------------------------------------------------------------------------------------------
+
+
+def test_undo_and_redo(own_page):
+    page = own_page
+    go(page, "digests")
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back").wait_for()
+    page.get_by_role("button", name="Redo").click()
+    until(page, "() => document.querySelectorAll('.node').length >= 3")
+    until(page, "() => document.querySelector('.node .state').innerText === '✓ in force'")
+
+
+def test_a_preview_shows_what_would_be_lost_and_pins_it(own_page, house: House):
+    page = own_page
+    Session.open(TOUR, house.store).undo()
+    go(page, "digests")
+    page.get_by_role("button", name="Compact…").click()
+    page.get_by_label("What matters now").fill("the rounding")
+    page.get_by_label("Down to, in tokens").fill("2500")
+    page.get_by_role("button", name="Preview").click()
+    page.wait_for_selector(".preview .lost li")
+    page.get_by_role("button", name="Pin", exact=False).first.click()
+    page.get_by_text("Pinned as").wait_for()
+    page.get_by_role("button", name="Compact now").click()
+    until(page, "() => document.querySelector('.node .state').innerText === '✓ in force'")
+
+
+def test_a_rule_is_set_changed_and_taken_off(own_page):
+    page = own_page
+    go(page, "ledger")
+    page.get_by_label("a new rule").fill("Always run the tests.")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="edit rule p2").click()
+    page.get_by_label("the rule p2").fill("Always run all the tests.")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="revoke rule p3").click()
+    page.get_by_text("p3 no longer stands.").wait_for()
+    page.get_by_text("2 rules no longer stand").wait_for()
+
+
+def test_memory_recalls_and_keeps_notes(own_page):
+    page = own_page
+    go(page, "memory")
+    page.get_by_label("what to recall").fill("total_7")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits .score")
+    page.get_by_label("a new note").fill("Use uv, never pip.")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Forget note").click()
+    page.get_by_text("is forgotten").wait_for()
+
+
+def test_a_turn_of_the_chat_comes_in_as_it_is_said(own_page):
+    page = own_page
+    go(page, "chat")
+    page.get_by_label("your words").fill("What must I never modify?")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article[data-number='128']")
+    assert "What must I never modify?" in page.locator("article[data-number='127']").inner_text()
+
+
+def test_a_page_follows_a_session_that_another_process_writes(own_page, house: House):
+    page = own_page
+    go(page, "m126")
+    page.wait_for_selector("article.here[data-number='126']")
+    Session.open(TOUR, house.store).add(said(Role.USER, "said elsewhere"))
+    page.wait_for_selector("article[data-number='127']")
+    assert "said elsewhere" in page.locator("article[data-number='127']").inner_text()
+
+
+def test_a_page_that_is_closed_stops_its_turn_and_the_next_may_speak(browser, house: House):
+    server = Server.bind(house.shelf, voice=lambda _session: Asking())
+    with server.running():
+        with visiting(browser, server) as page:
+            go(page, "chat")
+            page.get_by_label("your words").fill("Set rules.")
+            page.keyboard.press("Enter")
+            page.get_by_role("alertdialog").wait_for()
+        with visiting(browser, server) as page:
+            go(page, "chat")
+            page.get_by_label("your words").fill("Set rules again.")
+            page.keyboard.press("Enter")
+            page.get_by_role("button", name="Yes").click()
+            page.get_by_role("button", name="Send").wait_for()
+    assert [pin.quote for pin in Session.open(TOUR, house.store).pins] == [RULE, "Rule 2."]

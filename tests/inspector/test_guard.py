@@ -1,0 +1,183 @@
+"""Only the person at this computer gets in, and only our own pages may change anything."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from email.message import Message
+from typing import NamedTuple
+
+import pytest
+
+from clew.errors import InputError
+from clew.inspector.server import Server
+from tests.inspector.house import TOUR, House
+
+
+class Reply(NamedTuple):
+    """What the server answered."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    def getheader(self, name: str) -> str | None:
+        return self.headers.get(name)
+
+
+def ask(
+    server: Server,
+    path: str = "/api/sessions",
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: str = "",
+) -> Reply:
+    """Send a request as it is, whatever it says of itself."""
+    port = server.socket.getsockname()[1]
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        sent = {
+            "host": server.host,
+            "content-length": str(len(body)),
+            "connection": "close",
+            **(headers or {}),
+        }
+        for name, value in sent.items():
+            connection.putheader(name, value)
+        connection.endheaders(body.encode())
+        with connection.getresponse() as answer:
+            return Reply(answer.status, answer.headers, answer.read())
+
+
+@pytest.fixture
+def cookie(server: Server) -> dict[str, str]:
+    return {"cookie": f"clew-{server.host.rpartition(':')[2]}={server.token}"}
+
+
+def same_origin(server: Server) -> dict[str, str]:
+    return {"origin": f"http://{server.host}", "sec-fetch-site": "same-origin"}
+
+
+UNDO = json.dumps({"session": TOUR, "does": "undo"})
+
+
+def test_the_address_lets_a_person_in_and_the_cookie_keeps_them_in(server: Server):
+    answer = ask(server, f"/?token={server.token}")
+    told = answer.getheader("set-cookie")
+    assert (answer.status, told) == (
+        200,
+        f"clew-{server.host.rpartition(':')[2]}={server.token}; HttpOnly; SameSite=Strict; Path=/",
+    )
+    assert ask(server, headers={"cookie": told.partition(";")[0]}).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/?token=", "/?token=guess", "/api/sessions", "/static/app.js", "/api/sessions?token={token}"],
+)
+def test_without_the_token_nothing_is_shown(server: Server, path: str):
+    answer = ask(server, path.replace("{token}", server.token))
+    assert (answer.status, answer.getheader("set-cookie")) == (403, None)
+
+
+@pytest.mark.parametrize("value", ["", "guess", "{token}x"])
+def test_a_cookie_that_was_guessed_is_no_use(server: Server, value: str):
+    name = f"clew-{server.host.rpartition(':')[2]}"
+    assert ask(server, headers={"cookie": f"{name}={value.replace('{token}', server.token)}"}).status == 403
+
+
+def test_odd_cookies_of_other_servers_do_no_harm(server: Server, cookie: dict[str, str]):
+    assert ask(server, headers={"cookie": f'odd="a b; {{}}=[]; ;=; {cookie["cookie"]}; x'}).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:{port}", "localhost.evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""],
+)
+def test_a_name_that_was_made_to_point_here_is_refused(server: Server, cookie: dict[str, str], host: str):
+    port = server.host.rpartition(":")[2]
+    assert ask(server, headers={**cookie, "host": host.replace("{port}", port)}).status == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
+)
+def test_a_page_of_another_origin_may_not_even_look(server: Server, cookie: dict[str, str], origin: str):
+    port = server.host.rpartition(":")[2]
+    assert ask(server, headers={**cookie, "origin": origin.replace("{port}", port)}).status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+def test_a_change_that_another_site_asks_for_is_refused(
+    server: Server, shared: House, cookie: dict[str, str], site: str
+):
+    with shared.shelf.book(TOUR) as book:
+        before = book.places.upto
+    headers = {**cookie, "origin": f"http://{server.host}", "sec-fetch-site": site}
+    assert ask(server, "/api/act", "POST", headers, UNDO).status == 403
+    with shared.shelf.book(TOUR) as book:
+        assert book.places.upto == before
+
+
+def test_a_change_that_does_not_say_where_it_comes_from_is_refused(server: Server, cookie: dict[str, str]):
+    assert ask(server, "/api/act", "POST", cookie, UNDO).status == 403
+
+
+def test_a_change_is_never_made_by_looking(server: Server, cookie: dict[str, str]):
+    assert ask(server, "/api/act", "GET", {**cookie, **same_origin(server)}).status == 405
+
+
+def test_other_sites_may_not_read_by_embedding(server: Server, cookie: dict[str, str]):
+    headers = {**cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+    assert ask(server, "/api/sessions", headers=headers).status == 403
+
+
+def test_every_answer_tells_the_browser_to_be_strict(server: Server, cookie: dict[str, str]):
+    for answer in (ask(server, headers=cookie), ask(server), ask(server, "/nowhere", headers=cookie)):
+        policy = answer.getheader("content-security-policy")
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert answer.getheader("x-content-type-options") == "nosniff"
+        assert answer.getheader("referrer-policy") == "no-referrer"
+        assert answer.getheader("cache-control") == "no-store"
+        assert answer.getheader("access-control-allow-origin") is None
+        assert answer.getheader("server") is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fguard.py", "/static//etc/passwd"]
+)
+def test_only_the_pages_own_files_are_served(server: Server, cookie: dict[str, str], path: str):
+    assert ask(server, path, headers=cookie).status == 404
+
+
+def test_what_is_sent_is_bounded_and_must_be_an_object(server: Server, cookie: dict[str, str]):
+    headers = {**cookie, **same_origin(server)}
+    for body in ("x" * 300_000, "[]", "{", ""):
+        assert ask(server, "/api/act", "POST", headers, body).status == 400
+
+
+def test_what_is_not_there_is_said_in_words(server: Server, cookie: dict[str, str]):
+    answer = ask(server, "/api/page?session=nobody", headers=cookie)
+    assert (answer.status, json.loads(answer.body)["error"]) == (
+        404,
+        "there is no session 'nobody': the list of sessions shows what there is",
+    )
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
+def test_all_addresses_at_once_are_none_that_can_be_checked(shared: House, host: str):
+    with pytest.raises(InputError, match="no address that a browser can name"):
+        Server.bind(shared.shelf, host=host)
+
+
+def test_two_starts_have_two_tokens(shared: House):
+    first, second = Server.bind(shared.shelf), Server.bind(shared.shelf)
+    assert first.token != second.token
+    assert len(first.token) >= 40
+    for one in (first, second):
+        assert one.socket.getsockname()[0] == "127.0.0.1"
+        one.socket.close()

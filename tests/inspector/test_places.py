@@ -1,0 +1,86 @@
+"""The place of every message, and the view at any time, without reading the messages."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.inspector.places import Places
+from clew.log import MESSAGE, fold, message_event, new_event
+from clew.message import Role, said
+from clew.ports import Ctx
+from clew.session import Session
+from clew.store import MemoryStore, SqliteStore
+from tests.inspector.house import TOUR, House
+
+CTX = Ctx(workspace="local", session="s")
+
+
+def messages_of(store: MemoryStore | SqliteStore, ctx: Ctx) -> list[int]:
+    return [stored.seq for stored in store.read(ctx) if stored.event.kind == MESSAGE.name]
+
+
+@given(
+    kinds=st.lists(
+        st.sampled_from(["message", "note", "call", "token_budget", "pin_of_the_future"]),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_every_message_is_where_its_number_says(kinds: list[str]):
+    store = MemoryStore()
+    for kind in kinds:
+        event = message_event(said(Role.USER, "x")) if kind == "message" else new_event(kind, {})
+        store.append(CTX, [event], None)
+    places = Places(store, CTX)
+    places.read_all()  # kinds that nobody knows are among them
+    seqs = messages_of(store, CTX)
+    assert places.messages == len(seqs)
+    assert [places.seq(number) for number in range(1, len(seqs) + 1)] == seqs
+    assert [places.number(seq) for seq in seqs] == list(range(1, len(seqs) + 1))
+
+
+@settings(max_examples=25)
+@given(
+    deeds=st.lists(
+        st.sampled_from(["add", "add", "add", "compact", "undo", "off", "on", "pin"]), max_size=30
+    ),
+    at=st.floats(0, 1),
+)
+def test_the_view_at_any_time_is_the_fold_up_to_there(deeds: list[str], at: float):
+    store = MemoryStore()
+    session = Session.open("s", store)
+    session.add(*(said(Role.USER if n % 2 else Role.ASSISTANT, f"{n} " + "words " * 60) for n in range(30)))
+    for deed in deeds:
+        do(session, deed)
+    places = Places(store, session.ctx)
+    last = places.catch_up()
+    for seq in (int(at * last), last, int(at * last / 2)):
+        assert places.view(seq) == fold(store.read(session.ctx, 0, seq))
+
+
+def do(session: Session, deed: str) -> None:
+    match deed:
+        case "add":
+            session.add(said(Role.USER, "more words"))
+        case "compact" if not session.is_off:
+            session.compact(target_tokens=max(400, session.tokens - 300))
+        case "undo" if session.trace():
+            session.undo()
+        case "off":
+            session.switch_off()
+        case "on":
+            session.switch_on()
+        case "pin":
+            session.pin(f"Rule {len(session.pins)}.")
+
+
+def test_what_is_appended_later_is_taken_in(house: House):
+    session = Session.open(TOUR, house.store)
+    places = Places(house.store, session.ctx)
+    before = places.catch_up()
+    places.view(before)
+    session.add(said(Role.USER, "one more"))
+    after = places.catch_up()
+    assert after > before
+    assert places.view(after) == fold(house.store.read(session.ctx))
