@@ -11,8 +11,9 @@ from tests.evals.sessions import write_sessions
 __all__ = ["clew"]
 
 ASKED = (
-    "share", "retained", "far", "hard", "bound", "bound_far", "constraints", "files", "open", "recoverable",
-    "invalid", "seconds",
+    "share", "retained", "far", "hard", "bound", "bound_far", "told", "constraints", "files", "open",
+    "recoverable", "recalled", "roundtrip", "current", "unsupported", "tokens", "rewritten", "refetch_tokens",
+    "calls", "invalid", "seconds",
 )  # fmt: skip
 
 
@@ -54,3 +55,20 @@ def test_sessions_that_are_too_short_are_one_line(clew: Run, tmp_path: Path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("clew: no session of at least 900,000 tokens")
     assert "try --least" in done.stderr
+
+
+def test_attacks_are_told_by_policy_by_number_of_compactions_and_by_family(clew: Run, tmp_path: Path):
+    folder = write_sessions(tmp_path / "sessions", 1)
+    options = ("--least", "1000", "--policy", "tail", "--policy", "clew", "--jobs", "1", "--json")
+    told = json.loads(clew("eval", str(folder), *options, "--attack").stdout)["attacks"]
+    assert {policy: [told[policy][times] for times in ("1", "5", "20", "100")] for policy in told} == {
+        "tail": [0, 0, 0, 0],
+        "clew": [1, 1, 1, 1],
+    }
+    assert (len(told["clew"]["families"]), told["clew"]["attacks"]) == (2, 8)
+
+
+def test_a_reader_that_means_nothing_is_said_at_once(clew: Run, tmp_path: Path):
+    done = clew("eval", str(write_sessions(tmp_path / "sessions", 1)), "--reader", "nobody")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no model is named 'nobody'" in done.stderr

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.evals import POLICIES, Row, SessionFile, Study, agreement, session_files, study, summarised
+from clew.evals import (
+    POLICIES,
+    Row,
+    SessionFile,
+    Study,
+    agreement,
+    labels_near,
+    session_files,
+    study,
+    summarised,
+)
 from clew.evals.chain import chained
 from clew.evals.report import Findings, page
 from clew.evals.study import common_keys, mark
@@ -96,7 +106,7 @@ def test_a_planted_rule_is_all_that_counts_in_a_chain(files: list[SessionFile]):
 def test_the_report_is_one_file_with_a_figure_for_each_question(files: list[SessionFile], rows: list[Row]):
     links = chained(files[:1], PLAN, {}, times=(1, 3))
     written = page(Findings(rows, links, command="clew eval <x>"))
-    assert written.count("<svg") == 7
+    assert written.count("<svg") == 8
     assert "clew eval &lt;x&gt;" in written
     assert "http" not in written
     assert "<script" not in written
@@ -114,7 +124,14 @@ def test_kendall_is_one_with_itself_and_minus_one_turned_round(ranks: list[int])
 def test_on_real_sessions_no_cheat_wins():
     folder = real_data("transcripts") / "codex-session-bridge"
     names = ("bare-values", "stuffed", "tail", "user-then-agent", "oracle")
-    rows = study(session_files([folder]), Study(tuple(POLICIES[name] for name in names), jobs=1))
-    told = {line.policy: line.means["told"].value for line in summarised(rows)}
+    plan = Study(tuple(POLICIES[name] for name in names), labels=labels_near([folder]), jobs=1)
+    rows = study(session_files([folder]), plan)
+    means = {
+        line.policy: {name: mean.value for name, mean in line.means.items()} for line in summarised(rows)
+    }
+    told = {policy: found["told"] for policy, found in means.items()}
     assert max(told["bare-values"], told["stuffed"]) < 0.1 < min(told["tail"], told["user-then-agent"])
     assert told["oracle"] > 0.9
+    for cheat in ("bare-values", "stuffed"):
+        for metric in ("roundtrip", "constraints", "open"):
+            assert means[cheat][metric] < means["user-then-agent"][metric]

@@ -35,9 +35,14 @@ class Scripted:
 def native(job: Job) -> list[ChatMessage]:
     """Return the job's messages as Haystack's."""
     return [
-        ChatMessage.from_openai_dict_format({**one, "content": joined(one.get("content"))})
+        ChatMessage.from_openai_dict_format({**one, "content": joined(one.get("content")) or empty(one)})
         for one in job.messages
     ]
+
+
+def empty(message: dict[str, Any]) -> str:
+    """Return what stands for no words: it refuses a tool's result without any."""
+    return " " if message["role"] == "tool" else ""
 
 
 def chat(messages: list[ChatMessage]) -> Chat:

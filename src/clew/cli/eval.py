@@ -11,6 +11,7 @@ examples:
   clew eval ~/.claude/projects/my-project
   clew eval sessions/ --share 0.05,0.10,0.20,0.40 --chain --html report.html
   clew eval sessions/ --policy clew --policy tail --json
+  clew eval sessions/ --policy clew --attack --reader openai-chat/qwen3@http://127.0.0.1:11434/v1
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import positive
 from clew.errors import InputError, NotFound
 from clew.evals import POLICIES, SessionFile, Study, labels_near, read_labels, session_files, study
+from clew.evals.asked_model import reader_named
+from clew.evals.attacked import assaults
 from clew.evals.chain import chained
 from clew.evals.cuts import LEAST_TOKENS
+from clew.evals.evictions import Eviction, evictions
 from clew.evals.lost import lost_by_tools
 from clew.evals.report import Findings, page
 from clew.evals.study import Progress, common_keys
@@ -46,6 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--policy", action="append", choices=[*POLICIES], metavar="NAME", help=f"of {', '.join(POLICIES)}"
     )
     parser.add_argument("--chain", action="store_true", help="also compact 1, 5, 20 and 100 times in a row")
+    parser.add_argument(
+        "--attack",
+        action="store_true",
+        help="also let tool outputs ask for a rule to be left out, 1 to 100 times",
+    )
+    parser.add_argument(
+        "--attacks", type=Path, metavar="FILE", help="more of such texts: JSON lines, a template with {goal}"
+    )
+    parser.add_argument(
+        "--reader",
+        default="",
+        metavar="MODEL",
+        help="who answers questions (default: a plain reader, no model)",
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a report with figures, one file")
     parser.add_argument("--json", action="store_true", help="the figures, for other programs")
     parser.add_argument(
@@ -63,9 +81,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     files = session_files(paths)
     labels = read_labels(args.labels) if args.labels else labels_near(paths)
     chosen = tuple(POLICIES[name] for name in args.policy or POLICIES)
-    plan = Study(chosen, args.share, least_tokens=args.least, labels=labels, jobs=args.jobs)
+    plan = Study(
+        chosen, args.share, least_tokens=args.least, labels=labels, jobs=args.jobs, reader=args.reader
+    )
+    reader_named(args.reader)  # a name that means nothing is said now, not after an hour
+    texts = evictions(args.attacks) if args.attack or args.attacks else []
     with _progress(term) as progress:
-        found = _findings(files, plan, args.chain, progress)
+        found = _findings(files, plan, args.chain, texts, progress)
     if not found.rows and not found.lost:
         raise NotFound(
             f"no session of at least {args.least:,} tokens in {', '.join(args.paths)}", "try --least 1000"
@@ -81,13 +103,18 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _findings(
-    files: list[SessionFile], plan: Study, with_chains: bool, progress: Progress | None
+    files: list[SessionFile],
+    plan: Study,
+    with_chains: bool,
+    texts: list[Eviction],
+    progress: Progress | None,
 ) -> Findings:
     common = common_keys(files, plan, progress)
     rows = study(files, plan, common, progress)
     lost = lost_by_tools(files, plan, common, progress)
     links = chained(files, plan, common, progress) if with_chains else []
-    return Findings(rows, links, lost, shlex.join(["clew", *sys.argv[1:]]))
+    attacks = assaults(files, plan, texts, progress) if texts else []
+    return Findings(rows, links, lost, shlex.join(["clew", *sys.argv[1:]]), attacks)
 
 
 def _shares(text: str) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ from clew.evals.duties import (
     superseded,
 )
 from clew.evals.needs import Label, Labels, Needs
+from clew.evals.questions import questions_of
 from clew.evals.reading import Speaker, passages
 from clew.evals.reuse import reuse_probes
 from clew.ledger import Ledger
@@ -37,6 +38,7 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
         tuple(failed_attempts(done)),
         last_test_status(done),
         tuple(superseded(done)),
+        tuple(questions_of(cut.readable, is_common)),
     )
 
 

@@ -86,10 +86,17 @@ def planted(cut: Cut, needs: Needs) -> Cut:
 
 def _after(cut: Cut, policy: Policy, times: int) -> Score:
     """Compact so many times on the way to the cut, and score the last view."""
+    begun = time.perf_counter()
+    view = last_view(cut, policy, times)
+    seconds = time.perf_counter() - begun
+    return refusal(cut, seconds, policy) if view is None else score_of(cut, view, seconds, policy)
+
+
+def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
+    """Return what so many compactions on the way leave at the cut; None where the last was refused."""
     compact = policy.started()
     view: Sequence[Item] = ()
     given = cut if policy.sees_future else cut.blind()
-    begun = time.perf_counter()
     refused = False
     for piece in _pieces(cut.items, times):
         grown = (*view, *piece)
@@ -97,8 +104,7 @@ def _after(cut: Cut, policy: Policy, times: int) -> Score:
             view, refused = compact(replace(given, items=grown)), False
         except BudgetExceeded:
             view, refused = grown, True  # it will have to try again when more has come
-    seconds = time.perf_counter() - begun
-    return refusal(cut, seconds, policy) if refused else score_of(cut, view, seconds, policy)
+    return None if refused else view
 
 
 def _pieces(items: Sequence[Item], count: int) -> Iterator[Sequence[Item]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.evals.duties import Superseded
 from clew.evals.probe import Probe
+from clew.evals.questions import Question
 
 
 class Label(NamedTuple):
@@ -37,3 +38,5 @@ class Needs:
     failed: tuple[str, ...]
     tests: tuple[str, ...]
     superseded: tuple[Superseded, ...]
+    questions: tuple[Question, ...] = ()
+    """About the history, needed later or not."""

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
 
 from clew.evals.exact import key_of, spot
 from clew.evals.probe import Probe
+from clew.evals.questions import GAP, Question
 from clew.evals.words import content_words
 
 NEAR = 60
@@ -35,12 +38,32 @@ class Reader:
 
     def answers(self, probe: Probe) -> bool | None:
         """Tell whether the reader gives the right answer; None where the question asks for nothing."""
-        asked = frozenset(content_words(probe.question.replace("____", " ")))
-        if len(asked) < FEWEST_WORDS:
+        if len(_words(probe.question)) < FEWEST_WORDS:
             return None
+        return self.answer(probe.kind, probe.question) == probe.key
+
+    def answer(self, kind: str, question: str) -> str:
+        """Return the value that fills the gap best; empty where none has a word of the question around it."""
+        asked = _words(question)
         best, answer = 0.0, ""
-        for key, words in self._around[probe.kind]:
+        for key, words in self._around[kind]:
             score = sum(1 / math.log(2 + self._spread[word]) for word in asked & words)
             if score >= best and score > 0:  # of two that fit alike, the later one is the newer
                 best, answer = score, key
-        return answer == probe.key
+        return answer
+
+
+@lru_cache(maxsize=1)
+def reader_of(text: str) -> Reader:
+    """Return a reader of a text; whoever asks twice about one view has it read once."""
+    return Reader(text)
+
+
+def read_plainly(text: str, questions: Sequence[Question]) -> list[str]:
+    """Answer questions from a text with no model."""
+    reader = reader_of(text)
+    return [reader.answer(question.kind, question.text) for question in questions]
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(content_words(question.replace(GAP, " ")))

@@ -119,11 +119,11 @@ class Readable:
 
     text: str
     _starts: list[int] = field(repr=False)
-    _passages: list[Passage] = field(repr=False)
+    passages: list[Passage] = field(repr=False)
 
     def at(self, place: int) -> Passage:
         """Return the passage that holds this position."""
-        return self._passages[bisect.bisect_right(self._starts, place) - 1]
+        return self.passages[bisect.bisect_right(self._starts, place) - 1]
 
     def line(self, place: int, length: int = 0, before: int = 120, most: int = 260) -> str:
         """Return the line around a position, of a long one the nearest characters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from clew.errors import BudgetExceeded
@@ -11,10 +11,12 @@ from clew.evals.bound import binding_of
 from clew.evals.cuts import COUNTER, Cut
 from clew.evals.duties import Superseded
 from clew.evals.exact import first_place, key_of
+from clew.evals.grounding import unsupported
 from clew.evals.needs import Needs
-from clew.evals.policies.policy import Policy
+from clew.evals.policies.policy import Policy, Recall
 from clew.evals.probe import Probe
-from clew.evals.reader import Reader
+from clew.evals.questions import Answerer, Question
+from clew.evals.reader import read_plainly, reader_of
 from clew.evals.reading import Speaker, view_text
 from clew.evals.survive import Survival
 from clew.message import Item
@@ -51,6 +53,8 @@ class Score:
     told_far: float | None
     answered: float | None
     """Of questions about the values, those that a plain reader answers from the view alone."""
+    roundtrip: float | None
+    """Of questions about the history, needed later or not, those that the reader answers from the view."""
     constraints: float | None
     decisions: float | None
     rules: float | None
@@ -60,9 +64,21 @@ class Score:
     tests: float | None
     stale: float | None
     """Of replaced values, those where the view says the old one and not the new: the less the better."""
+    current: float | None
+    """Of replaced values, those where the new one is what the view says last."""
+    unsupported: float | None
+    """Of the values in what the policy wrote itself, those that stand nowhere in the session."""
     recoverable: float | None
+    """Retained, or brought back by one search for the value itself."""
+    recalled: float | None
+    """Retained, or brought back by one search for the words around its use."""
     refetch_tokens: float | None
     """What it costs to fetch again the values that were lost."""
+    tokens: float | None
+    rewritten: float | None
+    """Tokens from the first message that is not as it was: what a provider's cache has to read anew."""
+    calls: float | None
+    """How often a model was asked."""
     over: float | None
     """1 where the view is larger than its budget."""
     refused: float | None
@@ -75,15 +91,15 @@ class Score:
 METRICS = tuple(field.name for field in fields(Score))
 
 
-def scored(cut: Cut, policy: Policy) -> Score:
-    """Let a policy compact a cut, and score what it returns."""
+def scored(cut: Cut, policy: Policy, answerer: Answerer = read_plainly) -> Score:
+    """Let a policy compact a cut, and score what it returns; questions go to the answerer."""
     given = cut if policy.sees_future else cut.blind()
     begun = time.perf_counter()
     try:
         view = policy.compact(given)
     except BudgetExceeded:
         return refusal(cut, time.perf_counter() - begun, policy)
-    return score_of(cut, view, time.perf_counter() - begun, policy)
+    return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
 
 
 def refusal(cut: Cut, seconds: float, policy: Policy) -> Score:
@@ -91,7 +107,13 @@ def refusal(cut: Cut, seconds: float, policy: Policy) -> Score:
     return replace(score_of(cut, (), seconds, policy), refused=1.0, invalid=0.0)
 
 
-def score_of(cut: Cut, view: Sequence[Item], seconds: float, policy: Policy | None = None) -> Score:
+def score_of(
+    cut: Cut,
+    view: Sequence[Item],
+    seconds: float,
+    policy: Policy | None = None,
+    answerer: Answerer = read_plainly,
+) -> Score:
     """Score a view of a cut."""
     needs = cut.needs
     assert needs is not None, "a cut is scored after its needs were found"
@@ -102,6 +124,7 @@ def score_of(cut: Cut, view: Sequence[Item], seconds: float, policy: Policy | No
     return Score(
         share=tokens / max(1, cut.tokens),
         **asked.reuse(),
+        roundtrip=_mean(_answers(text, needs.questions, answerer)),
         constraints=_mean(survives(one) >= RULE_SHARE for one in needs.constraints),
         decisions=_mean(survives(one) >= RULE_SHARE for one in needs.decisions),
         rules=_mean(survives(one) >= RULE_SHARE for one in needs.rules),
@@ -110,6 +133,11 @@ def score_of(cut: Cut, view: Sequence[Item], seconds: float, policy: Policy | No
         failed=_mean(survives(one) >= TASK_SHARE for one in needs.failed),
         tests=_mean([all(one in text for one in needs.tests)] if needs.tests else []),
         stale=_mean(_is_stale(one, text) for one in needs.superseded),
+        current=_mean(_is_current(one, text) for one in needs.superseded),
+        unsupported=unsupported(cut, view),
+        tokens=float(tokens),
+        rewritten=float(_rewritten(cut, view)),
+        calls=0.0,
         over=float(tokens > cut.budget_tokens > 0),
         refused=0.0,
         invalid=float(_is_invalid(cut, view)),
@@ -123,7 +151,8 @@ class _Asked:
     def __init__(self, cut: Cut, needs: Needs, text: str, policy: Policy | None) -> None:
         self._cut = cut
         self._text = text
-        self._recall = policy.recall if policy else None
+        self._by_value = policy.recall if policy else None
+        self._by_words = policy.recall_by_words if policy else None
         self._all = needs.probes
         self._probes = [probe for probe in needs.probes if not probe.refetched]
         self._kept = {probe.key for probe in needs.probes if self._holds(text, probe)}
@@ -148,8 +177,9 @@ class _Asked:
             "bound_far": _known(bound[probe.key] for probe in far),
             "told": _known(told[probe.key] for probe in probes),
             "told_far": _known(told[probe.key] for probe in far),
-            "answered": _known(map(Reader(self._text).answers, probes)),
-            "recoverable": _mean(probe.key in kept or self._recalls(probe) for probe in probes),
+            "answered": _known(map(reader_of(self._text).answers, probes)),
+            "recoverable": _mean(probe.key in kept or self._back(probe, self._by_value) for probe in probes),
+            "recalled": _mean(probe.key in kept or self._back(probe, self._by_words) for probe in probes),
             "refetch_tokens": self._refetch_tokens(),
         }
 
@@ -162,8 +192,8 @@ class _Asked:
             told[probe.key] = binding.is_told(self._text)
         return bound, told
 
-    def _recalls(self, probe: Probe) -> bool:
-        return self._recall is not None and self._holds(self._recall(self._cut.blind(), probe), probe)
+    def _back(self, probe: Probe, recall: Recall | None) -> bool:
+        return recall is not None and self._holds(recall(self._cut.blind(), probe), probe)
 
     def _refetch_tokens(self) -> float:
         """Return the tokens of the smallest outputs that hold what was lost, each counted once."""
@@ -171,20 +201,40 @@ class _Asked:
         return float(sum(tokens for _, tokens in {fetch for fetch in lost if fetch}))
 
 
+def _answers(text: str, questions: Sequence[Question], answerer: Answerer) -> Iterator[bool]:
+    """Yield for each question whether it is answered right."""
+    answers = answerer(text, questions) if questions else ()
+    for question, answer in zip(questions, answers, strict=True):
+        yield first_place(answer, question.kind, question.answer) >= 0
+
+
 def _is_stale(change: Superseded, text: str) -> bool:
-    return _says(text, change.old, change.words) and not _says(text, change.new, change.words)
+    return _said_last(text, change.old, change.words) >= 0 > _said_last(text, change.new, change.words)
 
 
-def _says(text: str, value: str, words: Sequence[str]) -> bool:
-    """Tell whether some line holds the value and at least half of the other words of its line."""
-    at = text.find(value)
+def _is_current(change: Superseded, text: str) -> bool:
+    new = _said_last(text, change.new, change.words)
+    return new >= 0 and new >= _said_last(text, change.old, change.words)
+
+
+def _said_last(text: str, value: str, words: Sequence[str]) -> int:
+    """Return where the last line begins that holds the value and half of its other words; -1 without."""
+    at = text.rfind(value)
     while at >= 0:
         start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
         line = text[start : end if end >= 0 else len(text)]
         if sum(word in line for word in words) * 2 >= len(words):
-            return True
-        at = text.find(value, at + 1)
-    return False
+            return start
+        at = text.rfind(value, 0, start) if start else -1
+    return -1
+
+
+def _rewritten(cut: Cut, view: Sequence[Item]) -> int:
+    """Return the tokens of a view behind the messages at its front that are as they were."""
+    same = 0
+    while same < min(len(view), len(cut.items)) and view[same].message == cut.items[same].message:
+        same += 1
+    return COUNTER.count_all(item.message for item in view[same:])
 
 
 def _is_invalid(cut: Cut, view: Sequence[Item]) -> bool:

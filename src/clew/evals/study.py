@@ -14,12 +14,14 @@ from typing import TypeAlias, TypeVar
 from zlib import crc32
 
 from clew.errors import ClewError
+from clew.evals.asked_model import reader_named
 from clew.evals.asking import needs_of, session_name
 from clew.evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
 from clew.evals.exact import keys_in
 from clew.evals.files import SessionFile
 from clew.evals.needs import Label, Labels
 from clew.evals.policies import POLICIES, Policy
+from clew.evals.reader import read_plainly
 from clew.evals.reading import Speaker, passages
 from clew.evals.score import Score, scored
 from clew.message import Item
@@ -51,6 +53,8 @@ class Study:
     labels: Labels = field(default_factory=dict)
     jobs: int = 0
     """Processes; 0 for one on each core."""
+    reader: str = ""
+    """The name of the model that reads views and answers questions; empty for the plain reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ def _keys(items: Sequence[Item]) -> set[str]:
 def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
     known = common.get(file.set, frozenset())
     labels: Sequence[Label] = plan.labels.get(session_name(file.path), ())
+    reader = reader_named(plan.reader) or read_plainly
     rows = []
     for session in sessions_of(file):
         for found in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
@@ -134,7 +139,7 @@ def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
             for share in plan.shares:
                 given = cut.budgeted(share)
                 for policy in plan.policies:
-                    score = scored(given, policy)
+                    score = scored(given, policy, reader)
                     place = (file.set, f"{file.path.name}#{cut.session}", cut.format, cut.at, cut.tokens)
                     rows.append(Row(*place, asked, share, policy.name, score))
     return rows

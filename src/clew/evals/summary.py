@@ -84,14 +84,19 @@ def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
 
 
 def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
-    resampled = []
+    found = []
     for draw in draws:
         count = sum(map(counts.__getitem__, draw))
         if count:
-            resampled.append(sum(map(sums.__getitem__, draw)) / count)
-    resampled.sort()
-    edge = int(len(resampled) * (1 - WIDTH) / 2)
-    return Mean(sum(sums) / sum(counts), resampled[edge], resampled[-1 - edge], sum(counts))
+            found.append(sum(map(sums.__getitem__, draw)) / count)
+    found.sort()
+    edge = int(len(found) * (1 - WIDTH) / 2)
+    return Mean(sum(sums) / sum(counts), found[edge], found[-1 - edge], sum(counts))
+
+
+def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:
+    """Return the mean over cuts, given their sum and number by session, with its interval."""
+    return _mean(sums, counts, _draws(len(sums)))
 
 
 def _draws(sessions: int) -> list[list[int]]:

@@ -14,11 +14,12 @@ from clew.evals.policies.plain import (
     user_then_agent,
 )
 from clew.evals.policies.policy import Compact, Policy
+from clew.evals.recalling import by_value, by_words
 
 POLICIES = {
     policy.name: policy
     for policy in (
-        Policy("clew", clew_policy, "clew, with no model", begin=Compactor),
+        Policy("clew", clew_policy, "clew, with no model", Compactor, by_value, by_words),
         Policy("tail", tail, "the newest messages that fit"),
         Policy("first-and-tail", first_and_tail, "the first request and the newest messages"),
         Policy(

@@ -11,6 +11,7 @@ from clew.evals.exact import key_of, places, spot
 from clew.evals.needs import Needs
 from clew.evals.policies.fit import FRAMING, as_summary, filled, first_tokens
 from clew.evals.probe import Probe
+from clew.evals.questions import GAP
 from clew.evals.reading import passages
 from clew.evals.words import plain_words
 from clew.message import Item
@@ -51,13 +52,15 @@ def oracle(cut: Cut) -> Sequence[Item]:
     needs = cut.needs
     if needs is None:
         return ()
-    pieces = [*_laid_down(needs), *_lines(needs.probes)]
+    answers = [question.text.replace(GAP, question.answer) for question in needs.questions]
+    pieces = [*_laid_down(needs), *_lines(needs.probes), *answers]
     held = filled(pieces, cut.budget_tokens - FRAMING)
     return as_summary("\n".join(pieces[i] for i in held))
 
 
 def _laid_down(needs: Needs) -> list[str]:
-    asked = (needs.constraints, needs.open, needs.files, needs.tests, needs.rules, needs.failed)
+    changed = tuple(f"{change.new} {' '.join(change.words)}" for change in needs.superseded)
+    asked = (needs.constraints, needs.open, needs.files, needs.tests, needs.rules, needs.failed, changed)
     return list(dict.fromkeys(text for texts in asked for text in texts))
 
 

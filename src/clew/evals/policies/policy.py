@@ -13,6 +13,9 @@ from clew.message import Item
 Compact: TypeAlias = Callable[[Cut], Sequence[Item]]
 """Return what stands in place of ``cut.items``, within ``cut.budget_tokens``."""
 
+Recall: TypeAlias = Callable[[Cut, Probe], str]
+"""Return what a search brings back."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -24,8 +27,10 @@ class Policy:
     begin: Callable[[], Compact] | None = None
     """Makes a compactor with a memory of its own, for sessions that are compacted again and again: it is
     then given its last view with what came after. Without it ``compact`` is used, which remembers nothing."""
-    recall: Callable[[Cut, Probe], str] | None = None
-    """Returns what a search for a probe's question brings back; None where nothing can be searched."""
+    recall: Recall | None = None
+    """Searches what was dropped for a value itself; None where nothing can be searched."""
+    recall_by_words: Recall | None = None
+    """Searches it for the words around the value's use."""
     keeps_budget: bool = True
     """False for policies that cannot aim at a size; their share tells what they took."""
     sees_future: bool = False

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from clew.evals.attacked import Assault, survival
 from clew.evals.chain import Link
 from clew.evals.lost import OURS
 from clew.evals.policies import POLICIES
@@ -13,10 +14,11 @@ from clew.evals.report.svg import SHARES, Axis, Point, Series, dots, lines
 from clew.evals.study import Row
 from clew.evals.summary import HEADLINE, Line, summarised
 
-CLASSES = ("retained", "far", "rare", "hard", "user", "bound", "told", "answered")
-DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")
+CLASSES = ("retained", "far", "rare", "hard", "user", "bound", "told", "answered", "roundtrip")
+DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests", "current")
 STEPS = (50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000)
 MOST_TICKS = 6
+SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
 Tint = dict[str, str]
 
 
@@ -50,8 +52,14 @@ def against_budget(every: Sequence[Line], metric: str, tint: Tint) -> str:
 
 def side_by_side(some: Sequence[Line], metric: str, tint: Tint) -> str:
     """Draw a metric for each policy."""
-    rows = [(line.policy, [point]) for line in some if (point := _point(line, metric, 0))]
-    return dots(rows, replace(SHARES, title=metric), tint)
+    rows = [(_with_size(line), [point]) for line in some if (point := _point(line, metric, 0))]
+    colour = {_with_size(line): tint[line.policy] for line in some if line.policy in tint}
+    return dots(rows, replace(SHARES, title=metric), colour)
+
+
+def _with_size(line: Line) -> str:
+    """Return a policy's name; where it cannot aim at a size, with the size that it took."""
+    return line.policy if _keeps_budget(line.policy) else f"{line.policy} ({line.means['share'].value:.0%})"
 
 
 def by_class(some: Sequence[Line], tint: Tint) -> str:
@@ -86,6 +94,19 @@ def chain_line(links: Iterable[Link], times: int) -> Line:
     return summarised(rows)[0]
 
 
+def under_attack(every: Sequence[Assault], tint: Tint) -> str:
+    """Draw the share of rules that survive attacks against the number of compactions."""
+    times = sorted({one.times for one in every})
+    series = []
+    for policy in dict.fromkeys(one.policy for one in every if _keeps_budget(one.policy)):
+        mine = [one for one in every if one.policy == policy]
+        shares = [survival(one for one in mine if one.times == number) for number in times]
+        points = [Point(number, share, share, share) for number, share in zip(times, shares, strict=True)]
+        series.append(_series(policy, points))
+    x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
+    return lines(series, x, replace(SHARES, title="rules that survive"), tint)
+
+
 def _series(policy: str, points: Sequence[Point]) -> Series:
     return Series(policy, tuple(points), is_apart(policy), has_band=policy == OURS)
 
@@ -95,14 +116,21 @@ def _keeps_budget(policy: str) -> bool:
     return known is None or known.keeps_budget
 
 
-def cost(some: Sequence[Line], tint: Tint) -> str:
-    """Draw what it costs to fetch again what each policy lost."""
-    rows = [(line.policy, [point]) for line in some if (point := _point(line, "refetch_tokens", 0))]
+def cost(some: Sequence[Line], metric: str, title: str, tint: Tint) -> str:
+    """Draw what each policy costs, in tokens."""
+    rows = [(line.policy, [point]) for line in some if (point := _point(line, metric, 0))]
     top = max((point.high for _, points in rows for point in points), default=1.0)
     step = next(step for step in STEPS if step * MOST_TICKS >= top or step == STEPS[-1])
     ticks = tuple(float(step * i) for i in range(-(-int(top) // step) + 1)) or (0.0, 1.0)
     labels = tuple(f"{tick:,.0f}" for tick in ticks)
-    return dots(rows, Axis("tokens to fetch again per cut", ticks, labels), tint)
+    return dots(rows, Axis(title, ticks, labels), tint)
+
+
+def pace(some: Sequence[Line], tint: Tint) -> str:
+    """Draw the time each policy takes, without a model."""
+    rows = [(line.policy, [point]) for line in some if (point := _point(line, "seconds", 0))]
+    labels = tuple(f"{tick:g}" for tick in SECONDS)
+    return dots(rows, Axis("seconds per compaction (log)", SECONDS, labels, is_log=True), tint)
 
 
 def _point(line: Line, metric: str, x: float) -> Point | None:

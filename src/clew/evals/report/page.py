@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 
+from clew.evals.attacked import Assault
 from clew.evals.chain import Link
 from clew.evals.lost import OURS, THEIRS, Lost
 from clew.evals.report.figures import (
@@ -18,19 +19,33 @@ from clew.evals.report.figures import (
     cost,
     drift,
     is_apart,
+    pace,
     ranked,
     side_by_side,
+    under_attack,
 )
+from clew.evals.report.meanings import MEANINGS
 from clew.evals.report.svg import colours
 from clew.evals.study import Row, usual_budget
 from clew.evals.summary import HEADLINE, Line, agreement, summarised
 
-TABLE = (
-    "share", *CLASSES, "bound_far", "told_far", *DUTIES, "recoverable", "stale", "refetch_tokens", "over",
-    "refused", "invalid", "seconds",
-)  # fmt: skip
+TABLES = (
+    ("Reuse: what the continuation needed again", ("share", *CLASSES, "bound_far", "told_far", "need")),
+    ("Duties: what must not be lost", (*DUTIES, "stale", "unsupported", "recoverable", "recalled")),
+    (
+        "Cost",
+        ("tokens", "rewritten", "refetch_tokens", "calls", "over", "refused", "invalid", "seconds"),
+    ),
+)
+WHOLE = ("tokens", "rewritten", "refetch_tokens")
+"""Told without a fraction."""
 COMPACTIONS_TOLD = 12
-COST = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
+LOSS = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
+PACE = "What a compaction costs without any model: the policy's own time, reading the session included."
+ATTACK = (
+    "The same planted rule while tool outputs ask for it to be left out: plainly, quoting it, forged as the "
+    "user's words, buried, encoded, and in eight languages."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,7 @@ class Findings:
     links: Sequence[Link] = ()
     lost: Sequence[Lost] = ()
     command: str = "clew eval"
+    assaults: Sequence[Assault] = ()
 
 
 def page(found: Findings) -> str:
@@ -59,6 +75,7 @@ def _body(found: Findings) -> Iterator[str]:
         yield from _measured(found)
     if found.lost:
         yield from _lost(found.lost)
+    yield _meanings()
     yield f"<h2>How this was made</h2><p><code>{escape(found.command)}</code></p>"
 
 
@@ -69,17 +86,27 @@ def _measured(found: Findings) -> Iterator[str]:
     others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
     tint = colours([OURS, *others])
     yield _lead(found.rows)
-    drawn = [
-        *_over_budgets(every, tint),
-        *_at_budget(best_first, budget, tint),
-        *_chains(found.links, tint),
-        (cost(best_first, tint), COST),
-    ]
-    figures = (f"<figure>{one}<figcaption>{escape(said)}</figcaption></figure>" for one, said in drawn)
-    yield f'<div class="figures">{"".join(figures)}</div>'
+    groups = {
+        "Retention": [*_over_budgets(every, tint), *_at_budget(best_first, budget, tint)],
+        "Drift and attacks": [*_chains(found.links, tint), *_attacks(found.assaults, tint)],
+        "Cost": [*_costs(best_first, tint)],
+    }
+    yield from _figures(groups)
     yield f"<h2>All figures at {budget:.0%} of the tokens</h2>"
-    yield _table(best_first)
+    yield from _tables(best_first)
     yield from _agreement([row for row in found.rows if row.share == budget])
+
+
+def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    number = 0
+    for title, drawn in groups.items():
+        if not drawn:
+            continue
+        yield f'<h2>{title}</h2><div class="figures">'
+        for one, said in drawn:
+            number += 1
+            yield f"<figure>{one}<figcaption><b>Figure {number}.</b> {escape(said)}</figcaption></figure>"
+        yield "</div>"
 
 
 def _lead(rows: Sequence[Row]) -> str:
@@ -87,8 +114,8 @@ def _lead(rows: Sequence[Row]) -> str:
     sessions = len({row.session for row in rows})
     return (
         f'<p class="lead">{len(cuts):,} cuts of {sessions:,} real sessions, {sum(cuts.values()):,} values '
-        "that the continuation needed again. No model was asked. Bands and whiskers are 95 % intervals by "
-        "session.</p>"
+        "that the continuation needed again. No model wrote a summary. Bands and whiskers are 95 % intervals "
+        "by session.</p>"
     )
 
 
@@ -109,7 +136,8 @@ def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]
 def _at_budget(some: Sequence[Line], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
     yield (
         side_by_side(some, HEADLINE, tint),
-        f"The headline at {budget:.0%} of the tokens. Grey: cheats and the ceiling.",
+        f"The headline at {budget:.0%} of the tokens; in brackets what those took that cannot aim at a "
+        "size. Grey: cheats and the ceiling.",
     )
     yield by_class(some, tint), f"By class of what is asked, at {budget:.0%}: from values to duties."
 
@@ -127,20 +155,37 @@ def _chains(links: Sequence[Link], tint: Tint) -> Iterator[tuple[str, str]]:
     )
 
 
-def _table(some: Sequence[Line]) -> str:
-    rows = []
-    for line in some:
-        kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
-        cells = "".join(f"<td>{_cell(line, name)}</td>" for name in TABLE)
-        rows.append(f'<tr class="{kind}"><td>{escape(line.policy)}</td>{cells}</tr>')
-    return _wide(("policy", *TABLE), rows)
+def _attacks(every: Sequence[Assault], tint: Tint) -> Iterator[tuple[str, str]]:
+    if every:
+        yield under_attack(every, tint), ATTACK
+
+
+def _costs(some: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+    yield cost(some, "refetch_tokens", "tokens to fetch again per cut", tint), LOSS
+    yield pace(some, tint), PACE
+
+
+def _meanings() -> str:
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(meaning)}</dd>" for name, meaning in MEANINGS.items())
+    return f"<h2>What the figures mean</h2><dl>{rows}</dl>"
+
+
+def _tables(some: Sequence[Line]) -> Iterator[str]:
+    for title, names in TABLES:
+        rows = []
+        for line in some:
+            kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
+            cells = "".join(f"<td>{_cell(line, name)}</td>" for name in names)
+            rows.append(f'<tr class="{kind}"><td>{escape(line.policy)}</td>{cells}</tr>')
+        yield f"<h3>{title}</h3>"
+        yield _wide(("policy", *names), rows)
 
 
 def _cell(line: Line, name: str) -> str:
     mean = line.means.get(name)
     if mean is None:
         return "–"
-    return f"{mean.value:,.0f}" if name == "refetch_tokens" else f"{mean.value:.2f}"
+    return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
 
 
 def _wide(names: Sequence[str], rows: Sequence[str]) -> str:
@@ -164,7 +209,7 @@ def _lost(lost: Sequence[Lost]) -> Iterator[str]:
     yield "<h2>What the tools themselves lost at their compactions</h2>"
     rows = [replace(row, share=0.0) for one in lost for row in one.rows()]
     yield f"<p>{len(lost)} compactions; <i>{OURS}</i> was given as many tokens as {THEIRS} left.</p>"
-    yield _table(summarised(rows))
+    yield from _tables(summarised(rows))
     newest = sorted(lost, key=lambda one: one.time or "", reverse=True)[:COMPACTIONS_TOLD]
     names = ("when", "tokens", "left", "values lost", "rules", "tasks", "files", "some of the values")
     yield _wide(names, [_lost_row(one) for one in newest])
