@@ -189,8 +189,8 @@ def test_the_record_lists_what_was_added_and_sums_up_what_was_said():
     record = assembled.to_json()
     policy, task = (COUNTER.count(item.message) for item in HELLO)
     assert record["view"] == {"messages": 2, "tokens": {"policy": policy, "task": task}}
+    assert record["tools"] == {"count": 1, "tokens": assembled.extra[Region.TOOLS]}
     assert [(one["section"], one["source"], one["cut"]) for one in record["added"]] == [
-        ("tools", "look", 0),
         ("reminders", "clock", 0),
         ("reminders", "headings", 0),
     ]

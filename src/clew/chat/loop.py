@@ -162,7 +162,8 @@ class Chat:
             return assembled  # a plain client: its provider says what is too long
         # What a tool has just answered is read before it may be condensed, unless it is far too long.
         auto = self.auto and (first or self._is_oversized(signals))
-        request = Request(signals, assembled.extra, self._calls.age_seconds, self._calls.made)
+        about = self.requests.about(assembled)
+        request = Request(signals, assembled.extra, self._calls.age_seconds, self._calls.made, about)
         fitted = yield from self._fitted(request, auto)
         if first and not fitted.compaction:
             yield from self._warned(fitted)

@@ -15,10 +15,11 @@ from clew.context.clauses import clauses_for
 from clew.context.diagnose import Scene
 from clew.context.fence import Fence, session_key
 from clew.context.piece import Piece
-from clew.context.rehydrate import Now, rehydrate
+from clew.context.rehydrate import Now, invoked_skills, rehydrate
+from clew.context.remembered import remembered
 from clew.context.request import Assembled
 from clew.context.room import Room
-from clew.context.sections import MEMORY, PLAN
+from clew.context.sections import PLAN
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Origin, Role, Trust
 from clew.models import StreamingModel
@@ -55,6 +56,11 @@ class Requests:
         )
         return assemble(parts, self.session.counter)
 
+    def about(self, assembled: Assembled) -> JsonObject:
+        """Return who was given what, and what memory brought back and why, for the record."""
+        told = assembled.to_json()
+        return {**told, "recalled": self._injected[1].to_json()} if self._injected else told
+
     def body(self, assembled: Assembled, model: StreamingModel) -> JsonObject:
         """Write a request that is about to be sent; what memory brings back is on record from now on."""
         if self._injected and self._injected[0] != self._shown and not self.session.is_off:
@@ -85,15 +91,21 @@ class Requests:
         told = (self.progressed.piece(), rehydrate(self.session.ledger, view, self._now()))
         yield from (piece for piece in told if piece)
         injected = self._injection(view)
-        if injected and injected.text:
-            yield Piece(MEMORY, injected.text, "memory", injected.trust, own=True)
+        if injected:
+            yield from remembered(injected)
         if allowed := sorted(self.approvals.always):
             leave = f"The user lets you use {', '.join(allowed)} without being asked in this session."
             yield Piece(PLAN, leave, "approvals", Trust.SEMI_TRUSTED, own=True)
 
     def _now(self) -> Now:
         usable = self.session.gauge.window.usable_tokens
-        return Now(usable_tokens=usable, instructions=self.instructed.labels, tools=self.kit.names)
+        return Now(
+            used_tokens=self.session.tokens,
+            usable_tokens=usable,
+            instructions=self.instructed.labels,
+            skills=invoked_skills(item.message for item in self.session.view()),
+            tools=self.kit.names,
+        )
 
     def _injection(self, view: Sequence[Item]) -> Injection | None:
         """Return what memory brings back, looked for once for each turn of the user's."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from clew.budget import Region
 from clew.context.cache.marks import Marks, in_blocks, marked
 from clew.context.piece import Contribution
-from clew.context.sections import POLICY, Place
+from clew.context.sections import POLICY, TOOLS, Place
 from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
 from clew.wire import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_named
 
@@ -62,12 +62,16 @@ class Assembled:
         What the view holds is summed up by section: its messages are in the log one by one already.
         """
         shown = [one for one in self.contributions if _of_view(one)]
+        tools = [one for one in self.contributions if one.section is TOOLS]
         sums: dict[str, int] = {}
         for one in shown:
             sums[one.section.name] = sums.get(one.section.name, 0) + one.given
         return {
             "view": {"messages": len(shown), "tokens": {**sums}},
-            "added": [one.to_json() for one in self.contributions if not _of_view(one)],
+            "tools": {"count": len(tools), "tokens": sum(one.given for one in tools)},
+            "added": [
+                one.to_json() for one in self.contributions if not (_of_view(one) or one.section is TOOLS)
+            ],
         }
 
     def request(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:

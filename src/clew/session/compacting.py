@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, StalePlan
 from clew.ladder.tail import leading_system
+from clew.message import JsonObject
 from clew.plan.apply import apply
 from clew.ports import Ask, Event, Reply, Steps
 from clew.session.engine import Job, Outcome, Writer, decide
@@ -41,6 +42,8 @@ class Request:
     """Since the last request; None before the first."""
     made: int = 0
     """Requests so far."""
+    about: JsonObject | None = None
+    """What else the TokenBudget event shall tell: who was given what, what memory brought back and why."""
 
 
 def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
@@ -142,7 +145,7 @@ def fitting(
     if compaction:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))
     fitted = Fitted(budget, choice, compaction)
-    replay.append(lambda: [budget_event(fitted)])
+    replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
 
 

@@ -31,7 +31,7 @@ from clew.budget import (
 )
 from clew.ladder.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
-from clew.message import Item
+from clew.message import Item, JsonObject
 from clew.ports import Event
 from clew.session.record import Compaction
 from clew.session.replay import region_of
@@ -115,9 +115,11 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
     return tokens
 
 
-def budget_event(fitted: Fitted) -> Event:
-    """Make the event that tells of it."""
+def budget_event(fitted: Fitted, about: JsonObject | None = None) -> Event:
+    """Make the event that tells of it, and of what else the caller knows about the request."""
     body = fitted.budget.to_json()
+    if about:
+        body["request"] = about
     if fitted.choice:
         body["choice"] = fitted.choice.to_json()
     return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)
