@@ -35,6 +35,7 @@ FOLDER = ROOT / "docs" / "guides" / "inspector"
 NAME = "mini-swe-agent:sphinx-9229"
 MODEL, WINDOW = "claude-sonnet-4-5", 40_000
 SIZE = {"width": 1280, "height": 800}
+SETTLED_MS = 700
 Set = Callable[[Page], None]
 
 
@@ -141,7 +142,8 @@ def take(browser: Browser, server: Server, folder: Path, seq: int) -> None:
             )
             page.wait_for_selector(ready)
             set_up(page)
-            page.wait_for_load_state("networkidle")
+            page.locator("main", has_text="Reading…").wait_for(state="detached")
+            page.wait_for_timeout(SETTLED_MS)  # the page follows its session, so its network is never idle
             page.screenshot(path=folder / f"{name}-{scheme}.png")
         context.close()
 

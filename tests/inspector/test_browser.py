@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import http.server
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 
+from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
+from clew.inspector.shelf import Options
 from clew.message import Role, said
 from clew.session import Session
 from tests.inspector.conftest import visiting
-from tests.inspector.house import EVIL, TOUR, Asking, House
+from tests.inspector.house import EVIL, MODEL, TOUR, WINDOW, Asking, House, long
 from tests.session.talk import RULE
 
 VIEWS = ("m1", "context", "digests", "timeline", "ledger", "memory", "chat")
@@ -123,6 +121,40 @@ def test_search_finds_words_and_leads_there(page):
     assert number in in_sight(page)
 
 
+def test_a_message_that_is_not_there_is_said_and_old_results_go(page):
+    go(page, "m1")
+    page.wait_for_selector("article[data-number='1']")
+    box = page.get_by_label("search the transcript")
+    box.fill("total_33")
+    box.press("Enter")
+    page.wait_for_selector(".found li")
+    box.fill("m9999")
+    box.press("Enter")
+    assert "There is no such message: there are 126." in page.locator(".found .problem").inner_text()
+    assert page.locator(".found li").count() == 0
+    box.fill("m57")
+    box.press("Enter")
+    page.wait_for_selector("article[data-number='57']")
+    page.wait_for_selector(".found", state="detached")
+
+
+def test_the_totals_of_a_long_session_say_what_they_leave_out(browser, house: House):
+    long(house.store, MOST_BLOCKS + 50)
+    server = Server.bind(house.shelf)
+    with server.running(), visiting(browser, server) as page:
+        go(page, "context", session="long")
+        told = page.locator(".fill .big").inner_text()
+    assert "in the last 4,000 messages; 50 earlier ones are not counted" in " ".join(told.split())
+
+
+def test_the_dashed_marks_of_the_window_are_explained(page):
+    go(page, "context")
+    page.wait_for_selector(".bar .mark")
+    told = page.locator(".fill .legend li").all_inner_texts()
+    assert [one.rsplit(" ", 1)[0] for one in told] == ["compacts at", "warns at"]
+    assert page.locator(".bar .mark").count() == len(told)
+
+
 def test_the_slider_shows_what_the_model_saw_at_any_time(page):
     go(page, "context")
     now = page.locator(".fill .big strong").inner_text()
@@ -194,6 +226,64 @@ def test_every_view_is_readable_on_a_narrow_screen(browser, server, scheme: str)
             assert page.evaluate("document.documentElement.scrollWidth") <= 320, view
 
 
+def test_the_chat_and_the_reasons_of_the_timeline_are_in_sight_on_a_phone(browser, server):
+    with visiting(browser, server, viewport={"width": 390, "height": 800}) as page:
+        go(page, "chat")
+        page.wait_for_selector("article[data-number='126']")
+        box = page.get_by_label("your words").bounding_box()
+        assert box["y"] + box["height"] <= 800
+        go(page, "timeline")
+        why = page.locator(".events td.excerpt").first
+        assert why.bounding_box()["width"] > 250
+
+
+TABS = """text => {
+    const words = document.createElement('div'), mark = document.createElement('mark');
+    words.className = 'words machine';
+    mark.textContent = text;
+    words.append(mark);
+    document.querySelector('main').append(words);
+    const beyond = [];
+    for (let width = 150; width < 400; width += 5) {
+        words.style.width = `${width}px`;
+        const edge = words.getBoundingClientRect().right;
+        if ([...mark.getClientRects()].some(line => line.right > edge + 1)) beyond.push(width);
+    }
+    return beyond;
+}"""
+
+
+def test_tabs_that_are_quoted_stay_inside_their_card_however_wide_it_is(page):
+    assert page.evaluate(TABS, "?\tcmd/entire\t\t[no test files]\nok\tcmd/entire/cli\t1.965s\n") == []
+
+
+def test_the_names_in_the_timeline_do_not_lie_upon_each_other(own_page, house: House):
+    session = Session.open(TOUR, house.store)
+    session.undo()
+    session.switch_off()
+    session.switch_on()
+    page = own_page
+    page.evaluate(
+        """() => {
+            window.written = [];
+            const canvas = CanvasRenderingContext2D.prototype, write = canvas.fillText;
+            canvas.fillText = function (text, x, y) {
+                const width = this.measureText(text).width;
+                if (/^(d\\d+|undo|switch)$/.test(text)) written.push([text, x, y, width]);
+                return write.call(this, text, x, y);
+            };
+        }"""
+    )
+    go(page, "timeline")
+    page.wait_for_selector(".plot canvas")
+    until(page, "() => window.written.length > 1")
+    names = {(x, y): (text, width) for text, x, y, width in page.evaluate("written")}
+    assert len(names) >= 3
+    for (x, y), (_text, width) in names.items():
+        assert not [other for other, row in names if row == y and x < other < x + width]
+        assert x + width <= page.evaluate("document.querySelector('.plot canvas').width")
+
+
 def test_every_control_has_a_name(page):
     for view in VIEWS:
         go(page, view)
@@ -231,68 +321,6 @@ def test_markup_in_a_transcript_is_only_ever_text(page):
         assert page.evaluate("[...document.querySelectorAll('main a')].filter(one => !one.hash).length") == 0
     assert page.title() == f"{EVIL} · clew"
     assert page.evaluate("broken") == []
-
-
-def test_another_name_for_this_computer_is_refused(browser, server):
-    context = browser.new_context()
-    page = context.new_page()
-    answer = page.goto(server.address().replace("127.0.0.1", "localhost"))
-    assert answer.status == 403
-    context.close()
-
-
-ATTACK = """<script type=module>
-const told = [];
-const send = (path, options) => fetch(`http://HOST${path}`, { credentials: "include", ...options })
-    .then(answer => told.push([answer.type, answer.status]), () => told.push("refused"));
-const body = JSON.stringify({ session: SESSION, does: "undo" });
-await send("/api/act", { method: "POST", mode: "no-cors", body });
-await send("/api/act", { method: "POST", body, headers: { "content-type": "application/json" } });
-await send("/api/sessions", {});
-await send("/api/sessions", { mode: "no-cors" });
-document.body.dataset.told = JSON.stringify(told);
-</script>"""
-
-
-def test_a_page_of_another_port_can_neither_read_nor_change_anything(browser, server, shared: House):
-    """Browsers send a cookie to every port of a computer, so the cookie alone must not be enough."""
-    with shared.shelf.book(TOUR) as book:
-        before = book.places.upto
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(server.address())
-    page.wait_for_selector(".session")
-    html = ATTACK.replace("HOST", server.host).replace("SESSION", json.dumps(TOUR))
-    with serving(html.encode()) as address:
-        page.goto(address)
-        page.wait_for_selector("body[data-told]")
-    told = json.loads(page.locator("body").get_attribute("data-told"))
-    context.close()
-    assert told == ["refused"] * 4
-    with shared.shelf.book(TOUR) as book:
-        assert book.places.upto == before
-
-
-@contextmanager
-def serving(html: bytes) -> Iterator[str]:
-    """Serve one page from another port of this computer."""
-
-    class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(html)
-
-        def log_message(self, *_args: object) -> None:
-            """Say nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as attacker:
-        thread = threading.Thread(target=attacker.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{attacker.server_port}/"
-        attacker.shutdown()
-        thread.join()
 
 
 # Doing -----------------------------------------------------------------------------------------------
@@ -355,6 +383,16 @@ def test_a_turn_of_the_chat_comes_in_as_it_is_said(own_page):
     page.keyboard.press("Enter")
     page.wait_for_selector("article[data-number='128']")
     assert "What must I never modify?" in page.locator("article[data-number='127']").inner_text()
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, house: House, auto: bool):
+    server = Server.bind(replace(house.shelf, options=Options(MODEL, WINDOW, auto=auto)))
+    with server.running(), visiting(browser, server) as page:
+        go(page, "chat")
+        read(page)
+        page.wait_for_selector("article[data-number='126']")
+        assert page.get_by_label("compact by itself").is_checked() is auto
 
 
 def test_a_page_follows_a_session_that_another_process_writes(own_page, house: House):

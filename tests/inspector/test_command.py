@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import html
 import json
 import os
 import signal
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from clew.cli import main
+from clew.cli.inspect import add_server, spoken_to
+from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from tests.conftest import ROOT
 from tests.inspector.house import House
@@ -34,14 +39,14 @@ def test_the_page_is_there_for_whoever_has_the_address(home: Path):
     ) as process:
         assert process.stdout
         address = process.stdout.readline().strip()
-        with urllib.request.urlopen(address.partition("#")[0], timeout=20) as answer:
+        front, _, token = address.partition("#token=")
+        with urllib.request.urlopen(front, timeout=20) as answer:
             assert b"/static/app.js" in answer.read()
-            cookie = answer.headers["set-cookie"].partition(";")[0]
-        about = urllib.request.Request(f"{address.partition('?')[0]}api/about", headers={"cookie": cookie})
+        about = urllib.request.Request(f"{front}api/about", headers={TOKEN: token.partition("/")[0]})
         with urllib.request.urlopen(about, timeout=20) as answer:
             assert json.load(answer)["note"].startswith(f"This is a copy of {EXAMPLE.name}")
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(address.partition("?")[0], timeout=20)
+            urllib.request.urlopen(f"{front}api/about", timeout=20)
         refused.value.close()
         assert refused.value.code == 403
         process.send_signal(signal.SIGINT)
@@ -74,3 +79,51 @@ def test_a_port_that_is_taken_is_said(home: Path, house: House, capsys: pytest.C
     assert main(["inspect", str(EXAMPLE), "--no-browser", "--port", str(port)]) == 2
     assert f"port {port} of 127.0.0.1 cannot be had" in capsys.readouterr().err
     server.socket.close()
+
+
+BROWSER = """#!{python}
+import pathlib, stat, sys, urllib.parse, urllib.request
+(given,) = sys.argv[1:]
+leads = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(given).path))
+print(given, oct(stat.S_IMODE(leads.stat().st_mode)), leads.read_text(), sep="\\n", file=open({told!r}, "w"))
+"""
+
+
+def test_the_token_is_not_in_the_command_line_of_the_browser(home: Path, tmp_path: Path):
+    told, browser = tmp_path / "told", tmp_path / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable, told=str(told)))
+    browser.chmod(0o700)
+    command = [sys.executable, "-m", "clew", "inspect", str(EXAMPLE)]
+    env = {**os.environ, "BROWSER": str(browser)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    ) as process:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        front = address.partition("#")[0]
+        with urllib.request.urlopen(front, timeout=20):  # the browser has ended: the server answers after it
+            given, mode, page = told.read_text().split("\n", 2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    token = address.partition("#token=")[2].partition("/")[0]
+    assert (given.startswith("file:///"), token in given, mode) == (True, False, "0o600")
+    assert html.escape(address) in page
+    assert not Path(urllib.parse.urlsplit(given).path).exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("--offline", "clew/offline"),
+        ("--offline --chat gpt-5", "clew/offline"),
+        ("--chat offline", "clew/offline"),
+        ("--chat clew/offline", "clew/offline"),
+        ("--chat gpt-5", "openai/gpt-5"),
+        ("", "anthropic/claude-of-the-settings"),
+    ],
+)
+def test_who_answers_in_the_chat(home: Path, monkeypatch: pytest.MonkeyPatch, line: str, name: str):
+    monkeypatch.setenv("CLEW_MODEL", "claude-of-the-settings")
+    parser = argparse.ArgumentParser()
+    add_server(parser)
+    assert spoken_to(parser.parse_args(line.split())) == name

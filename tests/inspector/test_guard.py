@@ -12,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from clew.errors import InputError
+from clew.inspector.app import _LOOKS
+from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from tests.inspector.house import TOUR, House
 
@@ -52,8 +54,8 @@ def ask(
 
 
 @pytest.fixture
-def cookie(server: Server) -> dict[str, str]:
-    return {"cookie": f"clew-{server.host.rpartition(':')[2]}={server.token}"}
+def known(server: Server) -> dict[str, str]:
+    return {TOKEN: server.token}
 
 
 def same_origin(server: Server) -> dict[str, str]:
@@ -63,79 +65,95 @@ def same_origin(server: Server) -> dict[str, str]:
 UNDO = json.dumps({"session": TOUR, "does": "undo"})
 
 
-def test_the_address_lets_a_person_in_and_the_cookie_keeps_them_in(server: Server):
-    answer = ask(server, f"/?token={server.token}")
-    told = answer.getheader("set-cookie")
-    assert (answer.status, told) == (
-        200,
-        f"clew-{server.host.rpartition(':')[2]}={server.token}; HttpOnly; SameSite=Strict; Path=/",
-    )
-    assert ask(server, headers={"cookie": told.partition(";")[0]}).status == 200
+def test_the_token_lets_a_person_in_and_no_cookie_is_ever_set(server: Server, known: dict[str, str]):
+    for path in ("/", "/static/app.js", "/api/sessions"):
+        answer = ask(server, path, headers=known)
+        assert (answer.status, answer.getheader("set-cookie")) == (200, None)
+
+
+def test_the_token_stands_where_browsers_send_it_to_nobody(server: Server):
+    before, _, behind = server.address("a/b").partition("#")
+    assert (before, behind) == (f"http://{server.host}/", f"token={server.token}/s/a%2Fb")
+
+
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/static/views/chat.js"])
+def test_the_pages_own_files_say_nothing_of_a_session_and_need_no_token(
+    server: Server, shared: House, path: str
+):
+    answer = ask(server, path)
+    assert (answer.status, TOUR.encode() in answer.body) == (200, False)
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/?token=", "/?token=guess", "/api/sessions", "/static/app.js", "/api/sessions?token={token}"],
+    [
+        *(f"/api/{name}?session=x" for name in _LOOKS),
+        *("/api/sessions", "/api/about", "/api/follow?session=x", "/api/act", "/api/say", "/nowhere"),
+        *("//api/sessions", "/static/../api/sessions", "/api/sessions?token={token}"),
+    ],
 )
-def test_without_the_token_nothing_is_shown(server: Server, path: str):
+def test_without_the_token_nothing_else_is_shown(server: Server, path: str):
     answer = ask(server, path.replace("{token}", server.token))
-    assert (answer.status, answer.getheader("set-cookie")) == (403, None)
+    assert answer.status in (403, 404)
+    assert TOUR.encode() not in answer.body
 
 
-@pytest.mark.parametrize("value", ["", "guess", "{token}x"])
-def test_a_cookie_that_was_guessed_is_no_use(server: Server, value: str):
+@pytest.mark.parametrize("value", ["", "guess", "{token}x", "{token}, {token}", "é"])
+def test_a_token_that_was_guessed_is_no_use(server: Server, value: str):
+    assert ask(server, headers={TOKEN: value.replace("{token}", server.token)}).status == 403
+
+
+def test_a_cookie_is_no_use_whatever_it_holds(server: Server):
     name = f"clew-{server.host.rpartition(':')[2]}"
-    assert ask(server, headers={"cookie": f"{name}={value.replace('{token}', server.token)}"}).status == 403
-
-
-def test_odd_cookies_of_other_servers_do_no_harm(server: Server, cookie: dict[str, str]):
-    assert ask(server, headers={"cookie": f'odd="a b; {{}}=[]; ;=; {cookie["cookie"]}; x'}).status == 200
+    headers = {"cookie": f"{name}={server.token}; {TOKEN}={server.token}; token={server.token}"}
+    assert ask(server, headers=headers).status == 403
+    assert ask(server, "/api/act", "POST", {**headers, **same_origin(server)}, UNDO).status == 403
 
 
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "evil.example:{port}", "localhost.evil.example:{port}", "127.0.0.1", "127.0.0.1:1", ""],
 )
-def test_a_name_that_was_made_to_point_here_is_refused(server: Server, cookie: dict[str, str], host: str):
+def test_a_name_that_was_made_to_point_here_is_refused(server: Server, known: dict[str, str], host: str):
     port = server.host.rpartition(":")[2]
-    assert ask(server, headers={**cookie, "host": host.replace("{port}", port)}).status == 403
+    assert ask(server, headers={**known, "host": host.replace("{port}", port)}).status == 403
 
 
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
 )
-def test_a_page_of_another_origin_may_not_even_look(server: Server, cookie: dict[str, str], origin: str):
+def test_a_page_of_another_origin_may_not_even_look(server: Server, known: dict[str, str], origin: str):
     port = server.host.rpartition(":")[2]
-    assert ask(server, headers={**cookie, "origin": origin.replace("{port}", port)}).status == 403
+    assert ask(server, headers={**known, "origin": origin.replace("{port}", port)}).status == 403
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
 def test_a_change_that_another_site_asks_for_is_refused(
-    server: Server, shared: House, cookie: dict[str, str], site: str
+    server: Server, shared: House, known: dict[str, str], site: str
 ):
     with shared.shelf.book(TOUR) as book:
         before = book.places.upto
-    headers = {**cookie, "origin": f"http://{server.host}", "sec-fetch-site": site}
+    headers = {**known, "origin": f"http://{server.host}", "sec-fetch-site": site}
     assert ask(server, "/api/act", "POST", headers, UNDO).status == 403
     with shared.shelf.book(TOUR) as book:
         assert book.places.upto == before
 
 
-def test_a_change_that_does_not_say_where_it_comes_from_is_refused(server: Server, cookie: dict[str, str]):
-    assert ask(server, "/api/act", "POST", cookie, UNDO).status == 403
+def test_a_change_that_does_not_say_where_it_comes_from_is_refused(server: Server, known: dict[str, str]):
+    assert ask(server, "/api/act", "POST", known, UNDO).status == 403
 
 
-def test_a_change_is_never_made_by_looking(server: Server, cookie: dict[str, str]):
-    assert ask(server, "/api/act", "GET", {**cookie, **same_origin(server)}).status == 405
+def test_a_change_is_never_made_by_looking(server: Server, known: dict[str, str]):
+    assert ask(server, "/api/act", "GET", {**known, **same_origin(server)}).status == 405
 
 
-def test_other_sites_may_not_read_by_embedding(server: Server, cookie: dict[str, str]):
-    headers = {**cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+def test_other_sites_may_not_read_by_embedding(server: Server, known: dict[str, str]):
+    headers = {**known, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
     assert ask(server, "/api/sessions", headers=headers).status == 403
 
 
-def test_every_answer_tells_the_browser_to_be_strict(server: Server, cookie: dict[str, str]):
-    for answer in (ask(server, headers=cookie), ask(server), ask(server, "/nowhere", headers=cookie)):
+def test_every_answer_tells_the_browser_to_be_strict(server: Server, known: dict[str, str]):
+    for answer in (ask(server, headers=known), ask(server), ask(server, "/nowhere", headers=known)):
         policy = answer.getheader("content-security-policy")
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
@@ -150,18 +168,24 @@ def test_every_answer_tells_the_browser_to_be_strict(server: Server, cookie: dic
 @pytest.mark.parametrize(
     "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fguard.py", "/static//etc/passwd"]
 )
-def test_only_the_pages_own_files_are_served(server: Server, cookie: dict[str, str], path: str):
-    assert ask(server, path, headers=cookie).status == 404
+def test_only_the_pages_own_files_are_served(server: Server, known: dict[str, str], path: str):
+    assert ask(server, path, headers=known).status == 404
 
 
-def test_what_is_sent_is_bounded_and_must_be_an_object(server: Server, cookie: dict[str, str]):
-    headers = {**cookie, **same_origin(server)}
-    for body in ("x" * 300_000, "[]", "{", ""):
+def test_what_is_sent_is_bounded_and_must_be_an_object(server: Server, known: dict[str, str]):
+    headers = {**known, **same_origin(server)}
+    for body in ("x" * 300_000, "[]", "{", "", '{"session":' + "[" * 100_000, f'{{"session":{"9" * 5_000}}}'):
         assert ask(server, "/api/act", "POST", headers, body).status == 400
 
 
-def test_what_is_not_there_is_said_in_words(server: Server, cookie: dict[str, str]):
-    answer = ask(server, "/api/page?session=nobody", headers=cookie)
+def test_a_number_without_end_is_no_message(server: Server, known: dict[str, str]):
+    wish = {"session": TOUR, "does": "keep", "text": "hi", "source": "m" + "9" * 5_000}
+    answer = ask(server, "/api/act", "POST", {**known, **same_origin(server)}, json.dumps(wish))
+    assert (answer.status, "there is no message m999" in answer.body.decode()) == (400, True)
+
+
+def test_what_is_not_there_is_said_in_words(server: Server, known: dict[str, str]):
+    answer = ask(server, "/api/page?session=nobody", headers=known)
     assert (answer.status, json.loads(answer.body)["error"]) == (
         404,
         "there is no session 'nobody': the list of sessions shows what there is",

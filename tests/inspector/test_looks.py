@@ -15,7 +15,7 @@ from clew.inspector.shelf import Book
 from clew.inspector.sources import expanded
 from clew.inspector.words import marked_to_json
 from clew.log import fold, load, names
-from clew.message import Cite, Message, Role, Text, said
+from clew.message import Cite, Message, Origin, Role, Text, said
 from clew.session import Quote, Request, Session
 from tests.inspector.house import TOUR, House, long
 from tests.session.talk import RULE
@@ -131,6 +131,24 @@ def test_the_timeline_ends_where_the_map_stands(book: Book):
     last = sum(region["tokens"][-1] for region in line["regions"])
     assert last == context.map_of(book, None)["tokens"]
     assert [event["name"] for event in line["events"]] == [one.name for one in history.past_of(book)]
+
+
+def test_the_timeline_says_why_for_undo_and_switch_and_knows_summaries_of_other_tools(house: House):
+    session = Session.open(TOUR, house.store)
+    with house.shelf.book(TOUR) as book:
+        last = history.past_of(book)[-1].name
+    session.undo()
+    session.switch_off()
+    session.switch_on()
+    session.add(said(Role.USER, "What was said so far.", Origin.SUMMARY))
+    with house.shelf.book(TOUR) as book:
+        events = timeline.timeline(book)["events"]
+    assert [(one["kind"], one["reason"]) for one in events[-4:]] == [
+        ("undo", f"taken back: {last}"),
+        ("switch", "compaction was switched off: the whole history is shown"),
+        ("switch", "compaction was switched on again"),
+        ("summary", "the tool that wrote this session put its own summary here"),
+    ]
 
 
 def test_what_is_sent_besides_the_messages_is_drawn_from_when_it_was(tmp_path: Path):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import pytest
 
 from clew.errors import InputError
-from clew.inspector.talk import Talks
-from clew.message import JsonObject
+from clew.inspector.guard import TOKEN
+from clew.inspector.server import Server
+from clew.inspector.talk import ROOM_HERE, Talks
+from clew.message import JsonObject, Message, Role, Text, ToolCall, said
+from clew.models.pieces import Piece, Streamed
+from clew.ports import Reply, Stop
 from clew.session import Session
-from tests.inspector.house import TOUR, Asking, House
+from tests.inspector.house import MODEL, TOUR, WINDOW, Asking, House
+from tests.inspector.test_guard import ask, same_origin
 
 
 def test_a_turn_is_told_from_the_words_to_the_reply_and_is_in_the_log(house: House):
@@ -42,6 +49,63 @@ def test_a_turn_that_is_stopped_says_so(house: House):
     talk.stop()
     kinds += [one["is"] for one in turn]
     assert "stopped" in kinds
+
+
+class Silent:
+    """A model that is stopped while it writes a call, of which nothing can be shown."""
+
+    name, window_tokens, wire = "scripted/silent", 100_000, "anthropic"
+    stop: Callable[[], None]
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        return {"model": "silent", "max_tokens": max_output_tokens}
+
+    def stream(self, _body: JsonObject) -> Streamed:
+        yield Piece("Well. ")
+        self.stop()
+        call = ToolCall("c1", "recall_search", {"query": "a"})
+        return Reply(Message(Role.ASSISTANT, (Text("Well."), call)), Stop.TOOL_CALL)
+
+
+def test_a_stop_between_two_words_ends_the_turn_and_nothing_else(house: House):
+    """A KeyboardInterrupt that left the turn would pass through the server's loop and end it."""
+    model = Silent()
+    talk = Talks(house.shelf, lambda _session: model).on(TOUR)
+    model.stop = talk.stop
+    assert [one["is"] for one in talk.say("Look it up.", auto=False)][-1] == "stopped"
+    model.stop = lambda: None
+    assert "done" in [one["is"] for one in islice(talk.say("Again.", auto=False), 5)]
+
+
+def test_a_stop_before_the_first_word_ends_the_turn_and_nothing_else(house: House):
+    talk = Talks(house.shelf).on(TOUR)
+    turn = talk.say("Look it up.", auto=False)
+    talk.stop()
+    assert [one["is"] for one in turn] == ["taken", "stopped"]
+
+
+def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: House):
+    model = Silent()
+    server = Server.bind(house.shelf, voice=lambda _session: model)
+    headers = {TOKEN: server.token, **same_origin(server)}
+
+    def stop() -> None:
+        ask(server, "/api/act", "POST", headers, json.dumps({"session": TOUR, "does": "stop"}))
+
+    model.stop = stop
+    with server.running():
+        told = ask(server, "/api/say", "POST", headers, json.dumps({"session": TOUR, "text": "Look it up."}))
+        assert json.loads(told.body.splitlines()[-1]) == {"is": "stopped", "kept": None}
+        assert ask(server, headers=headers).status == 200
+
+
+def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house: House):
+    session = Session.open("full", house.store, model=MODEL, window=WINDOW)
+    session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(17)))
+    told = list(Talks(house.shelf).on("full").say("And now?", auto=False))
+    warned = [one["text"] for one in told if one["is"] == "warned"]
+    assert any(one.endswith(ROOM_HERE) for one in warned)
+    assert not any("/auto" in one for one in warned)
 
 
 def test_commands_of_the_terminal_are_not_for_the_page(house: House):

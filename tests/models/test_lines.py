@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -15,8 +16,8 @@ from clew.errors import (
     ModelRefused,
     ModelTimeout,
 )
-from clew.message import Message, Role, Text, Thinking, ToolCall, Trust, said
-from clew.models import PATIENCE
+from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, said
+from clew.models import PATIENCE, open_model
 from clew.ports import Ask, Reply, Stop, Usage
 from clew.testing import HangUp, ScriptedServer, Status, extractive
 from tests.models.lines import KEY, Asking, Line, ask_sync, both_ways, each_line
@@ -84,6 +85,14 @@ def _values(value: object) -> list[object]:
     return [value, *(found for one in inner for found in _values(one))]
 
 
+@both_ways
+def test_half_of_a_surrogate_pair_is_sent_as_the_replacement_character(line: Line, asking: Asking):
+    with ScriptedServer("ok") as server:
+        asking(line, server, Ask(instruction="half \ud83e of a pair, \ud83e\udd16 a whole one"))
+    (item,) = server.requests[0].body[server.requests[0].dialect.wire.list_key]
+    assert item["content"] == "half \ufffd of a pair, 🤖 a whole one"
+
+
 # What goes wrong -------------------------------------------------------------------------------------
 
 STATUSES = {
@@ -137,6 +146,30 @@ def test_nobody_there_is_a_failure(line: Line, asking: Asking):
         pass
     with pytest.raises(ModelFailed):
         asking(line, server, HELLO)
+
+
+def test_an_answer_that_is_nested_without_end_is_a_failure(line: Line):
+    with ScriptedServer(Status(200, text='{"a":' * 60_000)) as server, pytest.raises(ModelFailed):
+        ask_sync(line, server, HELLO)
+
+
+def test_what_an_sdk_trips_over_is_a_failure_and_never_its_own_error(line: Line):
+    """A model mends such a body before it gets there; the border is asked without that."""
+    body = {"messages": "half \ud83e of a pair"}
+    with ScriptedServer() as server, closing(open_model(line.name(server), key=KEY)) as model:
+        for send in (model.post, lambda body: list(model.events(body))):
+            with pytest.raises(ModelFailed, match="the SDK gave up with UnicodeEncodeError"):
+                send(body)
+
+
+def test_a_request_that_is_nested_without_end_is_refused_before_it_is_sent(line: Line):
+    deep: Json = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    with ScriptedServer() as server, closing(open_model(line.name(server), key=KEY)) as model:
+        with pytest.raises(ModelRefused, match="nested too deeply"):
+            next(model.stream({"messages": deep}))
+        assert server.requests == []
 
 
 def test_an_answer_that_tells_of_an_error_is_that_error(line: Line):

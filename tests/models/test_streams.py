@@ -92,6 +92,12 @@ def test_errors_of_a_stream_are_those_of_a_whole_answer(line: Line, error: Model
         streamed(line, error)
 
 
+def test_half_of_a_surrogate_pair_is_streamed_as_the_replacement_character(line: Line):
+    with ScriptedServer(SHORT) as server, closing(open_model(line.name(server), key=KEY)) as model:
+        list(model.stream(model.api.body(Ask(instruction="half \ud83e of a pair", temperature=None))))
+    assert "half \ufffd of a pair".encode() in server.requests[0].raw
+
+
 def test_a_model_names_itself_and_its_format(line: Line):
     with ScriptedServer() as server, closing(open_model(line.name(server), key=KEY)) as model:
         assert isinstance(model, RemoteModel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,3 +140,10 @@ def test_a_broken_file_is_refused_and_says_why(tmp_path: Path, content: str, sai
 def test_a_missing_file_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match="cannot read"):
         models(tmp_path / "nowhere.toml")
+
+
+def test_a_name_longer_than_any_models_is_not_looked_at():
+    name = "claude" + "-latest" * 200_000
+    started = time.process_time()
+    assert model_named(name) == replace(UNKNOWN, id=name)
+    assert time.process_time() - started < 1

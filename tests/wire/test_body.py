@@ -186,3 +186,7 @@ def test_the_place_of_an_error_is_named():
 def test_text_is_read_as_the_json_module_reads_it(text):
     if isinstance(json.loads(text), list | dict):
         assert Body.parse(text, OPENAI).source.value == json.loads(text)
+
+
+def test_an_object_without_messages_comes_back_as_it_was():
+    assert [Body.parse(b"{}", wire).render_bytes() for wire in WIRES.values()] == [b"{}"] * len(WIRES)

@@ -2,13 +2,14 @@
 
 import operator
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.message import Media, Message, Role, Text, Thinking, ToolCall, ToolResult, said
-from clew.wire import ANTHROPIC, GEMINI, OPENAI, RESPONSES, WIRES, Choices, Loss, LossKind, convert
+from clew.wire import ANTHROPIC, GEMINI, OPENAI, RESPONSES, WIRES, Choices, Loss, LossKind, Scope, convert
 from clew.wire.crossing.naming import Namer
 
 PNG = "iVBORw0KGgo="
@@ -322,6 +323,44 @@ def test_fields_without_a_place_are_told():
     block = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}, "citations": []}
     converted = convert([ANTHROPIC.parse_item({"role": "user", "content": [block]})], OPENAI)
     assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for cache_control"),)
+
+
+def test_a_field_whose_value_is_zero_is_told():
+    item = {"role": "user", "content": [{"type": "text", "text": "hi", "rank": 0, "off": False}]}
+    converted = convert([ANTHROPIC.parse_item(item)], OPENAI)
+    assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for rank"),)
+
+
+def test_fields_inside_what_a_block_is_made_of_are_told():
+    image = {"type": "image_url", "image_url": {"url": "http://x/y.png", "detail": "low"}}
+    converted = convert([OPENAI.parse_item({"role": "user", "content": [image]})], ANTHROPIC)
+    assert converted.losses == (Loss(0, 0, LossKind.FIELDS, "no place for image_url.detail"),)
+
+
+def test_fields_of_what_stands_in_a_result_are_told():
+    inner = {"type": "text", "text": "r", "cache_control": {"type": "ephemeral"}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [inner]}
+    items = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+        {"role": "user", "content": [result]},
+    ]
+    converted = convert([ANTHROPIC.parse_item(item) for item in items], OPENAI)
+    assert converted.losses == (Loss(1, 0, LossKind.FIELDS, "no place for cache_control"),)
+
+
+def test_an_image_of_an_orphan_result_in_the_assistants_mouth_is_a_note():
+    picture = Media("image", "image/png", data=PNG)
+    parts = (ToolResult("a", (picture,)), ToolCall("b", "f", {}))
+    converted = convert([said(Role.USER, "q"), Message(Role.ASSISTANT, parts), answers("b")], RESPONSES)
+    assert not RESPONSES.check(converted.body, scope=Scope.MESSAGES).refused
+    assert LossKind.MEDIA in kinds(converted)
+
+
+def test_thousands_of_empty_messages_are_converted_in_linear_time():
+    empty = [Message(Role.ASSISTANT if n % 2 else Role.USER, ()) for n in range(20_000)]
+    started = time.process_time()
+    assert convert(empty, ANTHROPIC).items == []
+    assert time.process_time() - started < 5
 
 
 def test_the_name_of_a_speaker_is_told():

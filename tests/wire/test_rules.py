@@ -134,3 +134,31 @@ def test_a_view_is_worked_out_once_in_a_check_and_anew_in_the_next():
     body["n"] = 2
     assert [v.finding.problem for v in check_body(looking, body).violations] == ["2", "2", "2"]
     assert seen == [1, 2]
+
+
+class Held:
+    """What an SDK hands out."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+
+    def model_dump(self, exclude_unset):
+        return self.fields
+
+
+def test_objects_of_an_sdk_are_judged_as_they_would_be_sent():
+    question = {"role": "user", "content": "look"}
+    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "seen"}]}
+    for block in (call, Held(**call)):
+        messages = [question, {"role": "assistant", "content": [block]}, answer]
+        assert WIRES["anthropic"].check({"messages": messages}, scope=Scope.MESSAGES).violations == ()
+        cut = WIRES["anthropic"].check({"messages": messages[1:]}, scope=Scope.MESSAGES)
+        assert cut == WIRES["anthropic"].check(
+            {"messages": [{"role": "assistant", "content": [call]}, answer]}, scope=Scope.MESSAGES
+        )
+
+
+def test_a_message_object_of_an_sdk_is_judged_as_it_would_be_sent():
+    listed = [{"role": "user", "content": "hi"}, Held(role="assistant", content="hello")]
+    assert WIRES["openai"].check({"messages": listed}, scope=Scope.MESSAGES).violations == ()

@@ -72,6 +72,13 @@ EXAMPLES = [
     Example("A0", body({"content": "hi"}), body(user())),
     Example("A0", body(user(text(), "hi")), body(user(text(), text()))),
     Example("A0", body(user({"type": "text"})), body(user(text()))),
+    Example("A0", body(user({"type": "input_text", "text": "hi"})), body(user(text()))),
+    Example("A0", body(user({"type": "image_url", "image_url": {"url": "x"}})), body(user(text()))),
+    Example("A0", body(user(), system=5), body(user(), system="Be good.")),
+    Example("A12", body(user(), max_tokens="100"), body(user(), max_tokens=100)),
+    Example("A12", body(user(), max_tokens=True), body(user(), max_tokens=1)),
+    Example("A12", body(user(), max_tokens=1.5), body(user(), max_tokens=1)),
+    Example("A12", body(user(), top_p="all"), body(user(), top_p=0.5)),
     Example("A1", body(user(), assistant(call())), body(user(), assistant(call()), user(result()))),
     Example(
         "A1",

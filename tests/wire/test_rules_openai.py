@@ -40,6 +40,8 @@ SOUND = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}
 TEXT = {"type": "text", "text": "hi"}
 
 EXAMPLES = [
+    Example("O6", body(user(), max_tokens="100"), body(user(), max_tokens=100)),
+    Example("O6", body(user(), temperature="hot"), body(user(), temperature=1)),
     Example("O0", body({"role": "robot", "content": "hi"}), body(user())),
     Example("O0", body(user(None)), body(user(""))),
     Example(

@@ -37,11 +37,19 @@ def body(*items, **fields):
     return {"model": "gpt-5", "input": list(items), **fields}
 
 
+def part(kind):
+    return {"type": kind, "text": "hi"}
+
+
 def file(mime):
     return {"type": "input_file", "filename": "f", "file_data": f"data:{mime};base64,AAAA"}
 
 
 EXAMPLES = [
+    Example("P0", body(user([part("output_text")])), body(user([part("input_text")]))),
+    Example("P0", body(user([part("text")])), body(user([part("a-new-kind")]))),
+    Example("P0", body({**user([part("input_text")]), "role": "assistant"}), body(spoken())),
+    Example("P6", body(user(), max_output_tokens="9"), body(user(), max_output_tokens=9)),
     Example("P0", {"model": "gpt-5", "input": 7}, {"model": "gpt-5", "input": "hi"}),
     Example("P0", body({"content": "hi"}), body(user())),
     Example("P0", body({"type": "message", "role": "tool", "content": "hi"}), body(user())),

@@ -15,21 +15,21 @@ examples:
 from __future__ import annotations
 
 import argparse
+import html
 import tempfile
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.cli.import_ import import_export, import_transcript
-from clew.cli.inputs import WORKSPACE, opened, the_store
+from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
 from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive, printable
 from clew.errors import InputError, NotFound
-from clew.ports import Ctx
-from clew.settings import store_path
+from clew.settings import configured, store_path
 from clew.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from clew.session import Session
 
 LOOPBACK = "127.0.0.1"
+LEADS = (
+    '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>clew</title>\n'
+    '<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Go on to clew</a>\n'
+)
 COPY = (
     "This is a copy of {name}, which is only read: try anything, it stays as it is. What you try here "
     "is gone when the server stops."
@@ -67,6 +71,11 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument("--model", metavar="NAME", default="unknown", help="count and price for this model")
     parser.add_argument("--chat", metavar="NAME", help="who answers in the chat (default: as in clew chat)")
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="the offline model answers in the chat: nothing is sent anywhere",
+    )
     parser.add_argument("--window", metavar="TOKENS", type=positive, help="the window to measure against")
 
 
@@ -97,39 +106,62 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
     """Answer until somebody presses Ctrl-C."""
-    from clew.chat.providers import Wanted, named_model
+    from clew.chat.providers import named_model
     from clew.inspector.server import Server
 
     def voice(session: Session) -> StreamingModel:
-        return named_model(Wanted(args.chat).name(), session)
+        return named_model(spoken_to(args), session)
 
     server = Server.bind(shelf, args.port, args.host, voice)
     address = server.address(name or "")
     term.write(printable(address))
     term.note("Ctrl-C stops it.")
     term.out.flush()
-    if not args.no_browser:
-        webbrowser.open(address)
-    with suppress(KeyboardInterrupt):
+    with _shown(address) if not args.no_browser else nullcontext(), suppress(KeyboardInterrupt):
         server.run()
+
+
+def spoken_to(args: argparse.Namespace) -> str:
+    """Return the full name of the model that answers in the chat: the one named, else as in ``clew chat``."""
+    from clew.chat.providers import Wanted
+
+    settings = configured().settings
+    offline = args.offline or settings.offline or args.chat == "offline"
+    return Wanted(args.chat or settings.model, settings.base_url, offline).name()
+
+
+@contextmanager
+def _shown(address: str) -> Iterator[None]:
+    """Open the browser at an address, through a file that leads there.
+
+    Whoever lists the processes of this computer reads their command lines, so the token must not be in one.
+    """
+    with tempfile.TemporaryDirectory(prefix="clew-") as folder:
+        leads = Path(folder) / "open.html"
+        leads.touch(mode=0o600)
+        leads.write_text(LEADS.format(address=html.escape(address)), encoding="utf-8")
+        webbrowser.open(leads.as_uri())
+        yield
 
 
 @contextmanager
 def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
     """Give the sessions to look at, and the one that was named."""
-    if args.file is not None and not _is_own(args.file):
+    name = _own(args.file) if args.file is not None else None
+    if args.file is not None and name is None:
         with _copied(args, term) as found:
             yield found
         return
     with own_shelf(args) as shelf:
-        yield shelf, args.file
+        yield shelf, name
 
 
-def _is_own(name: str) -> bool:
+def _own(name: str) -> str | None:
+    """Return the session of clew's own log that is meant; None where it is something else."""
     if Path(name).exists() or not store_path().exists():
-        return False
+        return None
     with the_store() as store:
-        return store.head(Ctx(workspace=WORKSPACE, session=name)).seq > 0
+        return own_name(store, name)
 
 
 @contextmanager
@@ -163,4 +195,9 @@ def _shelved(store: SqliteStore, path: Path, args: argparse.Namespace, note: str
     from clew.store.index import SqliteIndex
 
     with SqliteIndex(path) as index:
-        yield Shelf(store, WORKSPACE, index, Options(args.model, args.window, note=note))
+        yield Shelf(
+            store,
+            WORKSPACE,
+            index,
+            Options(args.model, args.window, auto=configured().settings.auto, note=note),
+        )

@@ -19,6 +19,8 @@ from clew.session import Compaction, Outcome
 
 MOST_WORDS = 20_000
 """Characters of anything that a page may send."""
+MOST_DIGITS = 12
+"""Of the number of a message."""
 PASSAGE = 600
 """Characters of a passage that is kept verbatim."""
 Given = Mapping[str, Any]
@@ -128,9 +130,10 @@ def _keep(book: Book, given: Given) -> JsonObject:
     """Keep what is about to be lost in its own words: the passage of the source that says it."""
     wanted, source = text_of(given, "text"), text_of(given, "source")
     number = source.removeprefix("m")
-    found = message_at(book, int(number)) if number.isdecimal() else None
+    known = number.isdecimal() and len(number) <= MOST_DIGITS
+    found = message_at(book, int(number)) if known else None
     if found is None:
-        raise InputError(f"there is no message {source}")
+        raise InputError(f"there is no message {source:.40}")
     parts: Any = found["parts"]
     said = next((part["text"] for part in parts if wanted in part["text"]), wanted)
     return {"pin": book.session.pin(_passage(said, wanted)).id}

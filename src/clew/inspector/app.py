@@ -18,10 +18,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from clew.errors import ClewError, InputError, NotFound
+from clew.errors import ClewError, InputError, NotFound, StoreDamaged
 from clew.inspector import acts, context, history, kept, sessions, timeline, transcript
 from clew.inspector.guard import Gate, Guard
-from clew.inspector.shelf import Book, Shelf
+from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.sources import expanded, explained
 from clew.inspector.talk import Talk, Talks, Voice
 from clew.message import JsonObject
@@ -51,7 +51,9 @@ def inspector(shelf: Shelf, gate: Gate, voice: Voice | None = None) -> ASGIApp:
     routes = [
         Route("/", _front),
         Route("/api/sessions", _sessions(shelf)),
-        Route("/api/about", lambda _request: Answer({"note": shelf.options.note})),
+        Route(
+            "/api/about", lambda _request: Answer({"note": shelf.options.note, "auto": shelf.options.auto})
+        ),
         Route("/api/follow", _follow(shelf)),
         Route("/api/act", _act(shelf, talks), methods=["POST"]),
         Route("/api/say", _say(talks), methods=["POST"]),
@@ -140,8 +142,11 @@ def _looking(shelf: Shelf, name: str) -> Callable[[Request], Response]:
     look = _LOOKS[name]
 
     def answer(request: Request) -> Response:
-        with shelf.book(request.query_params.get("session", ""), opened=name in _OPENS) as book:
-            return Answer(look(shelf, book, request))
+        try:
+            with shelf.book(request.query_params.get("session", ""), opened=name in _OPENS) as book:
+                return Answer(look(shelf, book, request))
+        except MISSHAPEN as cause:
+            raise StoreDamaged(f"this session holds an event that cannot be read ({cause!r:.200})") from cause
 
     return answer
 
@@ -206,8 +211,8 @@ async def _sent(request: Request) -> dict[str, Any]:
             raise InputError("this is too long")
     try:
         value = json.loads(body)
-    except ValueError as cause:
-        raise InputError("this is not JSON") from cause
+    except (ValueError, RecursionError) as cause:
+        raise InputError("this is not JSON, or nested too deeply") from cause
     if not isinstance(value, dict):
         raise InputError("this is not an object")
     return value

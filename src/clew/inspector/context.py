@@ -13,9 +13,11 @@ from clew.inspector.shelf import Book, Shown
 from clew.inspector.words import first_words, speaker
 from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
+from clew.models.api import whole
 from clew.plan import Condense, Drop, Operation, Shrink
 from clew.session.record import read_compaction
 from clew.session.replay import region_of
+from clew.wire.shapes import as_text, objects
 
 MOST_BLOCKS = 4_000
 """Messages of a view that are drawn; of a larger one the last."""
@@ -115,10 +117,10 @@ def _besides(book: Book, seq: int) -> dict[str, int]:
 
 def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield what a budget says was sent and is no message of the log."""
-    for slice_ in body.get("slices", ()):
-        name, given = slice_.get("region"), slice_.get("given", 0)
-        if given and name not in (*_SEEN, *_RESERVES):
-            yield str(name), int(given)
+    for _, slice_ in objects(body.get("slices")):
+        name, given = as_text(slice_.get("region")), whole(slice_.get("given"))
+        if given > 0 and name not in (*_SEEN, *_RESERVES):
+            yield name, given
 
 
 # Before and after ------------------------------------------------------------------------------------

@@ -1,24 +1,25 @@
 """Who may speak to the server: the person at this computer, through a page that the server itself sent.
 
 A page of another site can make a browser send requests to this computer, and a name that such a site controls
-can be made to point here. So every request must name this host, must come from this origin, and must carry
-what only whoever was given the address has. What changes something is a POST that the browser itself says was
-made by our own page.
+can be made to point here. So every request must name this host and must come from this origin, and whatever
+asks for more than the pages' own files must carry the token. It travels in a header that only our own page
+sets, never in a cookie: browsers show the cookies of a computer to the servers of all its ports. What changes
+something is a POST that the browser itself says was made by our own page.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 READS = ("GET", "HEAD")
+TOKEN = "x-clew-token"
+"""The header that holds the token. Another site cannot set it: its browser would have to ask here first."""
 HEADERS: Mapping[str, str] = {
     # Only our own files run; no text can become a script, whatever a page does with it.
     "content-security-policy": (
@@ -48,11 +49,6 @@ class Gate:
         """Return where our own pages come from."""
         return f"http://{self.host}"
 
-    @property
-    def cookie(self) -> str:
-        """Return the cookie's name: browsers do not keep those of two ports apart."""
-        return f"clew-{self.host.rpartition(':')[2]}"
-
     def refusal(self, scope: Scope) -> str | None:
         """Return why a request may not pass; None where it may."""
         headers = Headers(scope=scope)
@@ -62,7 +58,7 @@ class Gate:
             return "this request comes from another site"
         if not self._from_here(scope, headers):
             return "this request was made by another site"
-        if not self.brings_token(scope) and not self._knows(headers):
+        if not _is_public(scope) and not self._is_token(headers.getlist(TOKEN)):
             return "open the address that clew printed: it holds the token that lets you in"
         return None
 
@@ -73,19 +69,13 @@ class Gate:
             return headers.get("origin") == self.origin if site is None else site == "same-origin"
         return site in (None, "same-origin", "none") or scope["path"] == "/"
 
-    def brings_token(self, scope: Scope) -> bool:
-        """Tell whether the address that was opened holds the token; only the front page takes it."""
-        if scope["path"] != "/" or scope["method"] not in READS:
-            return False
-        return self._is_token(parse_qs(scope["query_string"].decode("latin-1")).get("token", []))
+    def _is_token(self, given: list[str]) -> bool:
+        return len(given) == 1 and hmac.compare_digest(given[0].encode(), self.token.encode())
 
-    def _knows(self, headers: Headers) -> bool:
-        # Lenient, as browsers are: other servers of this computer may have set odd cookies beside ours.
-        cookies = cookie_parser(headers.get("cookie", ""))
-        return self._is_token([cookies.get(self.cookie, "")])
 
-    def _is_token(self, given: Iterable[str]) -> bool:
-        return any(hmac.compare_digest(one.encode(), self.token.encode()) for one in given)
+def _is_public(scope: Scope) -> bool:
+    """Tell whether only a file of clew's own is asked for, which says nothing of any session."""
+    return scope["method"] in READS and (scope["path"] == "/" or scope["path"].startswith("/static/"))
 
 
 class Guard:
@@ -99,16 +89,12 @@ class Guard:
         """Answer a request."""
         if scope["type"] != "http":
             return  # there are no web sockets here, and nothing to do at start and end
-        brought = self._gate.brings_token(scope)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                if brought and refusal is None:
-                    kept = f"{self._gate.cookie}={self._gate.token}; HttpOnly; SameSite=Strict; Path=/"
-                    headers.append("set-cookie", kept)
             await send(message)
 
         refusal = self._gate.refusal(scope)

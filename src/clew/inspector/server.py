@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from clew.errors import InputError, MissingExtra
 
@@ -63,13 +63,17 @@ class Server:
         return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
     def address(self, session: str = "") -> str:
-        """Return the address that lets a person in, at a session where one is named."""
-        place = f"#/s/{quote(session, safe='')}" if session else ""
-        return f"http://{self.host}/?{urlencode({'token': self.token})}{place}"
+        """Return the address that lets a person in, at a session where one is named.
+
+        The token stands behind the ``#``, which browsers send to nobody.
+        """
+        place = f"/s/{quote(session, safe='')}" if session else ""
+        return f"http://{self.host}/#token={self.token}{place}"
 
     def _uvicorn(self) -> uvicorn.Server:
         app = inspector(self.shelf, Gate(self.token, self.host), self.voice)
-        # No access log: addresses hold the token. Pages that follow a session never end by themselves.
+        # No access log: addresses hold what people look for. Pages that follow a session never end of
+        # themselves.
         config = uvicorn.Config(
             app,
             log_level="warning",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from clew.inspector.shelf import Book, Shelf
+from clew.errors import ClewError
+from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.transcript import message_of
+from clew.inspector.words import excerpt
 from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
-from clew.memory.notes import NOTES_SESSION
+from clew.log.imports import OWN
 from clew.message import Json, JsonObject, Origin, Role
 from clew.ports import Ctx, SessionInfo
+from clew.wire.shapes import as_object
 
 MOST_READ = 20_000
 """Messages that are read to count turns; of longer sessions that is not told."""
@@ -25,18 +28,33 @@ LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
 def listed(shelf: Shelf) -> JsonObject:
     """Return the sessions, the one that was used last first."""
     infos = sorted(shelf.store.sessions(shelf.workspace), key=lambda info: info.last_time, reverse=True)
-    rows: list[Json] = [_row(shelf, info) for info in infos if info.session != NOTES_SESSION]
+    rows: list[Json] = [_row(shelf, info) for info in infos if not info.session.startswith(OWN)]
     return {"sessions": rows}
 
 
 def _row(shelf: Shelf, info: SessionInfo) -> JsonObject:
-    ctx = Ctx(workspace=shelf.workspace, session=info.session)
-    kinds = Counter(one.event.kind for one in shelf.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+    """Return a session's row; one that cannot be read is listed as such, beside all others."""
+    try:
+        return _whole_row(shelf, info)
+    except (ClewError, *MISSHAPEN) as cause:
+        health: JsonObject = {"is": "damaged", "why": f"its events cannot be read: {excerpt(str(cause))}"}
+        return {**_plain_row(info), "compactions": 0, "undone": 0, "health": health}
+
+
+def _plain_row(info: SessionInfo) -> JsonObject:
     return {
         "name": info.session,
         "events": info.head.seq,
         "first": info.first_time,
         "last": info.last_time,
+    }
+
+
+def _whole_row(shelf: Shelf, info: SessionInfo) -> JsonObject:
+    ctx = Ctx(workspace=shelf.workspace, session=info.session)
+    kinds = Counter(one.event.kind for one in shelf.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+    return {
+        **_plain_row(info),
         "compactions": kinds[COMPACTION.name],
         "undone": kinds[UNDO.name],
         "health": health(shelf, ctx, info.head.seq),
@@ -54,7 +72,7 @@ def health(shelf: Shelf, ctx: Ctx, head: int) -> JsonObject:
         elif stored.event.kind == COMPACTION.name:
             told = {"is": "good", "why": "compacted, and the checks passed"}
         else:
-            verdict = body.get("verdict") or {}
+            verdict = as_object(body.get("verdict"))
             level = LEVELS.get(str(verdict.get("is")), "good")
             told = {"is": level, "why": str(verdict.get("why", ""))}
     return told

@@ -24,6 +24,9 @@ MOST_COUNTED = 200_000
 """Messages whose tokens are remembered."""
 
 
+MISSHAPEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an event may raise whose body is not of the shape that clew writes: logs are also imported."""
+
 Shown = tuple[Item, Ref, int]
 """A message of a view, its place in the log, and its tokens."""
 
@@ -35,6 +38,8 @@ class Options:
     model: str = UNKNOWN.id
     window: int | None = None
     summariser: Model | None = None
+    auto: bool = False
+    """Whether a chat compacts by itself until its page says otherwise."""
     note: str = ""
     """What a person should know of all of them: that they are a copy, for instance."""
 

@@ -29,7 +29,7 @@ from clew.chat.happenings import (
     ToolDone,
     Warned,
 )
-from clew.chat.loop import Chat, Turn
+from clew.chat.loop import MAKE_ROOM, Chat, Turn
 from clew.chat.opening import open_chat
 from clew.errors import InputError
 from clew.inspector.shelf import Shelf
@@ -40,6 +40,8 @@ from clew.session import Session
 
 ANSWER_SECONDS = 1_800
 """How long a turn waits for a person; then the answer is no."""
+ROOM_HERE = "the box above lets clew compact when it is time, the digests page does it at once"
+"""What the page says where the terminal names its commands."""
 Voice = Callable[[Session], StreamingModel]
 """Gives the model that a session talks to."""
 
@@ -84,6 +86,9 @@ class Talk:
                     yield happening_to_json(turn.throw(KeyboardInterrupt))
         except StopIteration:
             return
+        except KeyboardInterrupt:
+            # Thrown where the turn had nothing to stop. Beyond this thread it would end the server.
+            yield happening_to_json(Stopped())
         finally:
             turn.close()
             self._turn.release()
@@ -173,7 +178,9 @@ def _fields(happening: Happening) -> JsonObject:
         case Compacted(notice=notice):
             return notice.to_json()
         case Failed(error=error, advice=advice):
-            return {"text": str(error), "advice": advice}
+            return {"text": str(error), "advice": advice.replace(MAKE_ROOM, ROOM_HERE)}
+        case Warned(text=text):
+            return {"text": text.replace(MAKE_ROOM, ROOM_HERE)}
         case ToolDone(text=text):
             return {**asdict(happening), "text": excerpt(text), "trust": happening.trust.label}
         case _:

@@ -8,12 +8,15 @@ from typing import Any
 from clew.budget import FRESH, Fill, Region
 from clew.budget.levels import levels_for
 from clew.inspector.context import DIGEST, marks, region, sent_besides
+from clew.inspector.history import Past, past_of
 from clew.inspector.shelf import Book
-from clew.inspector.transcript import message_of
+from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, COMPACTION, MESSAGE, SWITCH, TOKEN_BUDGET, UNDO, Ref, Visible
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Origin
+from clew.models.api import whole
 from clew.ports import Stored
 from clew.tokens import Model, model_named
+from clew.wire.shapes import as_object, as_text, objects
 
 MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000
@@ -21,6 +24,7 @@ MOST_MESSAGES = 50_000
 REGIONS = (Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
 _RESHAPES = (COMPACTION.name, UNDO.name, SWITCH.name)
 
+Event = dict[str, Any]
 Point = tuple[int, dict[str, int]]
 """The number of messages so far, and the tokens of each region."""
 
@@ -28,7 +32,9 @@ Point = tuple[int, dict[str, int]]
 def timeline(book: Book) -> JsonObject:
     """Return all there is to draw."""
     counted = book.places.messages <= MOST_MESSAGES
-    points = _thinned(list(_counted(book) if counted else _on_record(book)))
+    summaries: list[Event] = []
+    points = _thinned(list(_counted(book, summaries) if counted else _on_record(book)))
+    events = sorted((*_reshaped(book), *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
     gauge = book.gauge
@@ -43,7 +49,7 @@ def timeline(book: Book) -> JsonObject:
         "marks": marks(levels_for(Fill(window, 0), gauge.policy, FRESH.results)),
         "model": gauge.model.id if gauge.model.known else None,
         "price": gauge.model.input_price,
-        "events": list(_events(book)),
+        "events": list[Json](events),
         "calls": list(_calls(book)),
         "counted": counted,
         "messages": book.places.messages,
@@ -53,8 +59,8 @@ def timeline(book: Book) -> JsonObject:
 # Message by message ----------------------------------------------------------------------------------
 
 
-def _counted(book: Book) -> Iterator[Point]:
-    """Yield the tokens of the view after each message, and after whatever reshaped it."""
+def _counted(book: Book, summaries: list[Event]) -> Iterator[Point]:
+    """Yield the tokens of the view after each message, and after whatever reshaped it; note summaries."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
     for stored in book.store.read(book.ctx, 0, book.places.upto):
@@ -64,6 +70,8 @@ def _counted(book: Book) -> Iterator[Point]:
             name = region("m", message)
             tokens = book.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
+            if message.origin is Origin.SUMMARY:
+                summaries.append(_summary(book, stored))
         elif kind in _RESHAPES:
             sizes = _sizes(book, stored.seq)
         elif kind == TOKEN_BUDGET.name:
@@ -85,7 +93,8 @@ def _on_record(book: Book) -> Iterator[Point]:
     """Yield what the budgets tell."""
     for stored in book.store.read(book.ctx, kinds=[TOKEN_BUDGET.name]):
         body: Mapping[str, Any] = stored.event.body
-        sizes = {str(one["region"]): int(one["asked"]) for one in body.get("slices", ())}
+        slices = [one for _, one in objects(body.get("slices"))]
+        sizes = {as_text(one.get("region")): whole(one.get("asked")) for one in slices}
         kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
         yield book.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
 
@@ -106,24 +115,47 @@ def _thinned(points: list[Point]) -> list[Point]:
 # What happened ---------------------------------------------------------------------------------------
 
 
-def _events(book: Book) -> Iterator[Json]:
+def _reshaped(book: Book) -> Iterator[Event]:
     """Yield what reshaped the view, with its reason."""
-    made = 0
+    past = {one.compaction.seq: one for one in past_of(book)}
     for stored in book.places.of_kinds(*_RESHAPES):
-        body: Mapping[str, Any] = stored.event.body
-        plan = body.get("plan") or {}
-        made += stored.event.kind == COMPACTION.name
+        known = past.get(stored.seq)
+        plan = known.compaction.plan if known else None
         yield {
             "kind": stored.event.kind,
-            "name": f"d{made}" if stored.event.kind == COMPACTION.name else "",
+            "name": known.name if known else "",
             "x": book.places.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
-            "trigger": plan.get("trigger"),
-            "reason": plan.get("reason", ""),
-            "before": plan.get("tokens_before"),
-            "after": plan.get("tokens_after"),
+            "trigger": plan.trigger if plan else None,
+            "reason": plan.reason if plan else _told(stored, past),
+            "before": plan.tokens_before if plan else None,
+            "after": plan.tokens_after if plan else None,
         }
+
+
+def _told(stored: Stored, past: Mapping[int, Past]) -> str:
+    """Say in words what an event did that gives no reason itself: a person wanted it."""
+    if stored.event.kind == SWITCH.name:
+        off = "compaction was switched off: the whole history is shown"
+        return off if stored.event.body.get("off") else "compaction was switched on again"
+    names = [one.name for one in past.values() if one.undone == stored.event.time]
+    return f"taken back: {', '.join(names) or 'a compaction'}"
+
+
+def _summary(book: Book, stored: Stored) -> Event:
+    """Return a compaction that the tool made which wrote this session, before it was imported."""
+    return {
+        "kind": "summary",
+        "name": "",
+        "x": book.places.number(stored.seq),
+        "seq": stored.seq,
+        "time": said_at(stored),
+        "trigger": None,
+        "reason": "the tool that wrote this session put its own summary here",
+        "before": None,
+        "after": None,
+    }
 
 
 def _calls(book: Book) -> Iterator[Json]:
@@ -140,14 +172,14 @@ def _calls(book: Book) -> Iterator[Json]:
 def _usage(stored: Stored) -> JsonObject:
     """Return what a call used, what its cache did, and what it cost where the price is known."""
     body: Mapping[str, Any] = stored.event.body
-    usage, cache = body.get("usage") or {}, body.get("cache") or {}
-    used = {name: int(usage.get(name, 0)) for name in ("input_tokens", "output_tokens")}
-    done = {name: int(cache.get(name, 0)) for name in ("read", "written", "missed")}
+    usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))
+    used = {name: whole(usage.get(name)) for name in ("input_tokens", "output_tokens")}
+    done = {name: whole(cache.get(name)) for name in ("read", "written", "missed")}
     return {
         **used,
         **done,
-        "cause": cache.get("cause", ""),
-        "why": cache.get("why", ""),
+        "cause": as_text(cache.get("cause")),
+        "why": as_text(cache.get("why")),
         "dollars": _dollars(model_named(str(body.get("model", ""))), used, done),
     }
 

@@ -58,13 +58,13 @@ def _row(book: Book, stored: Stored, *, whole: bool = False) -> JsonObject:
     return {
         "number": book.places.number(stored.seq),
         "seq": stored.seq,
-        "time": _said(stored),
+        "time": said_at(stored),
         "tokens": book.tokens(seen),
         **message_to_json(message, whole=whole),
     }
 
 
-def _said(stored: Stored) -> str:
+def said_at(stored: Stored) -> str:
     """Return when a message was said: what was imported knows that of its source."""
     source: Any = stored.event.body.get("source")
     told = source.get("time") if isinstance(source, dict) else None

@@ -9,7 +9,7 @@ from clew.errors import MissingExtra, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.models.anthropic_messages import AnthropicMessages
 from clew.models.exchange import PATIENCE, Patience
-from clew.models.failures import broken_line, failure, line_errors, printable, without_keys
+from clew.models.failures import broken_line, failure, line_errors, printable, untyped, without_keys
 from clew.models.remote import AsyncRemoteModel, RemoteModel
 from clew.tokens import model_named
 
@@ -98,3 +98,5 @@ def _translated(key: str | None) -> Iterator[None]:
         raise broken_line(cause) from cause
     except (anthropic.AnthropicError, TypeError) as cause:  # so this SDK says that it has no key
         raise ModelRefused(without_keys(str(cause), key)) from cause
+    except Exception as cause:  # noqa: BLE001 - whatever else an SDK trips over, the caller gets one of ours
+        raise untyped(cause, key) from printable(cause, key)

@@ -6,16 +6,17 @@ import json
 from collections.abc import Iterator
 
 from clew.errors import ModelFailed
-from clew.message import JsonObject
+from clew.message import Json, JsonObject
 from clew.models.api import whole
 from clew.models.pieces import Piece
 from clew.wire.shapes import as_object, as_text
 
+_ARGUMENTS = "partial_json"
 _GROWING = {
     "text_delta": "text",
     "thinking_delta": "thinking",
     "signature_delta": "signature",
-    "input_json_delta": "partial_json",
+    "input_json_delta": _ARGUMENTS,
 }
 
 
@@ -25,6 +26,7 @@ class AnthropicGathering:
     def __init__(self) -> None:
         self._message: JsonObject = {}
         self._blocks: dict[int, JsonObject] = {}
+        self._grown: dict[int, dict[str, list[str]]] = {}
         self._ended = False
 
     def take(self, event: JsonObject) -> Iterator[Piece]:
@@ -33,7 +35,9 @@ class AnthropicGathering:
             case "message_start":
                 self._message = dict(as_object(event.get("message")))
             case "content_block_start":
-                self._blocks[whole(event.get("index"))] = dict(as_object(event.get("content_block")))
+                index = whole(event.get("index"))
+                self._blocks[index] = as_object(event.get("content_block"))
+                self._grown.pop(index, None)
             case "content_block_delta":
                 yield from self._grow(whole(event.get("index")), as_object(event.get("delta")))
             case "message_delta":
@@ -48,8 +52,8 @@ class AnthropicGathering:
         if key is None:
             return  # a kind of delta that came after this was written: its block stays as it was announced
         more = as_text(delta.get(key))
-        block = self._blocks.setdefault(index, {})
-        block[key] = as_text(block.get(key)) + more
+        self._blocks.setdefault(index, {})
+        self._grown.setdefault(index, {}).setdefault(key, []).append(more)
         if kind in ("text_delta", "thinking_delta"):
             yield Piece(more, kind == "thinking_delta")
 
@@ -57,16 +61,25 @@ class AnthropicGathering:
         """Return the message."""
         if not self._ended:
             raise ModelFailed("the answer broke off before its end")
-        return {**self._message, "content": [_closed(self._blocks[index]) for index in sorted(self._blocks)]}
+        return {**self._message, "content": [self._closed(index) for index in sorted(self._blocks)]}
+
+    def _closed(self, index: int) -> JsonObject:
+        """Return a block as a whole message has it, with its input as an object."""
+        block = self._blocks[index]
+        grown = {
+            key: as_text(block.get(key)) + "".join(pieces)
+            for key, pieces in self._grown.get(index, {}).items()
+        }
+        written = grown.pop(_ARGUMENTS, None)
+        return {**block, **grown} if written is None else {**block, **grown, "input": _arguments(written)}
 
 
-def _closed(block: JsonObject) -> JsonObject:
-    """Return a block with its input as an object, as a whole message has it."""
-    if "partial_json" not in block:
-        return block
-    written = as_text(block.pop("partial_json"))
+def _arguments(written: str) -> Json:
+    """Read the arguments of a call."""
     try:
-        value = json.loads(written or "{}")
-    except ValueError as cause:
-        raise ModelFailed("a tool call broke off before its end") from cause
-    return {**block, "input": value}
+        value: Json = json.loads(written or "{}")
+    except (ValueError, RecursionError) as cause:
+        raise ModelFailed(
+            "the arguments of a tool call cannot be read, or broke off before their end"
+        ) from cause
+    return value

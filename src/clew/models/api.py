@@ -13,6 +13,8 @@ from clew.models.pieces import Gathering
 from clew.ports import Ask, Reply
 from clew.wire import Wire
 
+_HALF = re.compile("[\ud800-\udfff]")
+
 
 class Api(Protocol):
     """One endpoint of a provider's, for one model."""
@@ -50,11 +52,29 @@ def without_refused(body: JsonObject, refused: ModelRefused, optional: Collectio
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
+def sendable(body: JsonObject) -> JsonObject:
+    """Return a body that can be written as UTF-8, which has no place for half of a surrogate pair.
+
+    Real transcripts hold such halves. Each becomes the replacement character; two that stand together become
+    what they mean.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False)
+        if _HALF.search(text) is None:
+            return body
+        mended: JsonObject = json.loads(
+            text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        )
+    except RecursionError as cause:
+        raise ModelRefused("the request is nested too deeply to be written") from cause
+    return mended
+
+
 def answer_object(text: str) -> JsonObject:
     """Read a response body as an object; a proxy's web page is not one."""
     try:
         value = json.loads(text)
-    except ValueError as cause:
+    except (ValueError, RecursionError) as cause:
         raise ModelFailed(f"the answer is not JSON: {text[:80]!r}") from cause
     if not isinstance(value, dict):
         raise ModelFailed(f"the answer is not an object: {text[:80]!r}")

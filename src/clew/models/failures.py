@@ -73,6 +73,12 @@ def broken_line(cause: Exception) -> ModelError:
     return ModelFailed(f"the line broke in the middle of the answer ({type(cause).__name__})")
 
 
+def untyped(cause: Exception, secret: str | None) -> ModelError:
+    """Return the error for whatever an SDK raises that is none of its own kinds."""
+    told = without_keys(" ".join(str(cause).split()), secret)[:_LONGEST_DETAIL]
+    return ModelFailed(f"the SDK gave up with {type(cause).__name__}: {told}")
+
+
 def without_keys(text: str, secret: str | None = None) -> str:
     """Return a text with every key in it blacked out: this one, and what looks like one."""
     if secret:

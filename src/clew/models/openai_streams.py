@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from clew.errors import ModelFailed
 from clew.message import Json, JsonObject
@@ -15,12 +16,26 @@ _THINKING = ("reasoning_content", "reasoning")
 """What servers call the field in which a model's reasoning is streamed."""
 
 
+@dataclass(slots=True)
+class _Call:
+    """A call on its way."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def whole(self) -> JsonObject:
+        """Return the call as a whole message has it."""
+        function: JsonObject = {"name": self.name, "arguments": "".join(self.arguments)}
+        return {"type": "function", "function": function, "id": self.id}
+
+
 class ChatGathering:
     """From the first chunk to the one that says why it ended, and the usage behind it."""
 
     def __init__(self) -> None:
-        self._message: JsonObject = {"role": "assistant", "content": None}
-        self._calls: dict[int, JsonObject] = {}
+        self._said: dict[str, list[str]] = {}
+        self._calls: dict[int, _Call] = {}
         self._reason: Json = None
         self._usage: Json = None
 
@@ -35,7 +50,7 @@ class ChatGathering:
         for key in (*_THINKING, "content", "refusal"):
             more = as_text(delta.get(key))
             if more:
-                self._message[key] = as_text(self._message.get(key)) + more
+                self._said.setdefault(key, []).append(more)
                 yield Piece(more, key in _THINKING)
         for nth, call in objects(delta.get("tool_calls")):
             self._grow(call, nth)
@@ -43,20 +58,20 @@ class ChatGathering:
     def _grow(self, part: JsonObject, nth: int) -> None:
         """Add to a call: its id and name come once, its arguments in pieces."""
         index = part.get("index")
-        call = self._calls.setdefault(whole(index) if index is not None else nth, {"type": "function"})
-        function, more = as_object(call.get("function")), as_object(part.get("function"))
-        call["function"] = {
-            "name": as_text(function.get("name")) or as_text(more.get("name")),
-            "arguments": as_text(function.get("arguments")) + as_text(more.get("arguments")),
-        }
-        call["id"] = as_text(call.get("id")) or as_text(part.get("id"))
+        call = self._calls.setdefault(whole(index) if index is not None else nth, _Call())
+        more = as_object(part.get("function"))
+        call.id = call.id or as_text(part.get("id"))
+        call.name = call.name or as_text(more.get("name"))
+        call.arguments.append(as_text(more.get("arguments")))
 
     def whole(self) -> JsonObject:
         """Return the completion."""
         if self._reason is None:
             raise ModelFailed("the answer broke off before its end")
-        calls: list[Json] = [self._calls[index] for index in sorted(self._calls)]
-        message: JsonObject = {**self._message, "tool_calls": calls} if calls else self._message
+        message: JsonObject = {"role": "assistant", "content": None}
+        message |= {key: "".join(pieces) for key, pieces in self._said.items()}
+        if self._calls:
+            message["tool_calls"] = [self._calls[index].whole() for index in sorted(self._calls)]
         return {"choices": [{"message": message, "finish_reason": self._reason}], "usage": self._usage}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from clew.message import JsonObject
-from clew.models.api import Api
+from clew.models.api import Api, sendable
 from clew.models.exchange import PATIENCE, Patience, Send, exchange
 from clew.models.pieces import Streamed
 from clew.models.streaming import streamed
@@ -43,7 +43,7 @@ class RemoteModel:
     def _send(self, send: Send) -> str:
         if send.after_seconds:
             self.sleep(send.after_seconds)
-        return self.post(send.body)
+        return self.post(sendable(send.body))
 
     @property
     def wire(self) -> str:
@@ -61,7 +61,7 @@ class RemoteModel:
     def _listen(self, send: Send) -> Iterator[JsonObject]:
         if send.after_seconds:
             self.sleep(send.after_seconds)
-        return self.events(send.body)
+        return self.events(sendable(send.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +83,4 @@ class AsyncRemoteModel:
     async def _send(self, send: Send) -> str:
         if send.after_seconds:
             await self.sleep(send.after_seconds)
-        return await self.post(send.body)
+        return await self.post(sendable(send.body))

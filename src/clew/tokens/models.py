@@ -62,6 +62,7 @@ _ROUTE = re.compile(
     r"^(?:.*/)?(?:(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.)?"
 )
 _REVISION = re.compile(r"-v\d+(?::\d+)?$|[:@\[].*$")
+_LONGEST_NAME = 500
 _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|preview)$")
 
 
@@ -80,8 +81,10 @@ def model_named(name: str, extra: Path | None = None) -> Model:
     Understood are a provider in front (``openrouter/anthropic/...``, ``us.anthropic...``), a revision or a
     date behind (``-v1:0``, ``@default``, ``[1m]``, ``-20251101``), and dots for dashes. Failing that, the
     model with the longest name that this one begins with, and failing that ``UNKNOWN``: both under the
-    name asked for, with ``known=False``.
+    name asked for, with ``known=False``. A name longer than any model has is not looked at.
     """
+    if len(name) > _LONGEST_NAME:
+        return replace(UNKNOWN, id=name)
     table = {_spelling(model.id): model for model in models(extra).values()}
     plain = _spelling(_REVISION.sub("", _ROUTE.sub("", name.strip().lower())))
     for written in (_spelling(name), plain, _undated(plain)):

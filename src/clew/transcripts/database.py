@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import count
 from typing import TYPE_CHECKING
 
 from clew.message import Json, JsonObject
+from clew.transcripts.json_values import value_of
 from clew.transcripts.records import Problem, Record
 from clew.transcripts.source import Source
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MAGIC = b"SQLite format 3\0"
+_MAX_VALUE_BYTES = 256 << 20
+_TICK_STEPS = 1_000_000
+_MAX_TICKS = 1_000
+"""A query may take this many ticks of SQLite's machine, about half a minute: no session is that hard."""
 
 
 @contextmanager
@@ -25,10 +30,24 @@ def opened(source: Source) -> Iterator[sqlite3.Connection]:
     A tool that is running keeps its newest rows beside the file, in a write-ahead log: that is read too,
     except where the folder cannot be written to and SQLite could not share the log.
     """
+    import sqlite3
+
     source.keep()
     with source.on_disk() as path, closing(_connected(path)) as connection:
         connection.text_factory = _lenient_text
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+        connection.execute("PRAGMA trusted_schema = OFF")  # what a schema computes, it computes without us
+        connection.set_authorizer(_without_views)
         yield connection
+
+
+def _without_views(
+    _action: int, _first: str | None, _second: str | None, _database: str | None, view: str | None
+) -> int:
+    """Refuse what stands in a view: it may do anything, also without end."""
+    import sqlite3
+
+    return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -41,9 +60,20 @@ def _connected(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         return sqlite3.connect(f"{address}?immutable=1", uri=True)
-    except sqlite3.DatabaseError:
+    except errors():
         pass  # said where the rows are read
     return connection
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """Return what SQLite raises for a damaged file.
+
+    Besides its own errors: its message may quote bytes that are no text, and a size that the file claims may
+    be more than there is memory.
+    """
+    import sqlite3
+
+    return sqlite3.Error, UnicodeDecodeError, MemoryError
 
 
 def _lenient_text(data: bytes) -> str:
@@ -54,35 +84,38 @@ def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:
     """Tell whether a source is a database with these tables and columns."""
     if source.is_directory or source.peek(len(_MAGIC)) != _MAGIC:
         return False
-    import sqlite3
-
     try:
         with opened(source) as connection:
             return all(set(columns) <= columns_of(connection, table) for table, columns in tables.items())
-    except sqlite3.DatabaseError:
+    except errors():
         return False
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
-    """Return the columns of a table; none where there is no such table."""
+    """Return the columns of a table; none where there is none. A view is none: it may do anything."""
+    query = "SELECT type FROM sqlite_master WHERE name = ?"
+    if [kind for (kind,) in connection.execute(query, (table,))] != ["table"]:
+        return set()
     return {row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def rows(connection: sqlite3.Connection, query: str, values: Sequence[str] = ()) -> Iterator[JsonObject]:
-    """Yield each row as an object of column names."""
+    """Yield each row as an object of column names; a query without end is broken off with an error."""
+    ticks = count(1)
+    connection.set_progress_handler(lambda: next(ticks) > _MAX_TICKS, _TICK_STEPS)
     cursor = connection.execute(query, tuple(values))
     names = [column[0] for column in cursor.description]
     for row in cursor:
-        yield dict(zip(names, row, strict=True))
+        yield {
+            name: None if isinstance(value, bytes) else value for name, value in zip(names, row, strict=True)
+        }
 
 
 def reported(records: Iterator[Record]) -> Iterator[Record]:
     """Pass records on; where the database turns out to be damaged, end with a ``Problem``."""
-    import sqlite3
-
     try:
         yield from records
-    except sqlite3.DatabaseError as cause:
+    except errors() as cause:
         yield Problem(f"the database cannot be read further: {cause}")
 
 
@@ -91,7 +124,5 @@ def decoded(row: JsonObject, column: str) -> tuple[Json, Problem | None]:
     text = row.get(column)
     if not isinstance(text, str):
         return None, None
-    try:
-        return json.loads(text), None
-    except (ValueError, RecursionError) as cause:
-        return None, Problem(f"{column} of {row.get('id')!r} is not JSON ({cause})")
+    value, wrong = value_of(text)
+    return value, Problem(f"{column} of {row.get('id')!r} {wrong}") if wrong else None

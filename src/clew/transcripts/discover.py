@@ -82,14 +82,12 @@ def _in_place(place: Place) -> Iterator[Found]:
 
 def _in_database(file: Found) -> Iterator[Found]:
     """Yield the sessions of a database; the file itself where it cannot be looked into."""
-    import sqlite3
-
-    from clew.transcripts.database import opened, rows
+    from clew.transcripts.database import errors, opened, rows
 
     try:
         with opened(open_source(file.path)) as connection:
             sessions = list(rows(connection, f"SELECT * FROM {_TABLES[file.format]}"))
-    except sqlite3.Error:
+    except errors():
         yield file
         return
     for row in sessions:

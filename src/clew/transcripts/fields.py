@@ -73,13 +73,35 @@ class Ids:
     def unique(self, wanted: str | None, fallback: str) -> str:
         """Return the wanted id; a repeated one gets a number, a missing one the fallback."""
         base = wanted or fallback
-        times = self._taken.get(base, 0) + 1
-        self._taken[base] = times
-        if times == 1:
+        if base not in self._taken:
+            self._taken[base] = 1
             return base
-        return self.unique(f"{base}~{times}", fallback)
+        times = self._taken[base] + 1
+        while (name := f"{base}~{times}") in self._taken:
+            times += 1
+        self._taken[base], self._taken[name] = times, 1
+        return name
 
     def repeated(self, wanted: str | None, line: int | None) -> Iterator[Problem]:
         """Report an id when it comes a second time; once only, a file may hold one id a thousand times."""
         if wanted and self._taken.get(wanted) == 2:
             yield Problem(f"the id {wanted!r} is used more than once; later ones are numbered", line)
+
+
+class Allowance:
+    """How many entries the compactions of a session may name: more than any does, and not without end.
+
+    Each may say that it kept all that came before it, so a file of nothing but compactions would cost the
+    square of its length.
+    """
+
+    def __init__(self, entries: int = 1_000_000) -> None:
+        """Allow so many names in all."""
+        self._left = entries
+
+    def covers(self, entries: int) -> bool:
+        """Tell whether so many more are allowed, and count them if they are."""
+        if entries > self._left:
+            return False
+        self._left -= entries
+        return True

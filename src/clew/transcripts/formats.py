@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
 
 from clew.errors import UnknownFormat
-from clew.transcripts.records import Record
+from clew.transcripts.fields import Ids
+from clew.transcripts.records import Entry, Record, Start
 from clew.transcripts.source import Source, opened
 
 
@@ -57,13 +58,28 @@ class Format:
         return float(self._reader().sniff(source))
 
     def read(self, source: Source) -> Iterator[Record]:
-        """Read the source as this format, whatever it looks like."""
-        return self._reader().read(source)
+        """Read the source as this format, whatever it looks like; every entry has an id of its own."""
+        return _with_own_ids(self._reader().read(source))
 
     def _reader(self) -> Reader:
         module, _, name = self.reader.partition(":")
         found = import_module(f"clew.transcripts.readers.{module}")
         return cast(Reader, getattr(found, name) if name else found)
+
+
+def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:
+    """Yield records; where a file uses the id of an entry again, it is numbered."""
+    ids = Ids()
+    for record in records:
+        match record:
+            case Start():
+                ids = Ids()
+                yield record
+            case Entry():
+                own = ids.unique(record.id, record.id)
+                yield record if own == record.id else replace(record, id=own)
+            case _:
+                yield record
 
 
 # In the order they are tried: what is met most often and is surest to recognise comes first,

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject
+from clew.transcripts.json_values import value_of
 from clew.transcripts.json_window import Torn, Window
 from clew.transcripts.records import Problem
 from clew.transcripts.source import PEEK_BYTES, Source, open_source
@@ -127,11 +128,13 @@ def is_lines(source: Source) -> bool:
 def load(path: Path) -> tuple[Json, Problem | None]:
     """Decode a small file whole, packed or not; what is wrong with it comes back as the problem."""
     try:
-        return json.loads(open_source(path).read(_MAX_WHOLE_BYTES)), None
+        text = open_source(path).read(_MAX_WHOLE_BYTES).decode()
     except InputError as cause:
         return None, Problem(str(cause))
-    except (ValueError, RecursionError) as cause:
+    except UnicodeDecodeError as cause:
         return None, Problem(f"{path.name} is not JSON ({cause})")
+    value, wrong = value_of(text.removeprefix("\ufeff"))
+    return value, Problem(f"{path.name} {wrong}") if wrong else None
 
 
 def gathered(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
@@ -199,7 +202,7 @@ def _key(window: Window, opening: str) -> str:
 
 def _elements(window: Window, key: str) -> Iterator[Element]:
     window.at += 1
-    index = 0
+    index = window.elements.get(key, 0)  # a list under a key that was there before goes on from it
     while window.next_character() != "]":
         try:
             value = window.value()
@@ -210,6 +213,7 @@ def _elements(window: Window, key: str) -> Iterator[Element]:
             ) from None
         yield Element(key, index, value)
         index += 1
+        window.elements[key] = index
         _comma(window, "]", index)
     window.at += 1
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from clew.message import Json
+from clew.transcripts.json_values import HALF_PAIR, TOO_DEEP, is_too_deep, without_half_pairs
 
 MAX_ELEMENT_CHARACTERS = 256 << 20
 """A larger element is not decoded: it would not be a message, and it must not fill the memory."""
@@ -35,6 +36,8 @@ class Window:
         self.text = ""
         self.at = 0
         self.keys: list[str] = []
+        self.elements: dict[str, int] = {}
+        """How many elements the list under each key has had."""
         self.replaced: set[str] = set()
         self._chunks = chunks
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
@@ -58,7 +61,7 @@ class Window:
             try:
                 value, end = _decode(self.text, self.at)
             except RecursionError:
-                raise Torn(f"JSON nested too deeply at {self.place(self.at)}") from None
+                raise Torn(f"{TOO_DEEP} at {self.place(self.at)}") from None
             except json.JSONDecodeError as cause:
                 if not self._is_cut(cause) or not self._grow():
                     raise Torn(f"{cause.msg.removesuffix(' at')} at {self.place(cause.pos)}") from None
@@ -69,6 +72,8 @@ class Window:
                 # decode as 1.5.
                 is_number = isinstance(value, int | float)
                 if not is_number or end < len(self.text) - 2 or not self._grow():
+                    if is_too_deep(value, self.text, self.at, end):
+                        raise Torn(f"{TOO_DEEP} at {self.place(self.at)}")
                     escaped = _SURROGATE_ESCAPE.search(self.text, self.at, end)
                     self.at = end
                     return self._mended(value) if escaped else value
@@ -79,13 +84,11 @@ class Window:
         return f"line {line} (character {self._characters_gone + position})"
 
     def _mended(self, value: Json) -> Json:
-        """Replace half surrogate pairs, which no UTF-8 can hold."""
-        text = json.dumps(value, ensure_ascii=False)
-        mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        if mended == text:
-            return value
-        self.replaced.add("half a surrogate pair, replaced")
-        return json.loads(mended)  # type: ignore[no-any-return]  # JSON enters here
+        """Replace half surrogate pairs, and remember that there were some."""
+        mended, had_half = without_half_pairs(value)
+        if had_half:
+            self.replaced.add(HALF_PAIR)
+        return mended
 
     def _is_cut(self, cause: json.JSONDecodeError) -> bool:
         """Tell whether a value may only be incomplete: it is wrong at the window's end, or has no end."""

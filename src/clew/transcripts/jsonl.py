@@ -8,6 +8,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
+from clew.transcripts.json_values import (
+    HALF_PAIR,
+    TOO_DEEP,
+    has_surrogate_escape,
+    is_too_deep,
+    without_half_pairs,
+)
 from clew.transcripts.records import Problem
 from clew.transcripts.source import PEEK_BYTES, Source
 
@@ -17,10 +24,12 @@ WIDE_PEEK_BYTES = 2 << 20
 
 _BLANK = b" \t\r\n\0"
 _BOM = b"\xef\xbb\xbf"
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _GAP = re.compile(r"[\s\0]*")
 _FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
-_MAX_SALVAGE_TRIES = 1000
+_MAX_FUSED = 10_000
+"""A line of more records than this is no accident: the rest of it is passed over."""
+_SALVAGE_PASSES = 4
+"""How many times the length of a line may be read in search of a record that stands whole behind a tear."""
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -137,18 +146,13 @@ def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[Line]:
     try:
         text = line.decode()
         value, end = _decode(text)
-        if end == len(text) and not _has_surrogate_escape(text):
+        if end == len(text) and not has_surrogate_escape(text) and not is_too_deep(value, text):
             odd = f"{raw.count(0)} NUL bytes" if b"\0" in raw else None
             yield Line(number, offset, value, odd)
             return
     except (ValueError, RecursionError):
         pass
     yield from _odd_values(number, offset, line, ends)
-
-
-def _has_surrogate_escape(text: str) -> bool:
-    # Looking for two characters first is several times faster, and they are rare.
-    return ("\\ud" in text or "\\uD" in text) and _SURROGATE_ESCAPE.search(text) is not None
 
 
 def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[Line]:
@@ -165,9 +169,9 @@ def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[L
     elif len(found) > 1:
         problems.append(f"{len(found)} records on one line")
     for i, value in enumerate(found):
-        mended, had_lone = _without_lone_surrogates(value)
+        mended, had_lone = without_half_pairs(value)
         if had_lone:
-            problems.append("half a surrogate pair, replaced")
+            problems.append(HALF_PAIR)
         if i == 0:
             yield Line(number, offset, mended, "; ".join(problems) or None)
         else:
@@ -181,10 +185,11 @@ def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
     found: list[Json] = []
     at = 0
     while at < len(text):
+        start = at
         try:
-            value, at = _decode(text, at)
+            value, at = _decode(text, start)
         except RecursionError:
-            return found, "JSON nested too deeply"
+            return found, TOO_DEEP
         except json.JSONDecodeError as cause:
             tail = _whole_record_after_tear(text, at)
             if tail is not None:
@@ -193,6 +198,10 @@ def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
             return found, f"{what} ({cause.msg} at character {cause.pos})"
         except ValueError as cause:  # a number of more digits than Python reads
             return found, f"not JSON ({cause})"
+        if is_too_deep(value, text, start, at):
+            return found, TOO_DEEP
+        if len(found) == _MAX_FUSED:
+            return found, f"more than {_MAX_FUSED:,} records on one line"
         found.append(value)
         gap = _GAP.match(text, at)
         at = gap.end() if gap else at
@@ -207,27 +216,28 @@ def _whole_record_after_tear(text: str, start: int) -> Json:
     opening = _FIRST_KEY.match(text, start)
     if not opening:
         return None
-    at = start
-    for _ in range(_MAX_SALVAGE_TRIES):
-        at = text.find(opening.group(), at + 1)
-        if at < 0:
-            return None
+    at, left = start, _SALVAGE_PASSES * (len(text) - start)
+    while left > 0 and (at := text.find(opening.group(), at + 1)) >= 0:
         try:
             value, end = _decode(text, at)
+        except json.JSONDecodeError as cause:
+            left -= _read_in_vain(cause, at)
         except (ValueError, RecursionError):
-            continue
-        if end == len(text):
-            return value  # type: ignore[no-any-return]  # JSON enters here
+            return None
+        else:
+            if end == len(text):
+                return None if is_too_deep(value, text, at) else value
+            left -= end - at
     return None
 
 
-def _without_lone_surrogates(value: Json) -> tuple[Json, bool]:
-    """Replace what no UTF-8 can hold; tell whether there was any."""
-    text = json.dumps(value, ensure_ascii=False)
-    mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if mended == text:
-        return value, False
-    return json.loads(mended), True
+def _read_in_vain(cause: json.JSONDecodeError, start: int) -> int:
+    """Return how many characters a decoder looked at before it gave up; in a text without an end, all.
+
+    The error itself counts the lines before it: quickly, but from the very start.
+    """
+    stop = len(cause.doc) if cause.msg.startswith("Unterminated") else cause.pos
+    return stop - start + stop // 64 + 1
 
 
 def _kind(value: Json) -> str:

@@ -6,18 +6,41 @@ from collections.abc import Iterator
 
 from clew.transcripts.source import Source
 
+MAX_LINE_BYTES = 64 << 20
+"""Of a longer line the start is read: it would not be a person's, and it must not fill the memory."""
+
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, without its end. What is not UTF-8 is replaced."""
-    number, held = 1, b""
+    """Yield each line with its number, without its end; what is not UTF-8 is replaced."""
+    number, held = 1, _Held()
     for chunk in source.chunks():
-        *whole, held = (held + chunk).split(b"\n")
-        for line in whole:
-            yield number, _text(line)
+        first, *rest = chunk.split(b"\n")
+        held.add(first)
+        for line in rest:
+            yield number, held.text()
             number += 1
-    if held:
-        yield number, _text(held)
+            held = _Held()
+            held.add(line)
+    if held.size:
+        yield number, held.text()
 
 
-def _text(line: bytes) -> str:
-    return line.removesuffix(b"\r").decode(errors="replace")
+class _Held:
+    """The pieces of a line that spans chunks."""
+
+    __slots__ = ("pieces", "size")
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        room = MAX_LINE_BYTES - self.size
+        if room > 0:
+            self.pieces.append(piece[:room])
+        self.size += len(piece)
+
+    def text(self) -> str:
+        line = b"".join(self.pieces).removesuffix(b"\r").decode(errors="replace")
+        left_out = self.size - MAX_LINE_BYTES
+        return f"{line}[… {left_out:,} more bytes of this line are not read]" if left_out > 0 else line

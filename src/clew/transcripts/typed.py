@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from clew.message import Media, Message, Origin, Part, Role, Text, Trust, trust_of
 
@@ -13,7 +14,10 @@ MACHINE = trust_of(Role.USER, Origin.INJECTED)
 def user_message(parts: Iterable[Part]) -> Message:
     """Make a user message of labelled parts: the person's where anything in it is, else the harness's."""
     held = tuple(parts)
-    return Message(Role.USER, held, Origin.SPOKEN if any(map(_is_personal, held)) else Origin.INJECTED)
+    if any(map(_is_personal, held)):
+        return Message(Role.USER, held)
+    lowered = (replace(part, trust=min(part.trust, MACHINE)) for part in held)
+    return Message(Role.USER, tuple(lowered), Origin.INJECTED)
 
 
 def typed_in(whole: str, typed: str) -> Message:

@@ -1,7 +1,7 @@
 """Compressed streams: gzip and zstd are recognised by their first bytes and unpacked as they flow.
 
 Nothing is ever expanded whole: whatever the input claims, one step of the output is at most a few dozen
-megabytes, so a decompression bomb costs time that the reader may stop paying, never memory.
+megabytes. What unpacks to far more than text can be packed to is a bomb, and is broken off.
 """
 
 from __future__ import annotations
@@ -18,6 +18,14 @@ _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 STEP_BYTES = 1 << 20
 # One zstd block of 4 bytes may stand for 128 KiB, so 2 KiB of input expand to 64 MiB at the very worst.
 ZSTD_FEED_BYTES = 2 << 10
+# What follows a member is copied each time one ends, so little is given at a time.
+GZIP_FEED_BYTES = 16 << 10
+MAX_EMPTY_FRAMES = 10_000
+"""More members or frames in a row that hold nothing are no file of anybody's."""
+FREE_BYTES = 256 << 20
+MAX_RATIO = 200
+"""Beyond the first bytes, which are free, output may be this many times the input: sessions pack to a tenth
+or a fiftieth."""
 
 
 class Damaged(Exception):
@@ -33,20 +41,55 @@ def unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
         if not piece:
             break
         head += piece
-    whole = chain([head], chunks) if head else chunks
+    whole = _Fed(chain([head], chunks) if head else chunks)
     if head.startswith(GZIP):
-        return _gunzip(whole)
+        return _within_reason(_gunzip(whole), whole)
     if head.startswith(ZSTD) or _SKIPPABLE.match(head):
-        return _unzstd(whole)
-    return iter(whole)
+        return _within_reason(_unzstd(whole), whole)
+    return whole
+
+
+class _Fed(Iterator[bytes]):
+    """Passes chunks on and knows how much they were."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self.size = 0
+
+    def __next__(self) -> bytes:
+        chunk = next(self._chunks)
+        self.size += len(chunk)
+        return chunk
+
+
+def _within_reason(pieces: Iterator[bytes], fed: _Fed) -> Iterator[bytes]:
+    """Pass on what was unpacked, until it is out of all proportion to what was fed."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > FREE_BYTES + MAX_RATIO * fed.size:
+            raise Damaged(f"{fed.size:,} bytes unpack to more than {size >> 20:,} MiB: the rest is not read")
+        yield piece
+
+
+class _Frames:
+    """Counts frames in a row that hold nothing."""
+
+    def __init__(self) -> None:
+        self._empty = 0
+
+    def ended(self, *, empty: bool) -> None:
+        self._empty = self._empty + 1 if empty else 0
+        if self._empty > MAX_EMPTY_FRAMES:
+            raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
 
 
 def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Unpack one gzip member after another; zero padding between and after them is allowed."""
     member = zlib.decompressobj(wbits=31)
-    fed = False
-    for chunk in chunks:
-        rest = chunk
+    fed, empty, frames = False, True, _Frames()
+    for piece in _fed_slowly(chunks, GZIP_FEED_BYTES):
+        rest = piece
         while rest:
             if not fed and not (rest := rest.lstrip(b"\0")):
                 break
@@ -56,10 +99,12 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
             except zlib.error as cause:
                 raise Damaged(f"the gzip data is damaged ({cause})") from cause
             if out:
+                empty = False
                 yield out
             rest = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
-                member, fed = zlib.decompressobj(wbits=31), False
+                frames.ended(empty=empty)
+                member, fed, empty = zlib.decompressobj(wbits=31), False, True
     while fed and (out := member.decompress(member.unconsumed_tail, STEP_BYTES)):
         yield out
     if fed and not member.eof:
@@ -72,20 +117,27 @@ def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
     unpacker = zstandard.ZstdDecompressor()
     frame = unpacker.decompressobj()
-    fed = False
-    for chunk in chunks:
-        for start in range(0, len(chunk), ZSTD_FEED_BYTES):
-            rest = chunk[start : start + ZSTD_FEED_BYTES]
-            while rest:
-                fed = True
-                try:
-                    out = frame.decompress(rest)
-                except zstandard.ZstdError as cause:
-                    raise Damaged(f"the zstd data is damaged ({cause})") from cause
-                if out:
-                    yield out
-                rest = frame.unused_data if frame.eof else b""
-                if frame.eof:
-                    frame, fed = unpacker.decompressobj(), False
+    fed, empty, frames = False, True, _Frames()
+    for piece in _fed_slowly(chunks, ZSTD_FEED_BYTES):
+        rest = piece
+        while rest:
+            fed = True
+            try:
+                out = frame.decompress(rest)
+            except zstandard.ZstdError as cause:
+                raise Damaged(f"the zstd data is damaged ({cause})") from cause
+            if out:
+                empty = False
+                yield out
+            rest = frame.unused_data if frame.eof else b""
+            if frame.eof:
+                frames.ended(empty=empty)
+                frame, fed, empty = unpacker.decompressobj(), False, True
     if fed:
         raise Damaged("the file ends in the middle of its zstd data")
+
+
+def _fed_slowly(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    for chunk in chunks:
+        for start in range(0, len(chunk), size):
+            yield chunk[start : start + size]

@@ -107,7 +107,8 @@ class Body:
 
     def _list_field(self, before: JsonObject) -> JsonObject:
         key = self.wire.list_key
-        if not self.messages and before and not _holds_messages(self.wire, before.get(key)):
+        came_without = isinstance(self.source.value, dict) and not _holds_messages(self.wire, before.get(key))
+        if not self.messages and came_without:
             return {}
         return {key: self._items(before.get(key))}
 

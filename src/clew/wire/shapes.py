@@ -6,7 +6,7 @@ the value if it has the shape asked for and an empty one if not; a shape rule sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from clew.message import Json, JsonObject
 
@@ -53,3 +53,16 @@ def name_of(shape: Shape) -> str:
     """Return a shape in words: ``a string or a list``."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
     return " or ".join(_NAMES[one] for one in shapes)
+
+
+def misfit_numbers(
+    value: JsonObject, whole: Iterable[str], any_number: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each field that is given and is not the number it should be, with what it should be."""
+    for field in whole:
+        given = value.get(field)
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool)):
+            yield field, "must be a whole number"
+    for field in any_number:
+        if value.get(field) is not None and as_number(value[field]) is None:
+            yield field, "must be a number"

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from clew.message import Json, JsonObject, Message, Native, Role, ToolCall
 from clew.wire.rules import Report, Rule, Scope, Unverified, check_body
+from clew.wire.sdk import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,14 @@ class Wire:
     ) -> Report:
         """Say whether the provider's API would refuse this request body, and by which rules.
 
-        Give ``Scope.MESSAGES`` where only the list is at hand: ``{wire.list_key: items}``.
+        Give ``Scope.MESSAGES`` where only the list is at hand: ``{wire.list_key: items}``. Objects of SDKs
+        in it are judged as the JSON that they would be sent as.
         """
-        return check_body(self.rules, cast(JsonObject, body), unverified, scope)
+        try:
+            sent = plain(body)
+        except RecursionError:
+            sent = body  # rules take it as deep as it is; what is so deep is no object of an SDK
+        return check_body(self.rules, cast(JsonObject, sent), unverified, scope)
 
 
 def own(native: Native | None, wire: str) -> JsonObject | None:

@@ -23,9 +23,6 @@ const VIEWS = [
   ["chat", "Chat", "7"],
 ];
 
-// The token came with the address once; the cookie has it now, and nobody shall read it from the history.
-if (location.search) history.replaceState(null, "", location.pathname + location.hash);
-
 function place() {
   const [, mark, session, ...rest] = location.hash.replace(/^#/, "").split("/");
   if (mark !== "s" || !session) return { view: "sessions" };

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from clew.message import Text, ToolResult
@@ -15,7 +16,9 @@ from clew.transcripts.source import Source
 
 MAX_OUTPUT_BYTES = 64 << 20
 _MOVED = "<persisted-output>"
-_SAVED_AS = re.compile(r"saved to:?\s+(?:[^\n]*[/\\])?([\w-][\w.-]*\.(?:txt|json|log))\s*$", re.MULTILINE)
+_SAVED = re.compile(r"saved to:?\s+([^\n]+)$", re.MULTILINE)
+_FILE_NAME = re.compile(r"[\w-][\w.-]*\.(?:txt|json|log)")
+_MAX_TRIES = 100
 _PACKED = (".gz", ".zst")
 
 
@@ -37,8 +40,8 @@ class SideFolder:
         text = result.text
         if self._folder is None or not text.startswith(_MOVED):
             return None
-        found = _SAVED_AS.search(text)
-        file = self._file("tool-results", found.group(1)) if found else None
+        name = _saved_as(text)
+        file = self._file("tool-results", name) if name else None
         if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
             return None
         whole = Text(file.read_bytes().decode(errors="replace"), trust=result.trust)
@@ -69,3 +72,12 @@ class SideFolder:
         if self._folder is None or path.is_symlink() or not path.is_file():
             return False
         return path.resolve().is_relative_to(self._folder.resolve())
+
+
+def _saved_as(text: str) -> str | None:
+    """Return the plain name of the file that an output was saved to, by the first line that tells one."""
+    for told in islice(_SAVED.finditer(text), _MAX_TRIES):
+        name = re.split(r"[/\\]", told.group(1).rstrip())[-1]
+        if _FILE_NAME.fullmatch(name):
+            return name
+    return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from clew.message import JsonObject
-from clew.transcripts.fields import mapping, name_of, string
+from clew.transcripts.fields import Allowance, mapping, name_of, string
 from clew.transcripts.jsonl import object_lines
 from clew.transcripts.readers.claude_start import Session
 from clew.transcripts.records import Problem, Start
@@ -121,6 +121,7 @@ class _Tree:
         self.last = _ROOT
         self.reply_id: str | None = None
         self.reply = 0
+        self.allowance = Allowance()
 
     def add(self, record: JsonObject) -> None:
         i = len(self.kinds)
@@ -286,6 +287,9 @@ class _Tree:
         if head is None:
             return ()
         # What is kept is the end of the history, so it reaches from its head up to the boundary.
+        if not self.allowance.covers(boundary - head):
+            self.problems.setdefault(boundary, "it keeps more than can be followed")
+            return ()
         return tuple(
             i
             for i in range(head, boundary)

@@ -7,8 +7,10 @@ aside while it ran.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count as count_up
 from operator import is_
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
@@ -19,6 +21,7 @@ from clew.wire.anthropic.codec import parse_content
 
 Recover = Callable[[ToolResult], ToolResult | None]
 _SYNTHETIC = "<synthetic>"
+_QUESTION = "AskUserQuestion"
 
 
 class Thread:
@@ -30,7 +33,10 @@ class Thread:
         self._recover = recover
         self._reply: _Reply | None = None
         self._results: list[Entry] = []
-        self._asides: list[Entry] = []
+        self._asides: dict[int, Entry] = {}
+        self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
+        """Where each text stands among the asides."""
+        self._numbers = count_up()
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
         """Add a piece of a reply; yield what came before it where it begins a new one."""
@@ -63,7 +69,9 @@ class Thread:
     def aside(self, entry: Entry) -> None:
         """Add what was said while a reply ran; it comes after the reply's results."""
         self._forget(entry.message)
-        self._asides.append(entry)
+        place = next(self._numbers)
+        self._asides[place] = entry
+        self._aside_places[entry.message.text].append(place)
 
     def end(self) -> Iterator[Entry]:
         """Yield all that waited."""
@@ -71,15 +79,17 @@ class Thread:
             yield self._reply.entry(self.sidechain)
             self._reply = None
         yield from self._results
-        yield from self._asides
+        yield from self._asides.values()
         self._results.clear()
         self._asides.clear()
+        self._aside_places.clear()
 
     def _forget(self, message: Message) -> None:
         """Drop the aside that turns out to be recorded in full."""
         if self._asides:
-            texts = {part.text for part in message.parts if isinstance(part, Text)}
-            self._asides = [aside for aside in self._asides if aside.message.text not in texts]
+            for text in {part.text for part in message.parts if isinstance(part, Text)}:
+                for place in self._aside_places.pop(text, ()):
+                    del self._asides[place]
 
     def _with_originals(self, entry: Entry) -> Entry:
         """Put back outputs that were moved out of the file, and label what a person said in a rejection."""
@@ -131,9 +141,12 @@ class _Reply:
             self._parts.append(part)
 
     def asks_built_in(self, call_id: str) -> bool:
-        """Tell whether this reply made that call, to a tool of Claude Code itself."""
+        """Tell whether this reply made that call, to a tool of Claude Code itself.
+
+        A question to the person is none: rejected, it is repeated where the person's words stand otherwise.
+        """
         name = self._calls.get(call_id)
-        return name is not None and not name.startswith("mcp__")
+        return name is not None and name != _QUESTION and not name.startswith("mcp__")
 
     def entry(self, sidechain: str | None) -> Entry:
         message = Message(Role.ASSISTANT, tuple(self._parts), self._origin)

@@ -55,7 +55,7 @@ _MACHINE_TEXT = re.compile(
     r'|\{"task_id":")'
 )
 _SUMMARY_TEXT = "This session is being continued from a previous conversation"
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_ARGUMENTS, _ARGUMENTS_END = "<command-args>", "</command-args>"
 _REJECTED = "The user doesn't want to proceed with this tool use."
 _SAID = "the user said:\n"
 
@@ -140,33 +140,30 @@ def _command_cuts(text: str) -> Iterator[tuple[str, Trust]]:
     A command that only the tool obeys (``/model``, ``/exit``) opens with ``<command-name>`` and has no
     words for the model.
     """
-    found = _ARGUMENTS.search(text)
-    if not found or not found.group(1).strip():
+    start = text.find(_ARGUMENTS) + len(_ARGUMENTS)
+    stop = text.find(_ARGUMENTS_END, start)
+    if start < len(_ARGUMENTS) or stop < 0 or not text[start:stop].strip():
         yield text, MACHINE
         return
-    yield text[: found.start(1)], MACHINE
-    yield found.group(1), Trust.USER
-    yield text[found.end(1) :], MACHINE
+    yield text[:start], MACHINE
+    yield text[start:stop], Trust.USER
+    yield text[stop:], MACHINE
 
 
 def _tagged(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where machine tags open and close. A tag that never closes counts only at the very start."""
-    unclosed: set[str] = set()
+    """Yield where machine tags open and close. A tag that never closes counts only at the very start.
+
+    What a machine quotes may hold the closing tag, so only the last one of a kind closes it: words that a
+    person typed between two tags of one kind count as the machine's, and never the other way round.
+    """
+    ends = {tag: text.rfind(f"</{tag}>") for tag in {opening.group(1) for opening in _OPENING.finditer(text)}}
     at = 0
     for opening in _OPENING.finditer(text):
-        tag = opening.group(1)
-        if opening.start() < at or tag in unclosed:
+        tag, start = opening.group(1), opening.start()
+        if start < at or (ends[tag] < start and start > 0):
             continue
-        closing = f"</{tag}>"
-        stop = text.find(closing, opening.end())
-        if stop >= 0:
-            at = stop + len(closing)
-        elif opening.start() == 0:
-            at = len(text)
-        else:
-            unclosed.add(tag)
-            continue
-        yield opening.start(), at
+        at = ends[tag] + len(f"</{tag}>") if ends[tag] > start else len(text)
+        yield start, at
 
 
 def rejection(result: ToolResult) -> ToolResult:

@@ -19,7 +19,7 @@ from clew.message import (
     Trust,
     trust_of,
 )
-from clew.transcripts.fields import count, mapping, name_of, objects, string
+from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
@@ -78,6 +78,7 @@ class _Session:
     compacting_from: int | None = None
     """Where in ``ids`` a compaction in the background began: what came later is kept."""
     unknown: set[str] = field(default_factory=set)
+    taken: Ids = field(default_factory=Ids)
 
     def event(self, event: JsonObject, number: int) -> Iterator[Record]:
         """Tell one event."""
@@ -123,7 +124,7 @@ class _Session:
 
     def _say(self, event: JsonObject, data: JsonObject, message: Message, number: int) -> Iterator[Record]:
         agent_id = string(event, "agentId")
-        entry_id = string(event, "id") or f"L{number}"
+        entry_id = self.taken.unique(string(event, "id"), f"L{number}")
         entry = Entry(message, entry_id, number, string(event, "timestamp"), sidechain=agent_id)
         if message.role is Role.ASSISTANT:
             model = string(data, "model") or (self.model if agent_id is None else None)
@@ -150,8 +151,9 @@ class _Session:
         summary = string(data, "summaryContent")
         if summary:
             text = Text(summary, trust=trust_of(Role.USER, Origin.SUMMARY))
-            self.ids.append(f"L{number}")
-            yield Entry(Message(Role.USER, (text,), Origin.SUMMARY), f"L{number}", number, time)
+            entry_id = self.taken.unique(None, f"L{number}")
+            self.ids.append(entry_id)
+            yield Entry(Message(Role.USER, (text,), Origin.SUMMARY), entry_id, number, time)
 
     def _rewound(self, data: JsonObject, number: int) -> Iterator[Record]:
         place = self.events.get(string(data, "upToEventId") or "")

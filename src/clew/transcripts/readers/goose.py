@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.message import Message, Origin, Role
 from clew.transcripts.database import decoded, has_tables, opened, reported, rows
-from clew.transcripts.fields import Ids, string, time_of
+from clew.transcripts.fields import Allowance, Ids, string, time_of
 from clew.transcripts.labels import relabelled
 from clew.transcripts.readers.goose_words import message_of
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
@@ -97,13 +97,15 @@ class _Talk:
 
     ids: Ids = field(default_factory=Ids)
     seen: list[str] = field(default_factory=list)
+    allowance: Allowance = field(default_factory=Allowance)
 
     def records(self, row: _Row, following: _Row | None) -> Iterator[Record]:
         """Read one row."""
         entry_id = self.ids.unique(row.id, f"row-{row.number}")
         message = row.message
         if _is_summary(row, following):
-            keeps = tuple(self.seen) if row.is_seen else ()
+            follows = row.is_seen and self.allowance.covers(len(self.seen))
+            keeps = tuple(self.seen) if follows else ()
             yield Boundary(f"{entry_id}:boundary", time=row.time, keeps=keeps)
             message = relabelled(message, Origin.SUMMARY)
         elif not row.is_shown and message.role is not Role.USER:

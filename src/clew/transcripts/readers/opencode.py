@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from clew.transcripts.source import Source
 if TYPE_CHECKING:
     import sqlite3
 
+_PLAIN = re.compile(r"[\w.-]+")
 _SESSION_TABLE = {"session": ("id", "project_id", "directory")}
 _MESSAGE_TABLES = ("message", "session_message")
 _SESSIONS = "SELECT * FROM session ORDER BY time_created, id"
@@ -155,7 +157,7 @@ def _read_storage(storage: Path) -> Iterator[Record]:
         yield start
         talk = Conversation()
         # Their ids ascend with time.
-        for i, message_path in enumerate(sorted((storage / "message" / start.session_id).glob("*.json"))):
+        for i, message_path in enumerate(_files_in(storage / "message", start.session_id)):
             yield from _storage_message(storage, talk, message_path, i)
         yield from talk.reverted(mapping(info, "revert"))
 
@@ -165,10 +167,17 @@ def _storage_message(storage: Path, talk: Conversation, path: Path, line: int) -
     if problem:
         yield problem
     parts: list[Json] = []
-    for part_path in sorted((storage / "part" / path.stem).glob("*.json")):
+    for part_path in _files_in(storage / "part", path.stem):
         part, problem = load(part_path)
         parts.append(part)
         if problem:
             yield problem
     if isinstance(info, dict):
         yield from message_records(talk, {"id": path.stem, **info}, parts, line)
+
+
+def _files_in(folder: Path, name: str) -> list[Path]:
+    """Return the files of a folder inside another; an id that leads anywhere else is only a text."""
+    if name in ("", ".", "..") or not _PLAIN.fullmatch(name):
+        return []
+    return sorted(path for path in (folder / name).glob("*.json") if path.is_file() and not path.is_symlink())

@@ -21,7 +21,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.fields import Ids, count, mapping, objects, string, time_of
+from clew.transcripts.fields import Allowance, Ids, count, mapping, objects, string, time_of
 from clew.transcripts.media import media_at
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Usage
 from clew.transcripts.typed import MACHINE, user_message
@@ -41,6 +41,7 @@ class Conversation:
     """The message that each entry came from, and the entry's id."""
     compaction: JsonObject = field(default_factory=dict)
     """The compaction part that waits for its summary; empty where none does."""
+    allowance: Allowance = field(default_factory=Allowance)
 
     def entry_id(self, owner: str, suffix: str = "") -> str:
         """Return a new id for an entry of a message."""
@@ -53,6 +54,10 @@ class Conversation:
         owners = [known for known, _ in self.entries]
         start = owners.index(owner) if owner in owners else len(owners)
         return tuple(entry_id for _, entry_id in self.entries[start:])
+
+    def kept_from(self, owner: str | None) -> tuple[str, ...]:
+        """Return what a compaction kept in view, from a message on."""
+        return self.entries_from(owner) if owner and self.allowance.covers(len(self.entries)) else ()
 
     def reverted(self, revert: JsonObject) -> Iterator[Record]:
         """Say which entries the person took back; with a part named, its message stays."""
@@ -155,7 +160,7 @@ def _boundary(talk: Conversation, owner: str, line: int | None, time: str | None
         line,
         time,
         trigger if part else None,
-        keeps=talk.entries_from(string(part, "tail_start_id")),
+        keeps=talk.kept_from(string(part, "tail_start_id")),
     )
 
 
@@ -214,13 +219,21 @@ def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None
         return
     failed = state.get("status") == "error"
     text = state.get("error" if failed else "output")
-    parts: list[Part] = [Text(text if isinstance(text, str) else "", trust=Trust.UNTRUSTED)]
+    words = f"{text if isinstance(text, str) else ''}{exit_told(state, failed)}"
+    parts: list[Part] = [Text(words, trust=Trust.UNTRUSTED)]
     parts += [
         file for attached in objects(state.get("attachments")) if (file := _file(attached, Trust.UNTRUSTED))
     ]
     step.results.append(ToolResult(call_id, tuple(parts), failed, name, trust=Trust.UNTRUSTED))
     if "compacted" in mapping(state, "time"):
         step.hidden.append(call_id)
+
+
+def exit_told(state: JsonObject, failed: bool) -> str:
+    """Return the line that tells how a command ended; opencode notes the code beside the output only."""
+    code = mapping(state, "metadata").get("exit")
+    is_code = isinstance(code, int) and not isinstance(code, bool)
+    return f"\n[exit code: {code}]" if is_code and code != 0 and not failed else ""
 
 
 def usage_of(tokens: JsonObject) -> Usage | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 from clew.message import (
-    Json,
     JsonObject,
     Media,
     Message,
@@ -22,6 +19,7 @@ from clew.message import (
     said,
 )
 from clew.transcripts.fields import mapping, objects, string
+from clew.transcripts.json_values import value_of
 from clew.transcripts.media import kind_of
 from clew.transcripts.typed import MACHINE, injected
 
@@ -85,10 +83,7 @@ def _reasoning_item(signature: str | None) -> JsonObject:
     """Return the item of OpenAI's Responses that pi keeps in place of a signature; empty where it is one."""
     if not signature or not signature.startswith("{"):
         return {}
-    try:
-        item: Json = json.loads(signature)
-    except ValueError:
-        return {}
+    item, _ = value_of(signature)
     return item if isinstance(item, dict) else {}
 
 

@@ -7,6 +7,7 @@ such a pair is read as a call of ``bash`` and its result.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, Trust
 from clew.transcripts.fields import name_of, string
@@ -35,12 +36,16 @@ def read(source: Source) -> Iterator[Record]:
     """Read a run."""
     yield Start(name_of(source, ".traj"), NAME)
     waiting: str | None = None
+    asked = False
     for piece in walk(source):
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == "history":
             item = piece.value if isinstance(piece.value, dict) else {}
             message = _message(item, waiting, piece.index)
+            if message.role is Role.USER and message.origin is Origin.SPOKEN:
+                message = _unasked(message) if asked else message
+                asked = True
             calls = list(message.calls)
             waiting = calls[0].call_id if calls and not item.get("tool_calls") else None
             yield Entry(message, f"#{piece.index}", piece.index)
@@ -60,6 +65,12 @@ def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
     if role == "user" and waiting:
         return result_of(message, waiting)
     return message
+
+
+def _unasked(message: Message) -> Message:
+    """Label a message in the user's role that is not the task: what a tool put out, or the harness says."""
+    made = relabelled(message, Origin.INJECTED)
+    return replace(made, parts=tuple(replace(part, trust=Trust.UNTRUSTED) for part in made.parts))
 
 
 def _wire(item: JsonObject) -> JsonObject:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from clew.message import Message, Part, Role, Text, ToolCall, ToolResult, Trust
 
-_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
+_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[^\S\n]*\n\s*")
+_CLOSING = "\n```"
 
 
 def with_action(message: Message, call_id: str) -> Message:
@@ -17,14 +20,26 @@ def with_action(message: Message, call_id: str) -> Message:
     no text behind one.
     """
     text = message.text
-    blocks = list(_BLOCK.finditer(text))
+    blocks = list(islice(_blocks(text), 2))
     if len(blocks) != 1:
         return message
-    before, after = text[: blocks[0].start()].strip(), text[blocks[0].end() :].strip()
+    ((start, command, end),) = blocks
+    before, after = text[:start].strip(), text[end:].strip()
     said = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
-    call = ToolCall(call_id, "bash", {"command": blocks[0][1].strip()}, trust=Trust.ASSISTANT)
+    call = ToolCall(call_id, "bash", {"command": command}, trust=Trust.ASSISTANT)
     thinking = (part for part in message.parts if not isinstance(part, Text))
     return Message(Role.ASSISTANT, (*thinking, *said, call))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield where each command's block starts, the command, and where the block ends."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        end = text.find(_CLOSING, max(at, opening.end() - 1))
+        if end < 0:
+            return
+        at = end + len(_CLOSING)
+        yield opening.start(), text[opening.end() : end].strip(), at
 
 
 def result_of(message: Message, call_id: str) -> Message:

@@ -7,6 +7,7 @@ of its calls, with the reply.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import warnings
 from collections import defaultdict
@@ -27,6 +28,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import mapping, name_of, objects, string
 from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.json_values import value_of
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 from clew.transcripts.typed import injected
@@ -34,6 +36,7 @@ from clew.transcripts.typed import injected
 NAME = "trail-otel"
 _FIELD = re.compile(r"llm\.(input|output)_messages\.(\d{1,9})\.message\.(.+)")
 _CALL_FIELD = re.compile(r"tool_calls\.(\d{1,9})\.tool_call\.(id|function\.name|function\.arguments)")
+_MAX_WRITTEN = 1 << 20
 _CALLING = "Calling tools:\n"
 _ANSWER = re.compile(r"Call id: (\S+)\n(?=Observation:|Error:)")
 _ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM}
@@ -169,11 +172,7 @@ def _calls(fields: JsonObject) -> Iterator[ToolCall]:
 
 def _written_calls(text: str, index: int) -> tuple[Part, ...]:
     """Read the calls that smolagents writes out as a Python list; what is not one stays text."""
-    with warnings.catch_warnings(action="ignore"):  # of escapes that Python would not write
-        try:
-            listed: Json = ast.literal_eval(text.removeprefix(_CALLING).strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            listed = None
+    listed = _python_value(text.removeprefix(_CALLING).strip())
     calls = []
     for i, call in enumerate(objects(listed)):
         function = mapping(call, "function")
@@ -183,3 +182,14 @@ def _written_calls(text: str, index: int) -> tuple[Part, ...]:
         name = string(function, "name") or "unknown"
         calls.append(ToolCall(call_id, name, arguments, trust=Trust.ASSISTANT))
     return tuple(calls) or (Text(text, trust=Trust.ASSISTANT),)
+
+
+def _python_value(text: str) -> Json:
+    """Read what Python wrote out, where JSON can hold it; None where it cannot, or it is too long to try."""
+    if len(text) > _MAX_WRITTEN:
+        return None
+    with warnings.catch_warnings(action="ignore"):  # of escapes that Python would not write
+        try:
+            return value_of(json.dumps(ast.literal_eval(text)))[0]
+        except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
+            return None

@@ -37,6 +37,11 @@ _ONLY_IN = {
     "redacted_thinking": "assistant",
     RESULT: "user",
 }
+_OTHERS = frozenset(
+    {"input_text", "output_text", "input_image", "input_file", "input_audio", "image_url", "refusal"}
+    | {"function_call", "function_call_output", "file"}
+)
+"""Blocks of other APIs, which this one does not know under any name."""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -48,6 +53,8 @@ def malformed(body: JsonObject) -> Iterator[Finding]:
     given = body.get("messages")
     if not isinstance(given, list):
         yield Finding("messages", "must be a list")
+    if not isinstance(body.get("system"), str | list | None):
+        yield Finding("system", "must be a string or a list")
     for i, message in enumerate(as_list(given)):
         if isinstance(message, dict):
             yield from _malformed_message(f"messages.{i}", message)
@@ -75,6 +82,8 @@ def _malformed_block(where: str, block: Json, role: str) -> Iterator[Finding]:
         return
     for field, problem in misfits(block, _FIELDS.get(kind, {})):
         yield Finding(f"{where}.{field}", problem)
+    if kind in _OTHERS:
+        yield Finding(f"{where}.type", f"{kind} is a block of another API")
     if _ONLY_IN.get(kind, role) != role:
         yield Finding(where, f"{kind} blocks can only be in {_ONLY_IN[kind]} messages")
 

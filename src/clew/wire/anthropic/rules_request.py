@@ -8,7 +8,7 @@ from clew.message import Json, JsonObject
 from clew.wire.anthropic.rules_models import Family, Sampling, known_family
 from clew.wire.anthropic.rules_walk import Block, Inner, blocks, inner_blocks
 from clew.wire.rules import Finding, Level, Rule, Scope
-from clew.wire.shapes import as_list, as_number, as_object, as_text, objects
+from clew.wire.shapes import as_list, as_number, as_object, as_text, misfit_numbers, objects
 
 MAX_CACHE_MARKS = 4
 MAX_MESSAGES = 100_000
@@ -57,7 +57,9 @@ def _reading_order(marked: Block | Inner) -> tuple[int, int, int]:
 
 
 def numbers_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """A12: a number outside its range."""
+    """A12: a number outside its range, or something else in its place."""
+    for field, problem in misfit_numbers(body, ("max_tokens", "top_k"), ("temperature", "top_p")):
+        yield Finding(field, problem)
     count = len(as_list(body.get("messages")))
     if count > MAX_MESSAGES:
         yield Finding("messages", f"{count:,} messages, {MAX_MESSAGES:,} are allowed")

@@ -32,17 +32,12 @@ from clew.message.atoms import Place
 from clew.wire.crossing.losses import Choices, Loss, LossKind
 from clew.wire.crossing.naming import CallNames
 from clew.wire.crossing.targets import Target
+from clew.wire.crossing.unread import unread_fields
 from clew.wire.known import WIRES
 from clew.wire.media import known_type
 
 ERROR_MARK = "[tool error]"
 """Opens the words of a failed result where the target has no flag; read back as the flag where it has."""
-
-# Of no use outside the exchange they come from; their loss is not worth a line for every message.
-_BOOKKEEPING = frozenset(
-    {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence"}
-    | {"logprobs", "caller"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +68,9 @@ def carry_message(
         _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
     for j, part in enumerate(message.parts):
         place = Place(index, j)
-        if part.native and not isinstance(part, Unknown):
-            _report_fields(crossing, place, part.native)
+        for held in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
+            if held.native and not isinstance(held, Unknown):
+                _report_fields(crossing, place, held.native)
         for carried in _carry(crossing, place, part, role):
             yield place, carried
 
@@ -86,8 +82,7 @@ def _report_fields(
     source = WIRES.get(native.wire)
     if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
         return
-    unread = native.value.keys() - (source.understood - besides) - _BOOKKEEPING
-    names = sorted(key for key in unread if native.value[key] not in (None, "", [], {}, False))
+    names = unread_fields(native.value, source.understood - besides)
     if names:
         crossing.lose(place, LossKind.FIELDS, f"no place for {', '.join(names)}")
 

@@ -54,6 +54,7 @@ def regroup(drafts: Sequence[Draft], crossing: Crossing) -> list[Draft]:
     """Return the drafts in the target's order, every answer next to its call."""
     drafts = [_without_orphans(draft, crossing) for draft in drafts]
     answers = _answers_by_message(drafts, crossing)
+    ends = _ends_of_answers(drafts)
     dangling = frozenset(crossing.pairing.dangling)
     out: list[Draft] = []
     run: list[Draft] = []
@@ -62,7 +63,7 @@ def regroup(drafts: Sequence[Draft], crossing: Crossing) -> list[Draft]:
             run.append(draft)
             continue
         if run:
-            out += _closed(run, answers, dangling, crossing, _end_of_answers(drafts, i))
+            out += _closed(run, answers, dangling, crossing, ends[i])
             run = []
         out.append(_without_paired(draft, crossing))
     if run:
@@ -80,12 +81,13 @@ def _answers_by_message(drafts: Iterable[Draft], crossing: Crossing) -> dict[int
     return answers
 
 
-def _end_of_answers(drafts: Sequence[Draft], start: int) -> int:
-    """Return where the answers that follow a run of the assistant's end and something else is said."""
-    end = start
-    while end < len(drafts) and all(is_answer(piece.part) for piece in drafts[end].pieces):
-        end += 1
-    return end
+def _ends_of_answers(drafts: Sequence[Draft]) -> list[int]:
+    """Return for each place where the answers from there on end and something else is said."""
+    ends = list(range(len(drafts) + 1))
+    for i in reversed(range(len(drafts))):
+        if all(is_answer(piece.part) for piece in drafts[i].pieces):
+            ends[i] = ends[i + 1]
+    return ends
 
 
 def _closed(
@@ -143,14 +145,24 @@ def _without_orphans(draft: Draft, crossing: Crossing) -> Draft:
             pieces.append(piece)
             continue
         crossing.lose(piece.place, LossKind.ORPHAN, "it answers no call of this history")
-        pieces += _in_words(piece) if crossing.choices.repair else [piece]
+        pieces += _in_words(piece, draft.role, crossing) if crossing.choices.repair else [piece]
     return replace(draft, pieces=tuple(pieces))
 
 
-def _in_words(piece: Piece) -> Iterator[Piece]:
-    if isinstance(piece.part, ToolResult):
-        yield Piece(piece.place, Text(f"{NO_CALL}\n{piece.part.text}".rstrip(), trust=piece.part.trust))
-        yield from (Piece(piece.place, inner) for inner in piece.part.parts if isinstance(inner, Media))
+def _in_words(piece: Piece, role: Role, crossing: Crossing) -> Iterator[Piece]:
+    """Yield a result as words, with its media beside them where the speaker may show some."""
+    if not isinstance(piece.part, ToolResult):
+        return
+    yield Piece(piece.place, Text(f"{NO_CALL}\n{piece.part.text}".rstrip(), trust=piece.part.trust))
+    speaker = Role.ASSISTANT if role is Role.ASSISTANT else Role.USER
+    for inner in piece.part.parts:
+        if not isinstance(inner, Media):
+            continue
+        if crossing.to.takes_media(inner, speaker):
+            yield Piece(piece.place, inner)
+        else:
+            crossing.lose(piece.place, LossKind.MEDIA, f"the {speaker} shows none; a note stands for it")
+            yield Piece(piece.place, Text(f"[{inner.media_type or inner.kind}]", trust=inner.trust))
 
 
 # Neighbours ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from clew.wire.makers import may_be_openai
 from clew.wire.openai import rules_tools
 from clew.wire.openai.rules_walk import messages, parts
 from clew.wire.rules import Finding, Level, Rule, Scope, in_order
-from clew.wire.shapes import Shape, as_list, as_number, as_text, misfits, objects
+from clew.wire.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _FIELDS: dict[str, dict[str, Shape]] = {
@@ -28,6 +28,7 @@ _PART_KINDS: dict[str, frozenset[str]] = {
     "assistant": frozenset({"text", "refusal"}),
     "tool": frozenset({"text"}),
 }
+_WHOLE, _NUMBERS = ("max_tokens", "max_completion_tokens", "n", "seed"), ("temperature", "top_p")
 _NO_SYSTEM = re.compile(r"(?:openai/)?o1-(?:mini|preview)")
 _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
@@ -135,7 +136,9 @@ def unsupported_roles(body: JsonObject) -> Iterator[Finding]:
 
 
 def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """O6: a temperature outside 0 to 2."""
+    """O6: a temperature outside 0 to 2, or something else where a number should be."""
+    for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
+        yield Finding(field, problem)
     temperature = as_number(body.get("temperature"))
     if temperature is not None and not 0 <= temperature <= 2:
         yield Finding("temperature", "must be from 0 to 2")

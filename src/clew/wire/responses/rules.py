@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from clew.message import JsonObject
 from clew.wire.makers import is_deepseek, may_be_openai
+from clew.wire.responses.rules_parts import others_parts
 from clew.wire.rules import Finding, Level, Rule, Scope, in_order, once_per_check
-from clew.wire.shapes import Shape, as_list, as_number, as_text, misfits, objects
+from clew.wire.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
 
 MAX_CALL_ID = 64
 MAX_OUTPUT = 10_485_760
@@ -62,9 +63,11 @@ def malformed(body: JsonObject) -> Iterator[Finding]:
         return
     if not isinstance(given, str | list):
         yield Finding("input", "must be a string or a list")
+    strict = may_be_openai(body)
     for i, item in enumerate(as_list(given)):
         if isinstance(item, dict):
             yield from _malformed_item(f"input.{i}", item)
+            yield from others_parts(f"input.{i}", item) if strict else ()
         else:
             yield Finding(f"input.{i}", "must be an object")
 
@@ -189,7 +192,11 @@ def interleaved_calls(body: JsonObject) -> Iterator[Finding]:
 
 
 def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """P6: a temperature outside 0 to 2."""
+    """P6: a temperature outside 0 to 2, or something else where a number should be."""
+    for field, problem in misfit_numbers(
+        body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
+    ):
+        yield Finding(field, problem)
     temperature = as_number(body.get("temperature"))
     if temperature is not None and not 0 <= temperature <= 2:
         yield Finding("temperature", "must be from 0 to 2")

@@ -10,11 +10,13 @@ const SHOWN = 30;
 export function Chat({ session, head }) {
   const { now, busy, send } = useTurn(session);
   const told = useAnswer(() => last(session), [session, busy ? 0 : head]);
-  const [auto, setAuto] = useState(true);
+  const about = useAnswer(() => get("about"), []);
+  const [wish, setWish] = useState(null);
+  const auto = wish ?? about.value?.auto ?? false;
   const end = useRef(null);
   useEffect(() => end.current?.scrollIntoView({ block: "end" }), [told.value, now]);
   return html`<${Title} title="Chat">
-      <label class="quiet"><input type="checkbox" checked=${auto} onChange=${(event) => setAuto(event.target.checked)} /> compact by itself when it is time</label>
+      <label class="quiet"><input type="checkbox" checked=${auto} onChange=${(event) => setWish(event.target.checked)} /> compact by itself when it is time</label>
     <//>
     <div class="talk" role="log" aria-label="conversation">
       <${Answer} told=${told}>${(rows) => rows.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>

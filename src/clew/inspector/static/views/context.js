@@ -60,16 +60,18 @@ export const css = (region) => `region-${region.replace(" ", "-")}`;
 function Fill({ map }) {
   const scale = Math.max(map.window, map.tokens);
   const width = (tokens) => ({ width: `${(100 * tokens) / scale}%` });
-  const marks = [["compacts here", map.marks.compact], ["warns here", map.marks.warn]].filter(([, at]) => at > 0 && at < scale);
+  const marks = [["compacts at", map.marks.compact, "compact"], ["warns at", map.marks.warn, "warn"]].filter(([, at]) => at > 0 && at < scale);
   return html`<section class="card fill" aria-label="how full the window is">
     <p class="big"><strong>${number(map.tokens)}</strong> tokens${" "}
       <span class="quiet">${share(map.tokens, map.usable)} of ${number(map.usable)} usable${map.model ? `, ${map.model}` : ""}</span>
+      ${map.not_drawn > 0 && html`<span class="quiet">in the last ${plural(map.blocks.length, "message")}; ${number(map.not_drawn)} earlier ones are not counted</span>`}
       ${money(map.tokens, map.price) && html`<span class="price" title="as plain input, nothing cached">${money(map.tokens, map.price)} a request</span>`}
     </p>
     <div class="bar">
       ${map.regions.map((one) => html`<span class=${css(one.region)} style=${width(one.tokens)} title=${`${one.region}: ${number(one.tokens)} tokens`}></span>`)}
-      ${marks.map(([name, at]) => html`<i class="mark" style=${{ left: `${(100 * at) / scale}%` }} title=${`${name}: ${number(at)}`}></i>`)}
+      ${marks.map(([name, at, look]) => html`<i class="mark ${look}" style=${{ left: `${(100 * at) / scale}%` }} title=${`${name} ${number(at)}`}></i>`)}
     </div>
+    ${marks.length > 0 && html`<ul class="legend marks">${marks.map(([name, at, look]) => html`<li><i class="line ${look}"></i>${name} ${number(at)}</li>`)}</ul>`}
     <table class="regions">
       <thead><tr><th>region</th><th>tokens</th><th>share</th><th>cost</th></tr></thead>
       <tbody>

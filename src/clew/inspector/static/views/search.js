@@ -4,11 +4,17 @@ import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { html, number, plural } from "../ui.js";
 
-export function Search({ session, go, found }) {
+export function Search({ session, total, go, found }) {
   const [words, setWords] = useState("");
   const [told, tell] = useState(null);
   const box = useRef(null);
   useSlash(box);
+  const jump = (to) => {
+    const there = to >= 1 && to <= total;
+    tell(there ? null : { missing: `There is no such message: there are ${number(total)}.` });
+    found("");
+    if (there) go(to);
+  };
   const look = async (after) => {
     const more = await get("search", { session, q: words, after });
     const before = after ? told.found : [];
@@ -16,9 +22,10 @@ export function Search({ session, go, found }) {
   };
   const asked = (event) => {
     event.preventDefault();
+    const named = /^m(\d+)$/.exec(words.trim());
+    if (named) return jump(Number(named[1]));
     found(words);
-    if (words) look(0);
-    else tell(null);
+    return words ? look(0) : tell(null);
   };
   const close = () => {
     tell(null);
@@ -27,16 +34,11 @@ export function Search({ session, go, found }) {
   };
   return html`<form class="search" role="search" onSubmit=${asked}>
     <input ref=${box} type="search" value=${words} placeholder="Search, or m12" aria-label="search the transcript"
-      onInput=${(event) => setWords(event.target.value)} onKeyDown=${(event) => jump(event, words, go)} />
+      onInput=${(event) => setWords(event.target.value)} />
     <button>Search</button>
-    ${told && html`<${Found} told=${told} go=${go} more=${() => look(told.upto)} close=${close} />`}
+    ${told?.missing && html`<section class="found card"><p class="problem" role="alert">${told.missing} <button type="button" class="plain" onClick=${close}>Close</button></p></section>`}
+    ${told?.found && html`<${Found} told=${told} go=${go} more=${() => look(told.upto)} close=${close} />`}
   </form>`;
-}
-
-function jump(event, words, go) {
-  if (event.key !== "Enter" || !/^m\d+$/.test(words)) return;
-  event.preventDefault();
-  go(Number(words.slice(1)));
 }
 
 function useSlash(box) {

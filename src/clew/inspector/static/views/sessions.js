@@ -3,7 +3,7 @@
 import { get } from "../api.js";
 import { Answer, Title, address, clock, html, number, plural, useAnswer } from "../ui.js";
 
-const HEALTH = { good: "✓", warning: "!", trouble: "✗" };
+const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
 
 export function Sessions() {
   const told = useAnswer(() => get("sessions"), []);

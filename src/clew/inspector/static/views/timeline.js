@@ -20,6 +20,7 @@ function Drawn({ session, line }) {
         ${line.regions.map((one) => html`<li><i class="swatch region-${one.region.replace(" ", "-")}"></i>${one.region}</li>`)}
         <li><i class="line compact"></i>compacts at ${number(line.marks.compact)}</li>
         <li><i class="line warn"></i>warns at ${number(line.marks.warn)}</li>
+        ${line.events.length > 0 && html`<li><i class="line cut"></i>reshaped, see below</li>`}
         ${line.price !== null && html`<li class="quiet">${money(1e6, line.price)} for a million tokens, so ${money(peak(line), line.price)} for the fullest request</li>`}
       </ul>
       ${!line.counted && html`<p class="quiet">This session is long: what is drawn are the budgets on record.</p>`}
@@ -70,14 +71,24 @@ function limits(plot, line) {
   }
 }
 
+// Every cut is a line; its name stands in the first of a few rows where nothing else does, else it is left out.
 function cuts(plot, line) {
+  const { ctx, bbox } = plot;
+  const rows = [[], [], []];
+  ctx.font = `${11 * devicePixelRatio}px system-ui`;
+  ctx.textAlign = "left";
   for (const one of line.events) {
     const x = plot.valToPos(one.x, "x", true);
-    stroke(plot, [x, plot.bbox.top], [x, plot.bbox.top + plot.bbox.height], "--ink", [2, 3]);
-    plot.ctx.fillStyle = colour("--ink");
-    plot.ctx.font = `${11 * devicePixelRatio}px system-ui`;
-    plot.ctx.textAlign = "left";
-    plot.ctx.fillText(one.name || one.kind, x + 4, plot.bbox.top + 12 * devicePixelRatio);
+    stroke(plot, [x, bbox.top], [x, bbox.top + bbox.height], "--ink", [2, 3]);
+    const name = one.name || one.kind;
+    const width = ctx.measureText(name).width;
+    const gap = 4 * devicePixelRatio;
+    const left = x + gap + width > bbox.left + bbox.width ? x - gap - width : x + gap;
+    const row = rows.findIndex((taken) => taken.every(([from, to]) => to + gap < left || from > left + width + gap));
+    if (row < 0) continue;
+    rows[row].push([left, left + width]);
+    ctx.fillStyle = colour("--ink");
+    ctx.fillText(name, left, bbox.top + 12 * (row + 1) * devicePixelRatio);
   }
 }
 
@@ -120,7 +131,7 @@ function Events({ session, events }) {
   if (!events.length) return html`<p class="quiet">Nothing was compacted.</p>`;
   return html`<section class="card" aria-label="what reshaped the context">
     <h3>What reshaped it</h3>
-    <div class="table-box"><table class="list">
+    <div class="table-box"><table class="list events">
       <thead><tr><th>what</th><th>at</th><th>why</th><th class="num">tokens</th><th>when</th></tr></thead>
       <tbody>${events.map(
         (one) => html`<tr>

@@ -18,7 +18,7 @@ export function Transcript({ session, head, at, visit }) {
   useGrown(list, head);
   useListKeys(list);
   return html`<${Title} title="Transcript">
-      <${Search} session=${session} go=${list.go} found=${setNeedle} />
+      <${Search} session=${session} total=${list.total} go=${list.go} found=${setNeedle} />
     <//>
     ${list.problem && html`<p class="problem" role="alert">${list.problem}</p>`}
     <div class="reader">

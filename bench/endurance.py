@@ -1,0 +1,269 @@
+"""What a session is after a thousand compactions, and with a million messages in it.
+
+    uv run python bench/endurance.py                       100 and 1,000 compactions, 1,000,000 messages
+    uv run python bench/endurance.py --compactions 100 --messages 20000 --print
+
+**Compactions.** Each round an agent reads files and the session is compacted to 3,000 tokens, on top of the
+rounds before. After every round: each rule stands in the view byte for byte, and every source of every claim
+of the digest can be looked up, with the very characters it cites. Drift: the share of the values told in the
+first rounds (by the person, and by tools) that can still be read in the view; the log keeps all of them.
+
+**Messages.** A session of short messages grows through ``Session.add``, a thousand at a time, compacted
+whenever its view has more than 60,000 tokens. Then a new process opens it. Times are by wall clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.plan import Digest
+from clew.session import Session
+from clew.store import SqliteStore
+
+RESULTS = Path(__file__).parent / "results" / "endurance.md"
+RULES = (
+    "Never modify files under legacy/.",
+    "Always run the tests before you commit.",
+    "Do not push to main.",
+    "Answer in plain text, never in HTML.",
+    "Don't touch the production database.",
+)
+EARLY = 10
+"""Rounds whose values are looked for ever after."""
+TARGET_TOKENS = 3_000
+MARKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
+BATCH = 1_000
+WINDOW = 60_000
+
+
+# Compactions -----------------------------------------------------------------------------------------
+
+
+def told_by_person(n: int) -> str:
+    return f"{7_000 + n * 13}"
+
+
+def told_by_tool(n: int) -> str:
+    return f"build-{n * 7_919 % 100_003:05d}"
+
+
+def opening() -> Message:
+    return said(Role.USER, "Tidy up the billing code. " + " ".join(RULES))
+
+
+def round_of(n: int) -> Iterator[Message]:
+    """Yield what is said and done between two compactions."""
+    yield said(Role.USER, f"Look at part {n}. The port of service {n} is {told_by_person(n)}.")
+    for k in range(3):
+        call = ToolCall(f"t{n}-{k}", "read", {"path": f"src/part_{n}_{k}.py"})
+        output = "\n".join(f"rate_{n}_{k}_{i} = {i * n}" for i in range(40))
+        shown = f"{output}\nid = {told_by_tool(n)}" if k == 0 else output
+        yield Message(Role.ASSISTANT, (Text(f"I read file {k} of part {n}."), call))
+        yield Message(Role.TOOL, (ToolResult(call.call_id, (Text(shown),), name="read"),))
+    yield said(Role.ASSISTANT, f"Part {n} reads its rates from a table; nothing there is wrong.")
+
+
+@dataclass(slots=True)
+class Endured:
+    """What was found, round by round."""
+
+    compactions: int = 0
+    rules_changed: int = 0
+    claims: int = 0
+    sources: int = 0
+    sources_lost: int = 0
+    seconds: list[float] = field(default_factory=list)
+    persons: dict[int, float] = field(default_factory=dict)
+    tools: dict[int, float] = field(default_factory=dict)
+
+
+def endure(session: Session, rounds: int) -> Endured:
+    """Compact a session so many times, and look at it after each."""
+    found = Endured()
+    session.add(opening())
+    for n in range(1, rounds + 1):
+        session.add(*round_of(n))
+        started = time.perf_counter()
+        done = session.compact(target_tokens=TARGET_TOKENS)
+        if done is not None:
+            found.compactions += 1
+            found.seconds.append(time.perf_counter() - started)
+        look(session, done.digest if done else None, found)
+        since = n - EARLY
+        if since in MARKS:
+            found.persons[since] = share(session, map(told_by_person, range(1, EARLY + 1)))
+            found.tools[since] = share(session, map(told_by_tool, range(1, EARLY + 1)))
+    return found
+
+
+def look(session: Session, digest: Digest | None, found: Endured) -> None:
+    """Check the rules and the sources of one digest."""
+    shown = text_of(session)
+    found.rules_changed += sum(rule not in shown for rule in RULES)
+    for claim in digest.claims if digest else ():
+        found.claims += 1
+        for cite in claim.sources:
+            found.sources += 1
+            original = next(iter(session.originals([cite.message])), None)
+            if original is None or not cite.quote(original.message):
+                found.sources_lost += 1
+
+
+def share(session: Session, values: Iterator[str]) -> float:
+    shown, wanted = text_of(session), list(values)
+    return sum(value in shown for value in wanted) / len(wanted)
+
+
+def text_of(session: Session) -> str:
+    return "\n".join(
+        f"{item.message.text}\n" + "\n".join(result.text for result in item.message.results)
+        for item in session.view()
+    )
+
+
+# Messages --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What a long session costs."""
+
+    messages: int
+    wrote_s: float
+    first_append_ms: float
+    last_append_ms: float
+    open_s: float
+    view_ms: float
+    peak_mb: float
+    shown: int
+
+
+def grow(path: Path, count: int) -> tuple[float, list[float]]:
+    """Write a session of short messages; return the seconds in all, and of one message now and then."""
+    singles: list[float] = []
+    started = time.perf_counter()
+    with SqliteStore(path) as store, Session.open("main", store, window=WINDOW) as session:
+        for start in range(0, count, BATCH):
+            session.add(*(short(n) for n in range(start, start + BATCH - 1)))
+            began = time.perf_counter()
+            session.add(short(start + BATCH - 1))
+            singles.append(time.perf_counter() - began)
+            if session.tokens > WINDOW:
+                session.compact(target_tokens=TARGET_TOKENS)
+    return time.perf_counter() - started, singles
+
+
+def short(n: int) -> Message:
+    """Return a few words; one message in twenty tells a value that no other has."""
+    words = f"Part {n % 97} is fine now." if n % 20 else f"The id of the build is {n * 7_919 + 100_003}."
+    return said(Role.USER if n % 2 else Role.ASSISTANT, words)
+
+
+def open_anew(path: Path) -> dict[str, float]:
+    """Open a session as a new process does."""
+    started = time.perf_counter()
+    with SqliteStore(path) as store, Session.open("main", store, window=WINDOW) as session:
+        opened = time.perf_counter()
+        shown = len(session.view())
+        viewed = time.perf_counter()
+        session.add(said(Role.USER, "once more"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"open": opened - started, "view": viewed - opened, "shown": shown, "peak": peak}
+
+
+def grown(folder: Path, count: int) -> Grown:
+    path = folder / "long.db"
+    wrote, singles = grow(path, count)
+    command = [sys.executable, __file__, "--open", str(path)]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    tenth = max(1, len(singles) // 10)
+    return Grown(
+        count,
+        wrote,
+        statistics.median(singles[:tenth]) * 1e3,
+        statistics.median(singles[-tenth:]) * 1e3,
+        told["open"],
+        told["view"] * 1e3,
+        told["peak"],
+        int(told["shown"]),
+    )
+
+
+# The page --------------------------------------------------------------------------------------------
+
+
+def page(endured: Sequence[Endured], long: Grown | None, command: str) -> str:
+    lines = ["# Endurance", "", f"`{command}`, Python {platform.python_version()}, {platform.machine()}.", ""]
+    lines += [
+        "| compactions | rules changed | claims | sources | of them lost | ms each, first and last tenth |"
+    ]
+    lines += ["|---|---|---|---|---|---|"]
+    for one in endured:
+        tenth = max(1, len(one.seconds) // 10)
+        first, last = (statistics.median(part) * 1e3 for part in (one.seconds[:tenth], one.seconds[-tenth:]))
+        lines.append(
+            f"| {one.compactions:,} | {one.rules_changed} | {one.claims:,} | {one.sources:,} |"
+            f" {one.sources_lost} | {first:.0f}, {last:.0f} |"
+        )
+    most = endured[-1]
+    lines += ["", f"Values of the first {EARLY} rounds that can still be read in the view:", ""]
+    lines += ["| compactions since | " + " | ".join(f"{mark:,}" for mark in most.persons) + " |"]
+    lines += ["|---" * (len(most.persons) + 1) + "|"]
+    for who, shares in (("told by the person", most.persons), ("told by a tool", most.tools)):
+        lines.append(f"| {who} | " + " | ".join(f"{share:.0%}" for share in shares.values()) + " |")
+    if long:
+        lines += [
+            "",
+            "| messages | written, s | one more, ms, first and last tenth | open, s | view, ms | peak, MB |",
+        ]
+        lines += ["|---|---|---|---|---|---|"]
+        one_more = f"{long.first_append_ms:.2f}, {long.last_append_ms:.2f}"
+        lines.append(
+            f"| {long.messages:,} | {long.wrote_s:.0f} | {one_more} | {long.open_s:.2f} |"
+            f" {long.view_ms:.0f} | {long.peak_mb:.0f} |"
+        )
+        lines += [
+            "",
+            f"Wanted: open < 2 s, view < 200 ms, peak < 500 MB. The view shows {long.shown:,} messages.",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--compactions", type=int, nargs="+", default=[100, 1_000])
+    parser.add_argument("--messages", type=int, default=1_000_000, help="0 for none")
+    parser.add_argument("--print", action="store_true", help="write nothing to bench/results")
+    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.open:
+        print(json.dumps(open_anew(args.open)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        endured = []
+        for rounds in args.compactions:
+            with SqliteStore(Path(folder, f"{rounds}.db")) as store:
+                endured.append(endure(Session.open("main", store, window=WINDOW), rounds))
+        long = grown(Path(folder), args.messages) if args.messages else None
+    rounds_told = " ".join(map(str, args.compactions))
+    command = f"uv run python bench/endurance.py --compactions {rounds_told} --messages {args.messages}"
+    told = page(endured, long, command)
+    print(told)
+    if not args.print:
+        RESULTS.write_text(told, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

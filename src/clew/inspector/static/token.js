@@ -1,0 +1,38 @@
+// The token: it comes with the address, behind the #, and stays with this tab. Every request carries it in a header.
+// A cookie would be shown to the servers of all other ports of this computer.
+
+const KEY = "clew-token";
+const WAIT = 400; // milliseconds for another tab to answer
+const tabs = new BroadcastChannel(KEY);
+
+// Nobody shall read it from the address bar or the history.
+function brought() {
+  const [, token, place] = /^#token=([\w-]+)(.*)$/.exec(location.hash) ?? [];
+  if (!token) return false;
+  sessionStorage.setItem(KEY, token);
+  history.replaceState(null, "", `/${place ? `#${place}` : ""}`);
+  return true;
+}
+
+brought();
+addEventListener("hashchange", () => brought() && location.reload());
+
+// A tab that was opened from another one asks it; only pages of this very server hear that.
+tabs.onmessage = ({ data }) => {
+  const token = sessionStorage.getItem(KEY);
+  if (data === "asked" && token) tabs.postMessage({ token });
+  else if (data.token && !token) sessionStorage.setItem(KEY, data.token);
+};
+
+const known = new Promise((resolve) => {
+  if (sessionStorage.getItem(KEY)) return resolve();
+  tabs.addEventListener("message", ({ data }) => data.token && resolve());
+  setTimeout(resolve, WAIT);
+  return tabs.postMessage("asked");
+});
+
+export async function request(address, options = {}) {
+  await known;
+  const headers = { ...options.headers, "x-clew-token": sessionStorage.getItem(KEY) ?? "" };
+  return fetch(address, { ...options, headers });
+}

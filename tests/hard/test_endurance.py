@@ -1,0 +1,49 @@
+"""A hundred compactions, twenty thousand messages; ``bench/endurance.py`` does a thousand and a million."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.budget import Stop
+from clew.errors import PinsDoNotFit
+from clew.session import Session
+from clew.store import SqliteStore
+from tests.session.talk import talk
+
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
+
+from endurance import WINDOW, endure, grow, open_anew
+
+
+@pytest.mark.slow
+def test_rules_and_sources_outlive_any_number_of_compactions(quick_folder):
+    rounds = 100
+    with SqliteStore(quick_folder / "clew.db") as store:
+        found = endure(Session.open("main", store, window=WINDOW), rounds)
+    assert found.compactions > rounds * 0.8
+    assert (found.rules_changed, found.sources_lost) == (0, 0)
+    assert found.claims > found.compactions
+
+
+@pytest.mark.slow
+def test_a_long_session_opens_and_shows_its_view_at_once(quick_folder):
+    path = quick_folder / "clew.db"
+    grow(path, 20_000)
+    found = open_anew(path)
+    assert found["open"] < 2
+    assert found["view"] < 0.2
+
+
+def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path):
+    verdicts = []
+    for n in range(4):
+        with SqliteStore(tmp_path / "clew.db") as store:
+            session = Session.open("main", store, window=12_000)
+            session.add(*(talk(30) if n == 0 else ()))
+            verdicts.append(type(session.fit().budget.verdict).__name__)
+            with pytest.raises(PinsDoNotFit):
+                session.compact(target_tokens=1)
+    assert verdicts == ["Compact", "Compact", "Compact", Stop.__name__]
