@@ -21,6 +21,7 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -222,7 +223,8 @@ def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     sizes = watch.time("count tokens", lambda: {item.id: counter.count(item.message) for item in view})
     target = int(sum(sizes.values()) * share)
     watch.time("ledger", lambda: ledger.extend(view))
-    now = Situation(view, counter, target, ledger.values, lambda span: brief_of(ledger, span))
+    told = partial(brief_of, ledger)
+    now = Situation(view, counter, target, ledger.values, told, sizes=[*sizes.values()])
     plan = watch.time("propose", lambda: propose(now))
     known = watch.time("evidence", lambda: evidence(view, ledger, counter, target, sizes))
     report = watch.time("verify", lambda: verify(plan, known))

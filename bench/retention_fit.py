@@ -33,6 +33,7 @@ from clew.evals.policies import POLICIES, Policy
 from clew.evals.score import Score, scored
 from clew.evals.study import Study, common_keys, mark, sessions_of
 from clew.ladder import Situation, brief_of, propose
+from clew.ladder.company import Company
 from clew.ladder.retention import EDGES, TABLE, VERSION, VOICES, Ranking, Table, features, table_of
 from clew.ladder.subjects import subjects
 from clew.ladder.worth import worth
@@ -72,20 +73,21 @@ def candidates(cut: Cut) -> Candidates:
     ledger = Ledger()
     ledger.extend((*cut.system, *cut.items))
     known = {key: one for key, one in subjects(ledger.values).items() if one.kind is not ValueKind.QUOTED}
-    length = 1 + max((one.last_index for one in known.values()), default=0)
+    company = Company(ledger.values)
     asked = {probe.key for probe in cut.needs.probes} if cut.needs else set()
     return Candidates(
         cut.set,
         cut.tokens,
-        [tuple(features(one, length)) for one in known.values()],
-        np.array([_name(one.kind, key) in asked for key, one in known.items()]),
-        np.array([worth(one, length) for one in known.values()]),
+        [tuple(features(one, company)) for one in known.values()],
+        np.array([not asked.isdisjoint(_names(one.kind, key)) for key, one in known.items()]),
+        np.array([worth(one, company) for one in known.values()]),
         np.array([len(key) / CHARACTERS_PER_TOKEN + BETWEEN_NAMES for key in known]),
     )
 
 
-def _name(kind: ValueKind, key: str) -> str:
-    return key_of("path", key) if kind is ValueKind.PATH else key
+def _names(kind: ValueKind, key: str) -> tuple[str, ...]:
+    """Return what a subject may be asked for as: a file by its path, or by its name alone."""
+    return (key_of("path", key), key.rsplit("/", 1)[-1]) if kind is ValueKind.PATH else (key,)
 
 
 def read(files: Sequence[SessionFile]) -> list[Cut]:
@@ -257,8 +259,12 @@ def _row(name: str, cuts: Sequence[Candidates], worths: Sequence[np.ndarray]) ->
 # Measuring ---------------------------------------------------------------------------------------------
 
 
+EVERYTHING = Policy("the whole of it", lambda cut: cut.items, keeps_budget=False)
+"""What is there to be quoted: nothing that repeats the session's own words is bound or told better."""
+
+
 def measured(cuts: Sequence[Cut], tables: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print what digests of a tenth keep of each set: by a table fitted without it, by hand, at the best."""
+    """Print what digests of a tenth keep of each set: by a table fitted without it, by hand, at best."""
     print(f"\n| set | cuts | ranking | {' | '.join(METRICS)} |")
     print("|---" * (3 + len(METRICS)) + "|")
     by_ranking: defaultdict[str, list[Score]] = defaultdict(list)
@@ -266,7 +272,7 @@ def measured(cuts: Sequence[Cut], tables: Mapping[str, Mapping[str, Any]]) -> No
         own = [cut.budgeted(SHARE) for cut in cuts if cut.set == name]
         rankings = {"learnt": table_of(table), "by hand": worth}
         policies = [Policy(how, partial(compacted, rank)) for how, rank in rankings.items()]
-        for policy in (*policies, POLICIES["oracle"]):
+        for policy in (*policies, EVERYTHING, POLICIES["oracle"]):
             scores = [scored(cut, policy) for cut in own]
             by_ranking[policy.name] += scores
             print(_scores(name, policy.name, scores))

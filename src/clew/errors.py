@@ -29,6 +29,7 @@
     ├── SummaryFailed         a model wrote nothing that can be used
     ├── BudgetExceeded        what may not be cut does not fit the window
     │   └── PinsDoNotFit      the pins are what does not fit
+    │       └── NothingToGain the pins alone would take as much as there is
     ├── CompactionUnderWay    a compaction was begun inside another
     ├── CompactionRefused     no proposal keeps what must be kept
     └── MissingExtra          an optional part is not installed
@@ -176,6 +177,10 @@ class BudgetExceeded(ClewError):
 
 class PinsDoNotFit(BudgetExceeded):
     """no pin is dropped silently; revoke or shorten some, or take a model with a larger window"""
+
+
+class NothingToGain(PinsDoNotFit):
+    """it is left as it is; a compaction pays when there is more besides the rules and the open work"""
 
 
 class CompactionUnderWay(ClewError):

@@ -24,10 +24,11 @@ def new_chat(
     auto: bool = False,
     store: MemoryStore | SqliteStore | None = None,
     name: str = "talk",
+    trusted: bool = False,
 ) -> Chat:
     """Open a chat; without a model, the offline one answers. It has no index."""
     session = Session.open(name, store or MemoryStore(), window=window)
-    return open_chat(session, model, root=root, auto=auto)
+    return open_chat(session, model, root=root, auto=auto, trusted=trusted)
 
 
 def disk_chat(folder: Path, *, window: int = WINDOW, auto: bool = False, root: Path | None = None) -> Chat:

@@ -247,3 +247,21 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
     assert turns >= 60
     ctx = Ctx(workspace="local", session="long")
     assert list(check_session(session.store, ctx)) == []
+
+
+def test_the_window_of_a_session_comes_back_when_it_is_resumed(tmp_path: Path):
+    piped(tmp_path, "hi\n", "--offline", "--window", "9000", "--auto")
+    resumed = piped(tmp_path, "/quit\n", "--offline", "--resume")
+    assert "window 9,000 tokens · automatic compaction on" in resumed.stderr
+
+
+def test_the_model_called_offline_is_the_offline_one(tmp_path: Path):
+    assert "clew/offline (no language model" in piped(tmp_path, "/quit\n", "--model", "offline").stderr
+
+
+def test_a_transcript_is_masked_on_its_way_in(tmp_path: Path):
+    key = "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2b4C"
+    (tmp_path / "old.json").write_text(json.dumps([{"role": "user", "content": f"my token is {key}"}]))
+    done = piped(tmp_path, "what is my token?\n", "old.json", "--offline")
+    assert "[secret:github-token:" in done.stdout
+    assert key not in done.stdout

@@ -17,13 +17,17 @@ from clew.chat import (
     ToolDone,
     Warned,
 )
+from clew.chat.choices import Choices, choices_of
 from clew.chat.hands import NOT_KNOWN, NOT_RUN
 from clew.chat.loop import BROKE_OFF, INTERRUPTED, MOST_ROUNDS
+from clew.chat.sessions import fork
+from clew.chat.stats import stats_of
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed
-from clew.log import APPROVAL, CALL
+from clew.log import ABOUT, APPROVAL, CALL
 from clew.message import Message, Role, said
 from clew.models import Piece
 from clew.ports import Reply, Stop
+from clew.session import Session
 from clew.store import MemoryStore
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, kinds, new_chat, played, reply_to, roles, tell
@@ -161,7 +165,7 @@ def test_a_tool_that_writes_waits_for_a_person(tmp_path: Path):
     chat = _writing(tmp_path)
     happened = tell(chat, "write it", [Answer.YES])
     wanted = [one for one in happened if isinstance(one, ApprovalWanted)]
-    assert [one.what for one in wanted] == ["write 5 characters to out.txt: hello"]
+    assert [one.what for one in wanted] == ["create out.txt with 5 characters: hello"]
     assert (tmp_path / "out.txt").read_text() == "hello"
 
 
@@ -215,6 +219,9 @@ def test_a_tool_that_is_not_there_is_an_answer():
 FACT = "The width of part {0} is {0}7 mm, as Anna told Bert at the meeting about parts and their widths."
 
 
+LISTED = "It is on the list of parts, with its width and its height."
+
+
 def _filled(auto: bool, window: int = 4_500):
     chat = new_chat(window=window, auto=auto)
     return chat, [one for number in range(90) for one in tell(chat, FACT.format(number))]
@@ -254,7 +261,7 @@ def test_switched_off_nothing_is_measured_or_compacted():
 
 
 def test_a_provider_that_counts_more_is_asked_once_more_with_less():
-    script = [*["ok"] * 30, ContextTooLong("too long"), "fits now"]
+    script = [*[LISTED] * 30, ContextTooLong("too long"), "fits now"]
     chat = new_chat(ScriptedModel(*script), auto=True)
     for number in range(30):
         tell(chat, FACT.format(number))
@@ -275,3 +282,43 @@ def test_another_model_takes_over_in_the_same_session():
     chat.talk_to(ScriptedModel("from two"))
     assert reply_to(chat, "and you?") == "from two"
     assert len(chat.session.view()) == 4
+
+
+def test_a_compaction_that_must_be_is_told_and_counted_as_one_that_nobody_asked_for():
+    script = [*[LISTED] * 30, ContextTooLong("too long"), "fits now"]
+    chat = new_chat(ScriptedModel(*script), auto=True)
+    for number in range(30):
+        tell(chat, FACT.format(number))
+    (notice,) = [one.notice for one in tell(chat, "and now?") if isinstance(one, Compacted)]
+    assert notice.why == "the next request would not fit"
+    assert dict(stats_of(chat.session.events()).compactions) == {"pressure": 1}
+
+
+def test_a_compaction_that_is_refused_does_not_say_that_nothing_was_sent():
+    chat = new_chat(window=4_500, auto=True)
+    chat.session.pin("never " + "push that thing or other " * 300)
+    happened = [one for number in range(60) for one in tell(chat, FACT.format(number))]
+    refused = [one.text for one in happened if isinstance(one, Warned) and "not compacted" in one.text]
+    assert refused
+    assert not any("nothing was sent" in text or "nothing was changed" in text for text in refused)
+
+
+# What a person chose ---------------------------------------------------------------------------------
+
+
+def test_the_window_and_automatic_compaction_are_kept_with_the_session_and_its_fork():
+    store = MemoryStore()
+    chat = new_chat(ScriptedModel("ok"), store=store)
+    chat.choose(Choices(window=9_000, auto=True))
+    assert not list(chat.session.events())  # a session in which nothing was said is none
+    tell(chat, "hi")
+    for name in ("talk", fork(store, "local", "talk")):
+        assert choices_of(Session.open(name, store)) == Choices(9_000, True)
+
+
+def test_what_makes_no_sense_was_not_chosen():
+    session = Session.open("talk", MemoryStore())
+    session.record(ABOUT.name, {"window": -5, "auto": "yes"})
+    assert choices_of(session) == Choices()
+    session.record(ABOUT.name, {"window": True})
+    assert choices_of(session) == Choices()

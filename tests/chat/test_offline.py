@@ -154,3 +154,17 @@ def test_its_own_words_are_no_source():
 def test_a_sentence_with_half_of_the_words_is_no_answer():
     items = [Item("m1", said(Role.USER, "The port of Hamburg is large."))]
     assert best("what is the port of the database server", list(passages(items))) is None
+
+
+def test_a_name_that_is_nearly_the_same_is_no_answer():
+    chat = new_chat()
+    reply_to(chat, "The value of KEY_3_40 is 17. The value of KEY_3_41 is 18.")
+    assert reply_to(chat, "What is the value of KEY_3_41?") == '[m1] you said: "The value of KEY_3_41 is 18."'
+    assert reply_to(chat, "What is the value of KEY_2_40?").startswith("I don't know")
+    assert reply_to(chat, "What is the value of KEY_3_4?").startswith("I don't know")
+
+
+def test_lines_of_a_file_stand_in_a_fence_as_they_are(tmp_path: Path):
+    (tmp_path / "a.py").write_text("def f():\n    return 1\n")
+    told = reply_to(new_chat(root=tmp_path), "read a.py")
+    assert told == "[m3] read_file answered:\n\n```\ndef f():\n    return 1\n```"

@@ -206,6 +206,7 @@ def _item(text: str) -> JsonObject:
     [
         (Wanted(), {}, OFFLINE),
         (Wanted(offline=True), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
+        (Wanted("offline"), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
         (Wanted(), {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, "anthropic/claude-sonnet-4-5"),
         (Wanted(), {"OPENAI_API_KEY": "k"}, "openai/gpt-5"),
         (Wanted("claude-opus-4-5"), {}, "anthropic/claude-opus-4-5"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.chat import Answer, Compacted, Notice, open_chat
-from clew.chat.approvals import covers, what_of
+from clew.chat.asking import covers, what_of
 from clew.chat.opening import FIRST
 from clew.chat.picture import bar, meter
 from clew.chat.sessions import begun_with, fork, latest, new_name
@@ -121,7 +121,7 @@ def test_a_path_is_covered_by_the_place_that_a_rule_names(scope: str, path: str,
 
 
 def test_what_a_call_would_do_is_one_short_line():
-    assert what_of("pin", {"quote": "never\npush"}) == "pin the rule: never push"
+    assert what_of("pin", {"quote": "never\npush"}) == "pin the rule for this session: never push"
     assert len(what_of("write_file", {"path": "a", "text": "x" * 9_999})) < 400
 
 
@@ -198,5 +198,34 @@ def test_a_transcript_becomes_a_session_once():
     store = MemoryStore()
     messages = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello")]
     name = begun_with(store, "local", "old.json", messages)
-    assert begun_with(store, "local", "old.json", messages) == name == "chat:old.json"
+    assert begun_with(store, "local", "old.json", messages) == name
+    assert name.startswith("chat:old.json-")
     assert store.head(Ctx(workspace="local", session=name)).seq == 2
+
+
+def test_another_transcript_of_the_same_name_is_another_session():
+    store = MemoryStore()
+    first = begun_with(store, "local", "old.json", [said(Role.USER, "hi")])
+    assert begun_with(store, "local", "old.json", [said(Role.USER, "ho")]) != first
+
+
+def test_a_transcript_that_grew_goes_on_until_the_chat_went_another_way():
+    store = MemoryStore()
+    told = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello"), said(Role.USER, "more")]
+    name = begun_with(store, "local", "old.json", told[:2])
+    assert begun_with(store, "local", "old.json", told) == name
+    assert len(Session.open(name, store).view()) == 3
+    Session.open(name, store).add(said(Role.ASSISTANT, "here"))
+    assert begun_with(store, "local", "old.json", told) == name
+    other = begun_with(store, "local", "old.json", [*told, said(Role.ASSISTANT, "there")])
+    assert (other, len(Session.open(other, store).view())) == (f"{name}-2", 4)
+
+
+def test_what_is_secret_in_a_transcript_is_masked_unless_somebody_wants_it():
+    store, key = MemoryStore(), "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2b4C"
+    masked = begun_with(store, "local", "old.json", [said(Role.USER, f"my token is {key}")])
+    whole = begun_with(
+        store, "local", "old.json", [said(Role.USER, f"my token is {key}")], mask_secrets=False
+    )
+    shown = [key in Session.open(name, store).view()[0].message.text for name in (masked, whole)]
+    assert shown == [False, True]

@@ -24,7 +24,7 @@ from clew.cli.chat_screen import Screen, _block_end
 from clew.cli.terminal import Terminal
 from clew.errors import ModelFailed
 from clew.message import Trust
-from tests.chat.talk import new_chat
+from tests.chat.talk import new_chat, tell
 
 NOTICE = Notice("full", 100, 40, "3 messages → d1", "all rules", (), "no model was asked", "d1", 7)
 
@@ -81,6 +81,12 @@ def test_a_fence_is_never_cut():
     assert _block_end("one\n\ntwo") == 5
 
 
+def test_lines_of_code_that_the_offline_model_quotes_stay_lines(tmp_path: Path):
+    (tmp_path / "a.py").write_text("one = 1\ntwo = 2\n")
+    told = shown(*tell(new_chat(root=tmp_path), "read a.py"), is_tty=True)
+    assert [line.strip() for line in told.splitlines()[-3:] if line] == ["one = 1", "two = 2"]
+
+
 def test_nothing_that_a_model_says_steers_the_terminal():
     assert "\x1b" not in shown(Delta("\x1b[31mred\x1b]0;title\x07"), Told("\x1b[2J"))
 
@@ -103,6 +109,17 @@ def test_lines_come_one_by_one_and_can_be_put_back():
 def test_commands_are_completed_and_words_are_not():
     assert [completed("/pi", n) for n in range(3)] == ["/pin", "/pins", None]
     assert completed("", 0) is None
+
+
+def test_a_key_that_was_typed_is_not_kept_in_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    readline = pytest.importorskip("readline")
+    from clew.cli import chat_lines
+
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    line = "use ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
+    readline.add_history(line)
+    chat_lines._keep_history(line)
+    assert (tmp_path / "chat_history").read_text().splitlines()[-1].startswith("use [secret:github-token:")
 
 
 def test_history_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

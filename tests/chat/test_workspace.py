@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.chat import places
+from clew.chat.excerpt import MOST_LINES, MOST_SHOWN
 from clew.chat.places import inside, write_text
-from clew.chat.workspace import MOST_BYTES, MOST_LINES, MOST_SHOWN, MOST_WRITTEN
+from clew.chat.workspace import MOST_BYTES, MOST_WRITTEN
 from clew.errors import InputError
 from clew.memory.tools import ToolAnswer
+from clew.secrets import mask
 from tests.chat.talk import new_chat
 
 
@@ -80,7 +83,8 @@ def test_what_is_large_is_cut(root: Path):
     assert run(root, "read_file", path="long.txt").text.endswith(
         f"[lines 1-{MOST_LINES} of {MOST_LINES + 100}]"
     )
-    assert len(run(root, "read_file", path="wide.txt").text) == MOST_SHOWN
+    shown, _, told = run(root, "read_file", path="wide.txt").text.partition("\n")
+    assert (len(shown), told) == (MOST_SHOWN, "[lines 1-1 of 1; line 1 goes on for 988,010 bytes]")
     assert run(root, "write_file", path="x.txt", text="z" * (MOST_WRITTEN + 1)).is_error
 
 
@@ -102,3 +106,65 @@ def test_a_folder_is_not_written_over(root: Path):
 
 def test_what_a_file_says_is_not_trusted(root: Path):
     assert run(root, "read_file", path="src/a.py").trust.label == "untrusted"
+
+
+# What is left out, and what is never lost ------------------------------------------------------------
+
+
+def test_lines_far_behind_are_within_reach(root: Path):
+    (root / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 200_001)))
+    told = run(root, "read_file", path="long.txt", start_line=199_999).text
+    assert told == "line 199999\nline 200000\n[lines 199999-200000 of 200000]"
+    assert run(root, "read_file", path="long.txt", start_line=200_001).text.endswith("it has 200,000")
+
+
+def test_a_line_that_does_not_fit_is_told_and_stands_first_in_the_next_excerpt(root: Path):
+    (root / "t.txt").write_text("head\n" + "y" * (MOST_SHOWN + 5))
+    assert run(root, "read_file", path="t.txt").text == "head\n[lines 1-1 of 2]"
+    assert run(root, "read_file", path="t.txt", start_line=2).text.endswith(
+        "[lines 2-2 of 2; line 2 goes on for 5 characters]"
+    )
+
+
+def test_a_tool_that_breaks_is_an_answer(root: Path):
+    told = run(root, "write_file", path="x.txt", text="bad \ud800 half")
+    assert (told.is_error, "UnicodeEncodeError" in told.text) == (True, True)
+    assert not (root / "x.txt").exists()
+
+
+KEY = "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2b4C"
+
+
+def test_a_secret_that_the_model_saw_masked_is_not_lost_when_it_writes_the_file(root: Path):
+    (root / "prod.env").write_text(f"DEBUG=1\nGITHUB_TOKEN={KEY}\n")
+    seen = mask(f"DEBUG=1\nGITHUB_TOKEN={KEY}\n").text
+    told = run(root, "write_file", path="prod.env", text=seen.replace("DEBUG=1", "DEBUG=0"))
+    assert (root / "prod.env").read_text() == f"DEBUG=0\nGITHUB_TOKEN={KEY}\n"
+    assert not told.is_error
+    assert KEY not in told.text
+
+
+@pytest.mark.parametrize("path", ["new.env", "src/a.py"])
+def test_a_mask_that_stands_for_nothing_in_the_file_is_refused(root: Path, path: str):
+    told = run(root, "write_file", path=path, text=mask(f"GITHUB_TOKEN={KEY}").text)
+    assert (told.is_error, "stands for no one secret" in told.text) == (True, True)
+    assert not (root / "new.env").exists()
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_link_that_is_put_in_the_way_leads_nowhere(root: Path, monkeypatch: pytest.MonkeyPatch):
+    def swapped(base: Path, path: str) -> Path:  # between the look at a path and its use
+        place = inside(base, path)
+        (root / "src").rename(root / "moved")
+        (root / "src").symlink_to(root.parent)
+        return place
+
+    (root / "src" / "secret.txt").write_text("inside")
+    monkeypatch.setattr(places, "inside", swapped)
+    with pytest.raises(OSError, match=r"directory|links"):
+        places.read_bytes(root, "src/secret.txt", 100)
+    (root / "src").unlink()
+    (root / "moved").rename(root / "src")
+    with pytest.raises(OSError, match=r"directory|links"):
+        places.write_text(root, "src/secret.txt", "x")
+    assert (root.parent / "secret.txt").read_text() == "outside"

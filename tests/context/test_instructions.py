@@ -181,3 +181,11 @@ def test_the_hash_is_that_of_the_file_s_own_bytes():
     (one,) = load(Folders({"/p/AGENTS.md": content, "/p/a.md": "A"}), ROOTS).instructions
     assert (one.sha256, one.text) == (hashlib.sha256(content).hexdigest(), "Use uv.\nA")
     assert one.includes == (("/p/a.md", hashlib.sha256(b"A").hexdigest()),)
+
+
+def test_a_secret_in_a_file_does_not_reach_the_model():
+    token = "ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
+    files = {"/p/AGENTS.md": "Deploy as said in\n@deploy.md\n", "/p/deploy.md": f"Use the token {token}."}
+    text = text_of(files)
+    assert token not in text
+    assert text.startswith("Deploy as said in\nUse the token [secret:github-token:")

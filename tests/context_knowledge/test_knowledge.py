@@ -225,6 +225,24 @@ def test_a_reference_tells_when_its_file_has_changed(index: SqliteIndex, root: P
         passage(manifest, "../outside.md#:1-1")
 
 
+@pytest.mark.parametrize("path", ["notes.txt", "ops/queue.md"])
+def test_a_link_in_a_documents_place_is_not_followed(
+    index: SqliteIndex, root: Path, tmp_path: Path, path: str
+) -> None:
+    manifest = update(index, "w", root, Manifest(str(root))).manifest
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "queue.md").write_text("Not for you.\n")
+    if path == "notes.txt":
+        (root / path).unlink()
+        (root / path).symlink_to(outside / "queue.md")
+    else:
+        (root / "ops").rename(root / "old")
+        (root / "ops").symlink_to(outside)
+    with pytest.raises(NotFound, match="is gone"):
+        passage(manifest, f"{path}#:1-1")
+
+
 def test_a_manifest_comes_back_as_it_was_kept(index: SqliteIndex, root: Path, tmp_path: Path) -> None:
     manifest = update(index, "w", root, Manifest(str(root))).manifest
     path = manifest_path(tmp_path, root)

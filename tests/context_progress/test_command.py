@@ -33,3 +33,10 @@ def test_without_a_session_it_says_how_to_get_one(clew: Run) -> None:
     done = clew("progress")
     assert done.returncode == 2
     assert "clew import" in done.stderr
+
+
+def test_what_clew_keeps_for_itself_is_no_session(clew: Run) -> None:
+    clew("import", str(EXAMPLE))
+    assert clew("notes", "add", "Use tabs.").returncode == 0  # is newer than the session
+    assert clew("progress").stdout.startswith("k1  ")
+    assert "clew:" not in clew("sessions").stdout

@@ -57,6 +57,24 @@ def session() -> Session:
     return session
 
 
+def test_what_was_only_acknowledged_is_open_and_not_told_as_done() -> None:
+    session = Session.open("talk", MemoryStore())
+    for asked, reply in (
+        ("TODO: write the migration for the invoices table.", "Noted."),
+        ("What is the retry limit?", "I don't know, I have to check. I will add tests later."),
+        ("Rename the parser in a.py.", "Will do."),
+    ):
+        session.add(said(Role.USER, asked), said(Role.ASSISTANT, reply))
+    taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
+    assert told(taken.changed) == []
+    assert told(taken.open) == [
+        "request: Rename the parser in a.py.",
+        "promise (put off): I will add tests later.",
+        "question (put off): What is the retry limit?",
+    ]
+    assert taken.next == Point("Rename the parser in a.py.", "m5")
+
+
 def test_a_checkpoint_tells_what_changed_what_is_open_and_what_comes_next(session: Session) -> None:
     taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
     assert taken.goal == Point(

@@ -10,12 +10,13 @@ import pytest
 from clew.budget import Stop
 from clew.errors import PinsDoNotFit
 from clew.session import Session
+from clew.session.replay import SAVE_EVERY
 from clew.store import SqliteStore
 from tests.session.talk import talk
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
 
-from endurance import WINDOW, endure, grow, open_anew
+from endurance import WINDOW, endure, grow
 
 
 @pytest.mark.slow
@@ -29,12 +30,17 @@ def test_rules_and_sources_outlive_any_number_of_compactions(quick_folder):
 
 
 @pytest.mark.slow
-def test_a_long_session_opens_and_shows_its_view_at_once(quick_folder):
+def test_a_long_session_opens_from_what_was_saved(quick_folder, monkeypatch):
     path = quick_folder / "clew.db"
     grow(path, 20_000)
-    found = open_anew(path)
-    assert found["open"] < 2
-    assert found["view"] < 0.2
+    with SqliteStore(path) as store:
+        places, read = [], store.read
+        monkeypatch.setattr(
+            store, "read", lambda ctx, after=0, *rest: places.append(after) or read(ctx, after, *rest)
+        )
+        with Session.open("main", store, window=WINDOW) as session:
+            assert len(session.view()) < 5_000
+    assert min(places) > 20_000 - 2 * SAVE_EVERY
 
 
 def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path):

@@ -68,7 +68,7 @@ def test_old_messages_are_condensed_and_recent_ones_stay():
 
 def test_every_rung_says_what_it_freed():
     view = turns(12)
-    plan = propose(situation(view, 900))
+    plan = propose(situation(view, 1_200))
     count = tokens_of(apply(plan, view)[1:2])
     smaller = [op for op in plan.operations if isinstance(op, Shrink)]
     covered = [item for item in view if item.id in condensed(plan).ids]

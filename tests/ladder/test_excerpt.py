@@ -57,3 +57,10 @@ def test_everything_held_stands_in_the_excerpt(text: str, most: int, data: st.Da
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     assert text[start:end] in excerpt(text, most, [(start, end)])
+
+
+def test_the_end_of_a_long_line_does_not_begin_right_after_a_negation():
+    for width in range(LONGEST_LINE // 2 - 30, LONGEST_LINE // 2):
+        line = f"{'a' * 900} do not delete {'y' * width}"
+        shown = excerpt(line, LONGEST_LINE).rpartition("characters]")[2]
+        assert not shown.startswith("delete")

@@ -20,18 +20,22 @@ def value(line: str, text: str) -> Value:
     [
         ("see load_config here", "load_config", "load_config"),
         ("open /home/me/app/src/a.py", "/home/me/app/src/a.py", "src/a.py"),
-        ("open /home/me/app/a.py", "/home/me/app/a.py", "/home/me/app/a.py"),
+        ("open /home/me/app/a.py", "/home/me/app/a.py", "app/a.py"),
+        ("mv /one/app/a.py /two/app/a.py", "/one/app/a.py", "/one/app/a.py"),
+        ("sed ./sessions./gg", "./sessions./gg", "./sessions./gg"),
         ("write ${file}-temp.gif", "temp.gif", ""),
     ],
 )
-def test_a_name_is_shown_below_the_root_and_only_where_it_stands_by_itself(line: str, text: str, shown: str):
+def test_a_path_is_shown_by_its_end_and_a_name_only_where_it_stands_by_itself(
+    line: str, text: str, shown: str
+):
     known = value(f"{line} and temp.gif", text)
-    assert shown_name(known, line, "/home/me/app/") == shown
+    assert shown_name(known, line) == shown
 
 
 def test_a_shortened_path_that_could_mean_two_files_is_shown_whole():
     line = "diff /home/me/app/src/a.py /tmp/old/src/a.py"
-    assert shown_name(value(line, "/home/me/app/src/a.py"), line, "/home/me/app/") == "/home/me/app/src/a.py"
+    assert shown_name(value(line, "/home/me/app/src/a.py"), line) == "/home/me/app/src/a.py"
 
 
 def test_names_of_one_turn_are_listed_together_in_their_order():

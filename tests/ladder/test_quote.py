@@ -1,3 +1,5 @@
+import pytest
+
 from clew.ladder.quote import LONGEST, quoted
 from clew.message import Cite, Message, Role, Text, ToolResult, Trust, said
 
@@ -18,8 +20,15 @@ def test_the_number_that_a_tool_put_before_a_line_is_left_out():
 
 
 def test_the_folder_where_the_session_works_is_left_out():
-    line = "/home/me/app/src/a.py:12: def load_config"
-    assert quote(output(line), "load_config", "/home/me/app/") == "src/a.py:12: def load_config"
+    line = "/home/me/app/src/a.py holds load_config"
+    assert quote(output(line), "load_config", "/home/me/app/") == "src/a.py holds load_config"
+
+
+def test_where_a_search_found_a_line_is_left_out_unless_it_is_what_matters():
+    line = "src/app/a.py:12: def load_config"
+    assert quote(output(line), "load_config") == "def load_config"
+    assert quote(output(line), "src/app/a.py") == line
+    assert quote(output("src/app/a.py-13-    return load_config()"), "load_config") == "return load_config()"
 
 
 def test_a_long_line_is_cut_around_the_value_between_words():
@@ -40,3 +49,25 @@ def test_where_there_are_no_words_there_is_no_quote():
     assert quoted(output("   "), Cite("m1"), "x") is None
     assert quoted(output("words"), Cite("m1", 3), "x") is None
     assert quoted(None, Cite("m1"), "x") is None
+
+
+@pytest.mark.parametrize("cue", ["do not", "never", "don't", "must not ever", "bitte nicht"])
+def test_a_cut_quote_does_not_begin_right_after_a_negation(cue: str):
+    for width in range(60, 100):  # wherever the cut falls
+        line = f"{'a' * 200} {cue} delete {'y' * width} load_config {'b ' * 200}"
+        assert not quote(output(line), "load_config").startswith(("delete", "ever"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  </li></ul></app-main_menu>",
+        '<path id="icon_main" d="M12.5 3.1l4 4"/>',
+        "url(data:image/png;base64,iVBORw0KGgo)",
+        "cert_text = " + "QUJD" * 50,
+        "cp path/to/my_file.py .",
+    ],
+)
+def test_noise_is_not_quoted_from_tools(line: str):
+    assert quoted(output(line), Cite("m1"), line.split(maxsplit=1)[0]) is None
+    assert quote(said(Role.USER, line), line.split(maxsplit=1)[0]) == line.strip()

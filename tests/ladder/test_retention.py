@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from clew.ladder import propose
+from clew.ladder.company import Company
 from clew.ladder.retention import EDGES, VOICES, Table, features, form_of, ranking, table_of
 from clew.ladder.subjects import subjects
 from clew.ladder.worth import worth
@@ -24,12 +25,12 @@ def table() -> Table:
 def test_the_table_gives_the_sum_of_its_points_as_log_odds():
     ledger = Ledger()
     ledger.extend(turns(6))
-    known = table()
+    known, company = table(), Company(ledger.values)
     lists = {f"named_by.{voice.name.lower()}": row for voice, row in zip(VOICES, known.named_by, strict=True)}
     points = {**known.steps, **lists, "form": known.form, "in_error": (0.0, known.in_error)}
     for subject in subjects(ledger.values).values():
-        total = known.start + sum(points[name][place] for name, place in features(subject, 24))  # type: ignore[index]
-        assert known(subject, 24) == pytest.approx(1 / (1 + math.exp(-total)))
+        total = known.start + sum(points[name][place] for name, place in features(subject, company))  # type: ignore[index]
+        assert known(subject, company) == pytest.approx(1 / (1 + math.exp(-total)))
 
 
 def test_every_list_of_the_table_has_a_place_for_every_step():
@@ -50,8 +51,9 @@ def test_what_was_named_lately_and_by_the_model_is_worth_more_than_what_a_tool_p
         ]
     )
     old, fresh = (subjects(ledger.values)[name] for name in ("old_printed_name", "fresh_spoken_name"))
+    company = Company(ledger.values)
     for rank in (table(), worth):
-        assert rank(fresh, 60) > rank(old, 60)
+        assert rank(fresh, company) > rank(old, company)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_a_table_of_points_by_hand_can_be_read():
     ledger = Ledger()
     ledger.add(Item("m1", said(Role.USER, "Set MAX_SIZE.")))
     (subject,) = subjects(ledger.values).values()
-    assert table_of(written)(subject, 1) == 0.5
+    assert table_of(written)(subject, Company(ledger.values)) == 0.5
 
 
 def test_a_digest_can_be_ranked_by_hand_instead():

@@ -22,6 +22,15 @@ def test_other_values_stand_for_themselves():
     assert list(subjects(values("Call parse_header with MAX_SIZE."))) == ["parse_header", "MAX_SIZE"]
 
 
+def test_a_dotted_name_is_about_the_names_of_code_in_it():
+    found = subjects(values("Call self.load_config.", "So load_config it is.", "And os.path.join as well."))
+    assert list(found) == ["load_config", "os.path.join"]
+    joined = found["load_config"]
+    assert isinstance(joined, Joined)
+    assert [face.text for face in joined.faces] == ["self.load_config", "load_config"]
+    assert (joined.first_message, joined.last_message) == ("m1", "m2")
+
+
 def test_a_path_is_known_by_its_last_two_components():
     assert path_key("/a/b/c.py") == path_key("b/c.py") == "b/c.py"
     assert path_key("C:\\a\\b\\c.py") == "b/c.py"

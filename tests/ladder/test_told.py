@@ -76,3 +76,13 @@ def test_of_a_long_command_its_first_line_is_told():
     view = items([said(Role.USER, "Go."), *step("c", "bash", {"command": command}, "1")])
     ran = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
     assert ran == ["ran: python - <<'EOF'…"]
+
+
+def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cut():
+    request = f"Port the reports to v2. {'Mind the totals. ' * 60}Then tell me."
+    view = items([said(Role.USER, request)])
+    (goal,) = [one for one in brief_of(read(view), view).claims if one.kind is ClaimKind.GOAL]
+    begun, mark, left = goal.text.partition("[… ")
+    assert request.startswith(begun)
+    assert goal.sources[0].quote(view[0].message) == begun
+    assert (mark, left, goal.verbatim) == ("[… ", f"{len(request) - len(begun)} characters]", False)

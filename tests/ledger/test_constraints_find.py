@@ -223,6 +223,60 @@ Users must not see partial files; never overwrite an existing one without asking
 """
 
 
+PRINTED = """\
+=== Step 1: Set up ===
+Keeping the old branch for later
+{line}
+ create mode 100644 main.py
+[Proxy] GET /api/jobs -> 200
+[Worker] Phase 1: planning
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "No attribution in the branch",
+        "Always use the cache",
+        "The rest of the file remains unchanged.",
+        "75 +      const ratio = Math.min(window.ratio || 1, 2);",
+    ],
+)
+def test_what_a_program_printed_is_no_rule(line: str):
+    text = f"why does it say this?\n{PRINTED.format(line=line)}\nNever push."
+    assert quotes(user(text)) == ["Never push."]
+
+
+def test_a_remark_between_two_pastes_is_speech():
+    assert quotes(user(PRINTED.format(line="ok\n\nNever push.\n"))) == ["Never push."]
+
+
+def test_two_lines_with_paths_are_no_output():
+    text = "Repo: src/core/app\nNever push to main.\nDocs: docs/guide/index.md\nTests: tests/unit/a.py"
+    assert quotes(user(text)) == ["Never push to main."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keeping test repo at: /var/folders/gz/T/tmp.kdWp7xUk8V",
+        "This causes estimate_user_changes to always return 0, incorrectly counting them twice.",
+        "hasOverlap now requires at least two matching lines and drops lines shorter than 10 chars.",
+        "The calculation at line 235 uses min(totalAdded, totalRemoved) to estimate it.",
+        "session.State is now an alias (no more converter functions)",
+    ],
+)
+def test_what_is_reported_of_a_program_is_no_rule(text: str):
+    assert quotes(user(text)) == []
+
+
+def test_a_title_over_orders_is_no_order():
+    briefing = f"You are a reviewer. {'The code is old. ' * 40}\n\n## Instructions\n\n1. Exit Immediately\n"
+    assert quotes(user(briefing)) == []
+    assert quotes(user(f"{briefing}2. Exit at once after the task.\n")) == ["Exit at once after the task."]
+    assert quotes(user("Never Push To Main")) == ["Never Push To Main"]
+
+
 def test_a_pasted_plan_describes_a_product_and_lays_down_nothing():
     assert len(PLAN) > 600
     assert find(user(PLAN)) == []

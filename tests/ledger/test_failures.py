@@ -83,11 +83,74 @@ def test_an_edit_is_mended_by_an_edit_of_the_same_file():
     assert [failure.is_mended for failure in ledger_of(wrong, other, right).failures] == [True]
 
 
+NOT_THERE = "<tool_use_error>Path does not exist: /no"
+
+
 def test_another_search_mends_nothing():
-    wrong = did(
-        "Grep", {"pattern": "a", "path": "/no"}, "<tool_use_error>Path does not exist: /no", error=True
-    )
-    assert [f.is_mended for f in ledger_of(wrong, did("Grep", {"pattern": "b"}, "x")).failures] == [False]
+    wrong = did("Grep", {"pattern": "a", "path": "/no"}, NOT_THERE, error=True)
+    same = did("Grep", {"pattern": "a", "path": "/no"}, NOT_THERE, error=True)
+    (failure,) = ledger_of(wrong, same, did("Grep", {"pattern": "b"}, "x")).failures
+    assert (failure.subject, failure.is_mended) == ("a /no", False)
+
+
+@pytest.mark.parametrize(
+    "looked",
+    [
+        did("Grep", {"pattern": "a", "path": "/no"}, NOT_THERE, error=True),
+        did("Read", {"file_path": "a.py"}, "<tool_use_error>File does not exist.", error=True),
+        ran("ls nowhere", "ls: nowhere: No such file or directory", code=1),
+        ran("cd src && cat a.py | head", "cat: a.py: No such file or directory", code=1),
+        ran("make release --dry-run", "error: no rule", code=2),
+        ran("tool sub --help", "error: no such command", code=2),
+    ],
+)
+def test_to_look_for_what_is_not_there_is_no_failure(looked):
+    assert ledger_of(looked).failures == ()
+
+
+def test_to_look_for_it_again_is_one():
+    looked = ran("ls nowhere", "ls: nowhere: No such file or directory", code=1)
+    assert [failure.count for failure in ledger_of(looked, ran("ls nowhere", "ls: no", code=1)).failures] == [
+        2
+    ]
+
+
+def test_a_failure_that_says_nothing_counts_if_it_is_repeated():
+    silent = did("Bash", {"command": "./run.sh"}, "", error=True)
+    again = did("Bash", {"command": "./run.sh"}, "", error=True)
+    assert ledger_of(silent).failures == ()
+    assert [failure.count for failure in ledger_of(silent, again).failures] == [2]
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "blamed"),
+    [
+        ("rm -f debug.log\npatch ../a.diff", "patch: ../a.diff: No such file", "patch ../a.diff"),
+        ("rm -f a; make all", "oh no", "make all"),
+        ("touch a && git push", "fatal: no remote", "git push"),
+        ("npm ci && npm test", "oh no", "npm ci && npm test"),
+        ("go build ./... 2>&1 | tail -5", "oh no", "go build ./... 2>&1 | tail -5"),
+    ],
+)
+def test_of_a_chain_the_command_that_failed_is_blamed(line, output, blamed):
+    assert [failure.subject for failure in ledger_of(ran(line, output, code=1)).failures] == [blamed]
+
+
+def test_a_chain_is_mended_by_the_command_that_failed_in_it():
+    broken = ran("rm -f a && make all 2>&1 | tail", "make: *** no rule", code=2)
+    mended = [ran("rm -f a", ""), ran("cd x && make all | tail", "ok")]
+    assert [failure.is_mended for failure in ledger_of(broken, mended[0]).failures] == [False]
+    assert [failure.is_mended for failure in ledger_of(broken, *mended).failures] == [True]
+
+
+def test_a_file_that_could_not_be_read_is_mended_by_whatever_reads_it():
+    missing = [
+        did("Read", {"file_path": "/r/a.py"}, "<tool_use_error>Too large.", error=True) for _ in range(2)
+    ]
+    assert [failure.is_mended for failure in ledger_of(*missing, ran("cat a.py", "x = 1")).failures] == [True]
+    assert [failure.is_mended for failure in ledger_of(*missing, ran("cat b.py", "x = 1")).failures] == [
+        False
+    ]
 
 
 def test_an_unknown_tool_is_mended_by_its_next_success():

@@ -33,6 +33,36 @@ def test_the_first_request_is_the_goal():
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never modify files under legacy/. The port is 8123.",
+        "Answer in French from now on.",
+        "Operation stopped by hook: Warning: branch conflict detected!\n\nBranch: a/b",
+        "Stop hook feedback: the tests were not run.",
+    ],
+)
+def test_rules_and_what_a_hook_printed_set_no_goal(text):
+    assert [goal.quote for goal in ledger_of(user(text), assistant("ok"), FIRST).goals] == [
+        "Build a parser for the log format, please."
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Build the importer. Never touch legacy/.",
+        "Write a report without touching legacy/.",
+        "Explain what happened, don't do anything.",
+        "The build is broken. Never touch legacy/.",
+        "Stop hook feedback: the tests were not run.\nCan you fix this?",
+        "fix tests",
+    ],
+)
+def test_a_request_with_a_rule_in_it_is_the_goal(text):
+    assert [goal.quote for goal in ledger_of(user(text), assistant("ok"), FIRST).goals] == [text]
+
+
 def test_an_approved_plan_is_the_goal():
     (goal,) = ledger_of(plan("Implement the following plan:\n\n# Tree view")).goals
     assert (goal.kind, goal.quote, goal.trust) == (

@@ -141,9 +141,23 @@ def test_a_question_the_user_moved_on_from_is_open_until_a_report():
     ]
 
 
-@pytest.mark.parametrize("text", ["thanks!", "ok great, thank you", "hello"])
-def test_thanks_ask_for_nothing(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thanks!",
+        "ok great, thank you",
+        "hello",
+        "Never modify files under legacy/.",
+        "Always answer in French. The port is 8123.",
+    ],
+)
+def test_thanks_rules_and_facts_ask_for_nothing(text):
     assert ledger_of(user(text)).loops.open == ()
+
+
+@pytest.mark.parametrize("text", ["The build is broken.", "There is a typo in the title.", "use port 8123"])
+def test_trouble_and_orders_ask_for_something(text):
+    assert open_texts(ledger_of(user(text)), LoopKind.REQUEST) == [text]
 
 
 def test_the_models_last_question_waits_for_the_user():
@@ -206,6 +220,87 @@ def test_an_announcement_is_replaced_by_the_next():
 def test_what_a_report_announces_stays_open():
     ledger = ledger_of(user("Go."), assistant("The parser works.\nNext steps: write the docs."), user("good"))
     assert open_texts(ledger, LoopKind.PROMISE) == ["Next steps: write the docs."]
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        ("TODO: write the migration for the invoices table.", "Noted."),
+        ("the build fails with error E4711", "Thanks, I will look at it."),
+        ("What is the retry limit?", "I don't know, I have to check."),
+        ("Update the README before we ship.", "Will do after the importer works."),
+        ("Delete the old tables.", "I won't do that. It would lose data."),
+        ("Send the mail to all customers.", "Declined."),
+        ("Build the importer.", "Sure, starting with the schema."),
+        ("Build the importer.", "Which database do you use?"),
+    ],
+)
+def test_an_empty_reply_closes_nothing(asked, reply):
+    waiting = (LoopKind.REQUEST, LoopKind.QUESTION)
+    ledger = ledger_of(user(asked), assistant(reply))
+    assert (open_texts(ledger, *waiting), ends(ledger, *waiting)) == ([asked], [])
+
+
+@pytest.mark.parametrize(
+    "reply", ["Done.", "Yes.", "No.", "5", "OK, I fixed it.", "I'm not sure why, but it works now."]
+)
+def test_a_short_reply_that_says_something_is_a_report(reply):
+    assert ledger_of(user("Is it fixed?"), assistant(reply)).loops.open == ()
+
+
+PUT_OFF = (user("TODO: write the migration for the invoices table."), assistant("Noted."))
+
+
+def test_what_was_put_off_is_closed_by_a_report_that_speaks_of_it():
+    other = (user("Rename the parser."), assistant("The parser has its new name."))
+    ledger = ledger_of(*PUT_OFF, *other)
+    assert open_texts(ledger, LoopKind.REQUEST) == ["TODO: write the migration for the invoices table."]
+    told = ledger_of(*PUT_OFF, *other, user("good"), assistant("I wrote the migration for invoices."))
+    assert told.loops.open == ()
+    assert ends(told, LoopKind.REQUEST)[-1] == (
+        "TODO: write the migration for the invoices table.",
+        Closed.REPORTED,
+    )
+    assert ledger_of(*PUT_OFF, *other, user("and?"), assistant("Everything is done.")).loops.open == ()
+
+
+def test_a_call_behind_a_report_takes_back_what_it_says_of_what_was_put_off():
+    ledger = ledger_of(
+        *PUT_OFF,
+        user("Rename the parser."),
+        assistant("The migration for invoices is next to it."),
+        call("Bash", {"command": "ls"}),
+    )
+    assert open_texts(ledger, LoopKind.REQUEST) == [
+        "Rename the parser.",
+        "TODO: write the migration for the invoices table.",
+    ]
+
+
+def test_words_that_only_move_the_work_along_put_nothing_off():
+    ledger = ledger_of(user("Build it."), assistant("Let me start."), user("go on"), assistant("It stands."))
+    assert ledger.loops.open == ()
+
+
+def test_a_promise_for_later_outlives_other_reports():
+    ledger = ledger_of(
+        user("Build it."),
+        assistant("It stands. I will add tests later."),
+        user("Rename x."),
+        assistant("Done."),
+    )
+    assert open_texts(ledger, LoopKind.PROMISE) == ["I will add tests later."]
+    kept = ledger.loops.close(ledger.loops.open[0].id, "not needed")
+    assert (kept[0].closed, ledger.loops.open) == (Closed.BY_HAND, ())
+
+
+def test_what_was_put_off_survives_a_copy_and_json():
+    ledger = ledger_of(*PUT_OFF, user("Rename the parser."), assistant("The parser has its new name."))
+    again = Ledger.from_json(ledger.to_json())
+    assert (again.loops.open, ledger.copy().loops.open) == (ledger.loops.open, ledger.loops.open)
+    for one in (ledger, again):
+        one.extend(items(user("so?"), assistant("The invoices migration is written.")))
+    assert again.loops.closed == ledger.loops.closed
 
 
 def test_nothing_that_tools_and_machines_write_opens_a_loop():

@@ -6,7 +6,7 @@ import pytest
 
 from clew.errors import NotFound
 from clew.ledger import Ledger, MadeBy, Pin, PinStatus
-from clew.ledger.constraints.values import Kind
+from clew.ledger.constraints.values import Kind, Scope
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, said
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, user
 
@@ -76,8 +76,10 @@ def test_a_rule_before_or_behind_an_endless_paste_is_found():
 
 def test_a_person_adds_a_rule_by_hand():
     ledger = ledger_of()
-    pin = ledger.pins.pin("Keep it under 80 columns.", Kind.LIMIT)
-    assert pin == Pin("p1", "Keep it under 80 columns.", None, Kind.LIMIT, made_by=MadeBy.PERSON)
+    pin = ledger.pins.pin("Keep it under 80 columns.", Kind.LIMIT, Scope(topics=("width",)))
+    assert pin == Pin(
+        "p1", "Keep it under 80 columns.", None, Kind.LIMIT, Scope(topics=("width",)), made_by=MadeBy.PERSON
+    )
     assert ledger.pins.active == (pin,)
 
 
@@ -87,6 +89,73 @@ def test_a_person_edits_a_rule_and_the_old_words_stay():
     old = ledger.pins.get("p1")
     assert (old.status, old.replaced_by, old.quote) == (PinStatus.SUPERSEDED, "p2", RULE)
     assert ledger.pins.active == (new,)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "paths"),
+    [
+        ("never touch legacy/", Kind.PROHIBITION, ("legacy/",)),
+        ("Be kind. Do not edit src/core/*.py.", Kind.PROHIBITION, ("src/core/*.py",)),
+        ("Answers of at most 100 words.", Kind.LIMIT, ()),
+        ("the settings live in conf/app.toml", Kind.REQUIREMENT, ("conf/app.toml",)),
+    ],
+)
+def test_a_rule_made_by_hand_is_read_from_its_words(words, kind, paths):
+    pin = ledger_of().pins.pin(words)
+    assert (pin.kind, pin.scope.paths) == (kind, paths)
+
+
+def test_other_words_have_another_kind_and_scope():
+    ledger = ledger_of(user(RULE))
+    new = ledger.pins.edit("p1", "Always run the tests in tests/unit/ first.")
+    assert (new.kind, new.scope.paths) == (Kind.REQUIREMENT, ("tests/unit/",))
+
+
+def test_a_spoken_rule_in_the_words_of_one_made_by_hand_is_that_one():
+    ledger = ledger_of()
+    ledger.pins.pin("never touch legacy/")
+    ledger.add(Item("m0", user("Never touch legacy/.")))
+    (pin,) = ledger.pins.all
+    assert (pin.kind, pin.scope.paths, pin.repeated) == (
+        Kind.PROHIBITION,
+        ("legacy/",),
+        (Cite("m0", 0, 0, 20),),
+    )
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "just answer, don't do anything",
+        "no don't set it, let's see if it keeps happening",
+        "Explain what happened, don't do anything.",
+        "don't fix anything, but just validate that it works",
+        "without doing any changes: can you check the prior things?",
+    ],
+)
+def test_a_remark_for_one_answer_ends_when_the_user_speaks_again(remark):
+    ledger = ledger_of(user(remark), assistant("It fails."))
+    assert [pin.status for pin in ledger.pins.all] == [PinStatus.ACTIVE]
+    later = Ledger.from_json(ledger.to_json())
+    later.extend([Item("late", user("ok, fix it"))])
+    assert [(pin.status, pin.ended_by) for pin in later.pins.all] == [
+        (PinStatus.EXPIRED, Cite("late", 0, 0, 10))
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Don't change anything in legacy/, just read it.",
+        "If nobody is logged in, do nothing.",
+        "From now on just answer, don't do anything.",
+        "Never push, let's see how it goes.",
+        "Do not commit.",
+    ],
+)
+def test_a_rule_that_names_a_place_a_case_or_a_time_outlives_the_answer(rule):
+    pins = ledger_of(user(rule), assistant("ok"), user("What is next?")).pins.all
+    assert [pin.status for pin in pins if pin.status is PinStatus.EXPIRED] == []
 
 
 def test_a_person_revokes_a_rule_and_one_runs_out():

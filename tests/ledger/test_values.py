@@ -109,3 +109,16 @@ def test_values_come_back_from_json():
     assert Values.from_json(written).to_json() == written
     assert [value.text for value in Values.from_json(written)] == ["foo_bar", "src/a.py"]
     assert Values.from_json(written).get("src/a.py").counts[Voice.CALL] == 1
+
+
+def test_what_clews_own_memory_says_again_names_nothing():
+    ledger = ledger_of(
+        did(
+            "recall_search",
+            {"query": "src/kiln_7.py"},
+            "[m12@other, score 0.93] src/kiln_7.py has KILN_SEVEN",
+        ),
+        did("Grep", {"pattern": "src/kiln_9.py"}, "src/kiln_9.py:3: KILN_NINE"),
+    )
+    assert [value.text for value in ledger.values if "7" in value.text or "SEVEN" in value.text] == []
+    assert "KILN_NINE" in ledger.values

@@ -116,7 +116,7 @@ def test_a_message_is_opened_with_its_neighbours_each_under_its_label():
     box, _ = box_of()
     answer = box.run("recall_open", {"ref": "m3", "neighbours": 1})
     heads = [line.rpartition(", ")[0] for line in answer.text.splitlines() if line.startswith("[m")]
-    assert heads == ["[m2, assistant, assistant", "[m3, tool, untrusted", "[m4, assistant, assistant"]
+    assert heads == ["[m2, assistant", "[m3, tool, untrusted", "[m4, assistant"]
     assert (answer.trust, answer.is_error) == (Trust.UNTRUSTED, False)
     assert f"```\n{PAGE}\n```" in answer.text
 
@@ -130,7 +130,7 @@ def test_what_a_digest_stands_for_is_opened():
     box = Memory(store, session.ctx, numbered=session).toolbox(session)
     answer = box.run("recall_open", json.dumps({"ref": "d1"}))
     assert answer.text.startswith("d1 is a digest")
-    assert "[m1, user, user, " in answer.text
+    assert "[m1, user, " in answer.text
     assert "earlier ones as d1" in box.run("context_budget", {}).text
 
 
@@ -138,7 +138,7 @@ def test_a_message_of_another_session_is_opened_by_its_name():
     store = MemoryStore()
     Session.open("old", store, workspace="home").add(said(Role.USER, "The kiln is at 1200 degrees."))
     box, _ = box_of(store=store)
-    assert "[m1@old, user, user, " in box.run("recall_open", {"ref": "m1@old"}).text
+    assert "[m1@old, user, " in box.run("recall_open", {"ref": "m1@old"}).text
 
 
 def test_another_workspace_cannot_be_named():
@@ -223,7 +223,7 @@ def test_the_references_of_a_search_count_messages_not_events(tmp_path):
             said(Role.USER, "The password hint is xylophone99.")
         )
         found = box.run("recall_search", {"query": "xylophone99", "limit": 1})
-        assert "[m5, user, user, " in found.text
+        assert "[m5, user, " in found.text
         assert "xylophone99" in box.run("artifact_open", {"ref": "m5"}).text
         assert [note.id for note in book.notes()] == ["s6"]
 

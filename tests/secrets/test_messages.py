@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from clew.log.messages import message_from_json, message_to_json
-from clew.message import Json, JsonObject, Message, Role, Thinking, ToolCall, said
-from clew.secrets import Sighting, look, mask, mask_message
+from clew.message import Json, JsonObject, Media, Message, Part, Role, Thinking, ToolCall, Unknown, said
+from clew.secrets import Sighting, look, mask, mask_json, mask_message
 from clew.secrets.key import key_file
 from clew.wire import WIRES
 from tests.conftest import real_data
@@ -192,3 +192,60 @@ def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:
         for sighting in look(said(Role.USER, file.read_text("utf-8", "replace")), KEY)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ToolCall("c1", "run", {"signature": TOKEN}),
+        ToolCall("c1", "run", {"encrypted_content": TOKEN, "signature": {"a": [TOKEN]}}),
+        Media("image", url=f"https://x.test/a.png?token={TOKEN}"),
+        Media("image", url="https://x.test/a.png", title=TOKEN),
+        Media("document", media_type="text/plain", data=f"use {TOKEN}"),
+        Unknown(TOKEN),
+    ],
+)
+def test_no_name_and_no_kind_of_part_hides_a_secret(part: Part) -> None:
+    message = Message(Role.ASSISTANT, (part,))
+    assert TOKEN not in json.dumps(message_to_json(mask_message(message, KEY)))
+    assert isinstance(part, Unknown) or [one.shown for one in look(message, KEY)] == [MASK]
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "gemini"])
+def test_a_sealing_name_inside_of_arguments_or_results_seals_nothing(wire: str) -> None:
+    given: dict[str, list[Json]] = {
+        "anthropic": [
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "t1", "name": "run", "input": {"signature": TOKEN}}
+            ]},
+        ],
+        "gemini": [
+            {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {"signature": TOKEN}}}]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"name": "run", "response": {"thoughtSignature": TOKEN}}}
+            ]},
+        ],
+    }  # fmt: skip
+    masked = [mask_message(one, KEY) for one in WIRES[wire].parse(given[wire])]
+    assert json.dumps(WIRES[wire].render(masked)) == json.dumps(given[wire]).replace(TOKEN, MASK)
+
+
+def test_what_a_provider_sealed_in_its_own_block_stays() -> None:
+    part: JsonObject = {"functionCall": {"name": "run", "args": {}}, "thoughtSignature": TOKEN}
+    message = WIRES["gemini"].parse_item({"role": "model", "parts": [part]})
+    assert mask_message(message, KEY) is message
+
+
+def test_the_bytes_of_an_image_are_not_looked_into_and_its_address_is() -> None:
+    inline = f"data:image/png;base64,{TOKEN}"
+    for url, there in ((inline, True), (f"https://x.test/?token={TOKEN}", False)):
+        block: JsonObject = {"type": "image_url", "image_url": {"url": url}}
+        message = WIRES["openai"].parse_item({"role": "user", "content": [block]})
+        assert (TOKEN in json.dumps(message_to_json(mask_message(message, KEY)))) is there
+
+
+def test_an_object_is_masked_however_deep_and_comes_back_itself_without_secrets() -> None:
+    body: JsonObject = {"what": f"use {TOKEN}", "n": 1, "list": [{"signature": TOKEN, "ok": True}]}
+    assert mask_json(body, KEY) == {"what": f"use {MASK}", "n": 1, "list": [{"signature": MASK, "ok": True}]}
+    plain: JsonObject = {"what": "nothing", "list": [1, None]}
+    assert mask_json(plain, KEY) is plain

@@ -82,7 +82,7 @@ def test_objects_of_an_sdk_are_read_and_given_back_untouched():
     assert done.messages[-1] is last
 
 
-@pytest.mark.parametrize("wrong", ["hello", [object()], [{"role": "user", "content": object()}]])
+@pytest.mark.parametrize("wrong", ["hello", None, 7, [object()], [{"role": "user", "content": object()}]])
 def test_what_is_no_list_says_what_to_give(wrong):
     with pytest.raises(InputError, match=r"give|parse"):
         clew.compact(wrong, window=1_000)
@@ -219,3 +219,34 @@ def test_what_is_shown_smaller_again_may_show_other_lines_of_the_original(seed):
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
         fitted = clew.compact(messages, window=4_000, after=fitted)
     assert fitted.tokens_after <= 4_000
+
+
+@pytest.mark.parametrize("lines", [100, 260])
+def test_what_the_model_has_not_read_yet_stays_whole_where_it_fits(lines):
+    messages = [{"role": "user", "content": "Read the code. Never modify legacy/."}]
+    fitted, compacted = None, 0
+    for n in range(16):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"a{n}.py"}}
+        text = "\n".join(f"rate_{n}_{i} = table[{i}] * {i + n}" for i in range(lines))
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        fitted = clew.compact(messages, window=32_000, after=fitted)
+        compacted += fitted.plan is not None
+        assert fitted.messages[-1] is messages[-1]
+    assert compacted or lines == 100
+
+
+def test_a_decision_of_the_users_outlives_the_facts():
+    messages = [
+        {
+            "role": "user",
+            "content": "We decided to use Postgres 16 instead of MySQL, because of the JSON columns.",
+        }
+    ]
+    for n in range(30):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"a{n}.py"}}
+        text = "\n".join(f"rate_{n}_{i} = table[{i}] * {i + n}" for i in range(60))
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    done = clew.compact(messages, target_tokens=600)
+    assert "Postgres 16 instead of MySQL" in str(done.messages[0])

@@ -3,11 +3,14 @@
 import json
 
 import clew
+from clew.budget import FRESH
+from clew.errors import ModelFailed
 from clew.memory.notes.commands import MemoryFiles
 from clew.memory.notes.note import Draft
 from clew.message import Role, said
 from clew.ports import Ctx
 from clew.session import Session
+from clew.session.record import refusal_event
 from clew.store import MemoryStore
 
 KEY = "ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
@@ -91,3 +94,34 @@ def test_notes_pins_and_memory_files_hold_no_secret():
     kept = [one.event.body for ctx in contexts for one in store.read(ctx)]
     assert len(kept) == 3
     assert KEY not in json.dumps(kept)
+
+
+class Refusing:
+    """A model whose server quotes the key that it was given."""
+
+    name, window_tokens = "x/refusing", 100_000
+
+    def ask(self, _ask):
+        raise ModelFailed(f"401 Incorrect API key provided: {KEY}")
+
+
+def test_what_people_and_servers_say_beside_messages_is_masked():
+    store = MemoryStore()
+    session = Session.open("main", store, window=20_000, summariser=Refusing())
+    session.add(*conversation(), wire="anthropic")
+    assert session.compact(target_tokens=3_000, focus=f"the key {KEY}") is not None
+    pin = session.pin("Never touch legacy/.")
+    session.unpin(pin.id, f"because {KEY}")
+    session.record("approval", {"tool": "write_file", "what": f"write {KEY}", "answer": "no"})
+    log = everything(store, session)
+    assert KEY not in log
+    assert "API key provided: [secret:" in log
+    assert "the key [secret:" in log
+    assert "because [secret:" in log
+    assert "write [secret:" in log
+
+
+def test_the_reason_of_a_refusal_is_masked():
+    event = refusal_event(f"no: {KEY}", "manual", FRESH.failed(1, f"no: {KEY}"))
+    assert KEY not in json.dumps(event.body)
+    assert str(event.body["reason"]).startswith("no: [secret:")

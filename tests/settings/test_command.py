@@ -33,3 +33,10 @@ def test_a_mistake_is_one_line_that_says_where(clew: Run, tmp_path: Path) -> Non
         done.stderr
         == f"clew: {tmp_path / 'clew.toml'}:1: there is no setting 'windw'; did you mean window?\n"
     )
+
+
+def test_what_a_project_may_not_decide_is_warned_of(clew: Run, tmp_path: Path) -> None:
+    (tmp_path / "clew.toml").write_text("auto = true\n")
+    done = clew("config", "--json")
+    assert json.loads(done.stdout)["auto"]["value"] is False
+    assert "clew.toml:1: auto is ignored: no trust_roots of yours holds this project" in done.stderr

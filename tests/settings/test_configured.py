@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from clew.errors import InputError
 from clew.settings import Preset, Settings, configured, store_path
+from clew.settings.sources import is_strangers
 from clew.settings.values import KEYS
 
 
@@ -122,3 +124,53 @@ def test_the_store_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "big" / "log.db"
     assert store_path(env(home, CLEW_STORE=str(elsewhere))) == elsewhere
     assert configured(env=env(home, CLEW_STORE=str(elsewhere)), start=home).settings.store == elsewhere
+
+
+CHOSEN = "model = 'openai/gpt-5'\nsummariser = 'openai/gpt-5'\nauto = true\nwindow = 9\n"
+
+
+def test_a_project_chooses_no_model_for_a_person_who_does_not_trust_it(home: Path, project: Path) -> None:
+    (home / "clew.toml").write_text("model = 'ollama/llama'\n")
+    (project / "clew.toml").write_text(CHOSEN)
+    found = configured(env=env(home), start=project)
+    got = found.settings
+    assert (got.model, got.summariser, got.auto, got.window) == ("ollama/llama", "", False, 9)
+    assert found.warnings[0] == (
+        f"{project / 'clew.toml'}:1: model is ignored: no trust_roots of yours holds this project"
+    )
+    assert len(found.warnings) == 3
+
+
+def test_a_project_that_is_trusted_may_choose(home: Path, project: Path) -> None:
+    (project / "clew.toml").write_text(CHOSEN)
+    found = configured(env=env(home, CLEW_TRUST_ROOTS=str(project.parent)), start=project)
+    got = found.settings
+    assert (got.model, got.summariser, got.auto, got.window) == ("openai/gpt-5", "openai/gpt-5", True, 9)
+    assert found.warnings == ()
+
+
+def test_a_file_is_a_strangers_where_neither_the_person_nor_the_administrator_owns_it(project: Path) -> None:
+    file = project / "clew.toml"
+    file.write_text("window = 9\n")
+    owner = file.stat().st_uid
+    assert not is_strangers(file, owner)
+    assert is_strangers(file, owner + 1) is (owner != 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_strangers_file_is_ignored_unless_its_folder_is_trusted(home: Path, project: Path) -> None:
+    file = project / "clew.toml"
+    file.write_text("window = 9\n")
+    os.chown(file, 4_321, -1)
+    found = configured(env=env(home), start=project)
+    assert found.settings.window is None
+    assert found.warnings == (f"{file}:1: window is ignored: the file is somebody else's",)
+    trusting = configured(env=env(home, CLEW_TRUST_ROOTS=str(project)), start=project)
+    assert trusting.settings.window == 9
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5_000, "window = " + "9" * 5_000])
+def test_a_file_that_cannot_be_read_is_told(home: Path, project: Path, text: str) -> None:
+    (project / "clew.toml").write_text(text)
+    with pytest.raises(InputError, match=r"clew\.toml is "):
+        configured(env=env(home), start=project)

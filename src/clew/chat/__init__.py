@@ -14,9 +14,10 @@ from clew.chat.happenings import (
     Told,
     ToolAsked,
     ToolDone,
+    Turn,
     Warned,
 )
-from clew.chat.loop import Chat, Turn
+from clew.chat.loop import Chat
 from clew.chat.notice import Notice, notice_of
 from clew.chat.offline import OFFLINE, OfflineModel
 from clew.chat.opening import open_chat

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from clew.budget import ResultArrived, Signal
-from clew.chat.approvals import Approvals, against, what_of
+from clew.chat.approvals import Approvals
+from clew.chat.asking import against, places_of, steers, what_of
 from clew.chat.happenings import Answer, ApprovalWanted, Happening, Stopped, ToolAsked, ToolDone
 from clew.chat.instructed import Instructed
 from clew.chat.kit import Kit
@@ -17,6 +18,7 @@ from clew.session import Session
 
 NOT_RUN = "The user interrupted; this was not run."
 NOT_KNOWN = "The session ended before this was answered; it is not known whether it took effect."
+STEERING = "asked every time, since it says what agents or clew do here"
 DENIED = "The user said no: this was not done. Do not try it another way."
 
 Running: TypeAlias = Generator[Happening, Answer | None, ToolAnswer]
@@ -32,11 +34,11 @@ class Hands:
     approvals: Approvals
     instructed: Instructed
 
-    def settle(self) -> None:
-        """Answer the calls that a process left open when it ended."""
+    def settle(self, why: str = NOT_KNOWN) -> None:
+        """Answer the calls that were left open, be it by a process that ended."""
         view = self.session.view()
         if view:
-            self._keep([], view[-1].message.calls, NOT_KNOWN)
+            self._keep([], view[-1].message.calls, why)
 
     def answer(self, calls: Sequence[ToolCall]) -> Answering:
         """Run the calls of a reply and keep all answers together; None where somebody interrupted.
@@ -67,12 +69,15 @@ class Hands:
             return ToolAnswer("the arguments are not a JSON object; call it again", is_error=True)
         if not self.kit.writes(call.name):
             return self.kit.run(call.name, arguments)
-        what = what_of(call.name, arguments)
-        rules = tuple(f'{pin.id} "{pin.quote}"' for pin in against(self.session.pins, arguments))
-        # What a rule stands against is asked about every time, whatever was said before.
-        if rules or not self.approvals.holds(call.name):
+        root = self.instructed.root
+        rules = tuple(f'{pin.id} "{pin.quote}"' for pin in against(self.session.pins, arguments, root))
+        places = places_of(arguments, root)
+        steering = steers(arguments, root) or any(map(self.instructed.holds, places))
+        what = f"{what_of(call.name, arguments, root)}{f' ({STEERING})' if steering else ''}"
+        # What a rule stands against, or what steers agents, is asked about whatever was said before.
+        if rules or steering or not self.approvals.holds(call.name):
             answer = (yield ApprovalWanted(call.call_id, call.name, what, rules)) or Answer.NO
-            self.approvals.record(call.name, call.call_id, what, answer)
+            self.approvals.record(call.name, call.call_id, what, answer, *places[-1:])
             if answer is Answer.NO:
                 return ToolAnswer(DENIED, is_error=True)
         return self.kit.run(call.name, arguments)

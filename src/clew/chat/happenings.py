@@ -5,6 +5,7 @@ Commands tell in the same values, so a terminal, a page and a test look at a cha
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -137,3 +138,6 @@ Happening: TypeAlias = (
     | Told
     | Ended
 )
+
+Turn: TypeAlias = Generator[Happening, Answer | None, None]
+"""What happens, one thing after the other; after ``ApprovalWanted`` it is sent an ``Answer``."""

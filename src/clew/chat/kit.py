@@ -38,6 +38,8 @@ class Kit:
             return tool.does(self._desk, read_arguments(tool.parameters, arguments))
         except ClewError as error:
             return ToolAnswer(str(error), is_error=True)
+        except Exception as error:  # noqa: BLE001  # arguments are a model's: no call of its ends the chat
+            return ToolAnswer(f"{name} failed: {type(error).__name__}: {error}", is_error=True)
 
 
 def as_asked(_wish: Wish) -> Consent:

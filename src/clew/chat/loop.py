@@ -8,49 +8,53 @@ are in the log before the model is asked, and no tool call is left without an an
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TypeAlias
 
-from clew.budget import Calm, Compact, Fill, ResultArrived, Signal, TokenBudget
-from clew.chat.approvals import Approvals
+from clew.budget import Signal, TokenBudget
 from clew.chat.calls import Calls
-from clew.chat.hands import Hands
+from clew.chat.choices import Choices, keep_choices
+from clew.chat.fitting import MAKE_ROOM, Fitting
+from clew.chat.hands import NOT_RUN, Hands
 from clew.chat.happenings import (
     Answer,
-    Compacted,
     Delta,
     Failed,
     Happening,
     Said,
     Stopped,
     Taken,
+    Turn,
     Warned,
 )
 from clew.chat.instructed import Instructed
 from clew.chat.kit import Kit
-from clew.chat.notice import notice_of
 from clew.chat.progressed import Progressed
 from clew.chat.request import Requests
+from clew.chat.under_way import turn_of
 from clew.context.diagnose import Scene
-from clew.context.request import Assembled
-from clew.errors import BudgetExceeded, CompactionRefused, ContextTooLong, ModelError, StalePlan
+from clew.errors import (
+    BudgetExceeded,
+    ContextTooLong,
+    InputError,
+    ModelError,
+)
 from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, said
 from clew.models import RemoteModel, Streamed, StreamingModel
 from clew.ports import Reply, Stop
-from clew.session import Compaction, Fitted, Request, Session
+from clew.session import Session
+
+__all__ = ["MAKE_ROOM", "Chat", "Turn"]
 
 MOST_ROUNDS = 40
 """Requests of one turn: a model that calls tools for ever is stopped."""
-WARNING_STEP = 0.05
-"""Of the usable window: how much fuller it gets before it is warned of again."""
-SQUEEZED = 0.9
-"""Of the room that there is, filled by a compaction that must be, whatever it would rather leave."""
 GO_ON = "Go on where you stopped."
 BROKE_OFF = "\n\n[the reply broke off here]"
 INTERRUPTED = "\n\n[interrupted by the user]"
-MAKE_ROOM = "/compact makes room, /auto on lets clew do it when it is time"
+UNDER_WAY = "wait until it is over, or stop it there; nothing was kept of what you said"
 
-Turn: TypeAlias = Generator[Happening, Answer | None, None]
 Asking: TypeAlias = Generator[Happening, Answer | None, Reply | None]
 
 
@@ -72,13 +76,14 @@ class Chat:
         self.memory = memory
         self.auto = False
         """Whether clew compacts unasked."""
-        self.approvals = Approvals(session)
+        self._chosen = Choices()
+        self.approvals = instructed.approvals
         self.progressed = Progressed(session, memory)
         self.requests = Requests(session, kit, memory, self.approvals, instructed, self.progressed)
         self._instructed = instructed
         self._hands = Hands(session, kit, self.approvals, instructed)
         self._calls = Calls(session)
-        self._warned_at = 0
+        self._fitting = Fitting(session, self.requests, self._calls)
 
     def talk_to(self, model: StreamingModel) -> None:
         """Go on with another model. One behind an API also sets the window, and writes digests' prose."""
@@ -88,6 +93,20 @@ class Chat:
         if isinstance(model, RemoteModel):
             self.session.summariser = model
             self.session.talk_to(model.name.partition("/")[2])
+
+    def choose(self, chosen: Choices) -> None:
+        """Take what a person chose; it is kept with the session, as soon as anything is said in it."""
+        self._chosen = chosen.over(self._chosen)
+        if chosen.auto is not None:
+            self.auto = chosen.auto
+        if chosen.window is not None:
+            self.session.gauge = replace(self.session.gauge, window_tokens=chosen.window)
+        if self.session.view():
+            keep_choices(self.session, self._chosen)
+
+    def trust(self, path: str) -> None:
+        """Let an instruction file that this session wrote count."""
+        self._instructed.trust(path)
 
     def close(self) -> None:
         """Take a last checkpoint, and let go of the model's connections."""
@@ -102,14 +121,42 @@ class Chat:
 
     def turn(self, text: str) -> Turn:
         """Take the user's words, and go on until the model is done."""
+        return self._alone(self._turn(text))
+
+    def again(self) -> Turn:
+        """Ask the model once more for what was said last, without a new turn."""
+        return self._alone(self._again())
+
+    def _alone(self, turn: Turn) -> Turn:
+        """Play a turn while no other is under way; wherever somebody interrupts it, it ends as stopped."""
+        with turn_of(self.session) as alone:
+            if alone:
+                yield from self._whole(turn)
+            else:
+                what = f"a turn of {self.session.name} is under way in another window"
+                with suppress(KeyboardInterrupt):
+                    yield Failed(InputError(what, UNDER_WAY))
+
+    def _whole(self, turn: Turn) -> Turn:
+        """Play a turn so that no call is left without an answer, whatever breaks it off."""
         self._hands.settle()
+        try:
+            yield from turn
+        except KeyboardInterrupt:
+            self._hands.settle(NOT_RUN)
+            with suppress(KeyboardInterrupt):
+                yield Stopped()
+        except GeneratorExit:
+            self._hands.settle(NOT_RUN)
+            raise
+
+    def _turn(self, text: str) -> Turn:
+        keep_choices(self.session, self._chosen)
         (id_,) = self.session.add(said(Role.USER, text))
         yield Taken(id_)
         yield from self._rounds()
 
-    def again(self) -> Turn:
-        """Ask the model once more for what was said last, without a new turn."""
-        self._hands.settle()
+    def _again(self) -> Turn:
         view = self.session.view()
         if view and view[-1].message.role is Role.ASSISTANT:  # it spoke last, perhaps not to the end
             self.session.add(said(Role.USER, GO_ON, Origin.INJECTED))
@@ -126,7 +173,9 @@ class Chat:
                 reply = yield from self._reply(body)
             except ContextTooLong as error:
                 # Its provider counts more than clew does: once, room is made for that too.
-                if squeezed or not (yield from self._squeezed(self.session.tokens // 2)):
+                if squeezed or not (
+                    yield from self._fitting.squeezed(self.session.tokens // 2, auto=self.auto)
+                ):
                     yield Failed(error, MAKE_ROOM)
                     return
                 squeezed = True
@@ -145,7 +194,7 @@ class Chat:
     ) -> Generator[Happening, Answer | None, JsonObject | None]:
         """Return the body to send; None where nothing can be sent."""
         try:
-            assembled = yield from self._roomy(signals, first)
+            assembled = yield from self._fitting.fitted(signals, first=first, auto=self.auto)
         except BudgetExceeded as error:
             yield Failed(error, MAKE_ROOM)
             return None
@@ -153,81 +202,9 @@ class Chat:
         self._calls.begin(body, self.model.wire, end_blocks=1 if assembled.end else 0)
         return body
 
-    def _roomy(
-        self, signals: tuple[Signal, ...], first: bool
-    ) -> Generator[Happening, Answer | None, Assembled]:
-        """Return a request that fits: measure, compact or warn; what cannot fit is ``BudgetExceeded``."""
-        assembled = self.requests.assembled()
-        if self.session.is_off:
-            return assembled  # a plain client: its provider says what is too long
-        # What a tool has just answered is read before it may be condensed, unless it is far too long.
-        auto = self.auto and (first or self._is_oversized(signals))
-        about = self.requests.about(assembled)
-        request = Request(signals, assembled.extra, self._calls.age_seconds, self._calls.made, about)
-        fitted = yield from self._fitted(request, auto)
-        if first and not fitted.compaction:
-            yield from self._warned(fitted)
-        fill = Fill.of(fitted.budget.allotment)
-        over = fill.used_tokens > fill.window.usable_tokens
-        room = fill.window.usable_tokens - sum(assembled.extra.values())
-        if over and not (yield from self._squeezed(int(room * SQUEEZED))):
-            raise BudgetExceeded(str(fill))
-        return self.requests.assembled() if over or fitted.compaction else assembled
-
-    def _is_oversized(self, signals: tuple[Signal, ...]) -> bool:
-        most = self.session.gauge.policy.oversized.of(self.session.gauge.window.usable_tokens)
-        return any(isinstance(one, ResultArrived) and one.tokens > most for one in signals)
-
-    def _fitted(self, request: Request, auto: bool) -> Generator[Happening, Answer | None, Fitted]:
-        """Measure, and compact where that is wanted; a compaction that is refused does not stop the turn."""
-        try:
-            fitted = self.session.fit(request, auto=auto)
-        except (BudgetExceeded, CompactionRefused, StalePlan) as error:
-            fitted = self.session.fit(request)
-            yield from self._warned(fitted, f"not compacted: {error}")
-        if fitted.compaction:
-            yield from self._told(fitted.compaction)
-        return fitted
-
-    def _warned(self, fitted: Fitted, why: str = "") -> Turn:
-        """Warn when the window gets fuller by a step, not at every turn."""
-        verdict = fitted.verdict
-        if isinstance(verdict, Calm):
-            self._warned_at = 0
-            return
-        fill = Fill.of(fitted.budget.allotment)
-        step = int(fill.used_tokens / max(1, fill.window.usable_tokens) / WARNING_STEP)
-        if step > self._warned_at:
-            do = f"; {MAKE_ROOM}" if isinstance(verdict, Compact) and not self.auto else ""
-            yield Warned(f"{why or verdict.why}{do}")
-        self._warned_at = step
-
-    def _squeezed(self, target_tokens: int) -> Generator[Happening, Answer | None, bool]:
-        """Make as much room as there must be, where clew may; tell whether that did anything."""
-        if not self.auto or self.session.is_off:
-            return False
-        try:
-            made = self.session.compact(target_tokens=max(1, target_tokens))
-        except (BudgetExceeded, CompactionRefused, StalePlan) as error:
-            yield Warned(f"not compacted: {error}")
-            return False
-        if made:
-            yield from self._told(made)
-        return made is not None
-
     def compact(self, focus: str | None = None) -> Turn:
         """Compact now; nothing happens where there is nothing to gain."""
-        made = self.session.compact(focus=focus)
-        if made:
-            yield from self._told(made)
-
-    def _told(self, made: Compaction) -> Turn:
-        """Tell of a compaction; with it, what belongs to the stable part moves there."""
-        self._warned_at = 0
-        self._instructed.settle()
-        notice = notice_of(made)
-        self.progressed.take(f"compacted as {notice.digest}" if notice.digest else "compacted")
-        yield Compacted(notice)
+        return self._fitting.compact(focus)
 
     # Looking at it ---------------------------------------------------------------------------------------
 

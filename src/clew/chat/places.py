@@ -1,16 +1,28 @@
-"""Paths below a root, and no way out: not by ``..``, not by an absolute path, not by a link."""
+"""Paths below a root, and no way out: not by ``..``, not by an absolute path, not by a link.
+
+Where a path leads is found out first, links included. Then that place is walked to from the root, folder by
+folder, and no link is followed any more: one that is put in the way meanwhile leads nowhere.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from clew.errors import InputError, NotFound
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".mypy_cache"})
 """Folders that no listing or search goes into: what is in there is nobody's writing."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_DRAFT = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+_WALKS = os.open in os.supports_dir_fd
+"""Whether this system can walk from folder to folder; where it cannot, whole paths are used."""
 
 
 def inside(root: Path, path: str) -> Path:
@@ -30,38 +42,110 @@ def called(root: Path, place: Path) -> str:
     return place.relative_to(root.resolve()).as_posix() or "."
 
 
-def read_bytes(root: Path, path: str, most: int) -> bytes:
-    """Return the beginning of an ordinary file."""
+class _Spot(NamedTuple):
+    """A name in a folder that is held open; without one, the name is a whole path."""
+
+    name: str
+    folder: int | None
+
+    def stat(self) -> os.stat_result | None:
+        """Return what is there, not what a link there leads to; None where nothing is."""
+        try:
+            return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open(self, flags: int, mode: int = 0o600) -> int:
+        return os.open(self.name, flags, mode, dir_fd=self.folder)
+
+
+@contextmanager
+def _spot(root: Path, place: Path, *, make: bool = False) -> Iterator[_Spot]:
+    """Walk to a place that was found to be inside; ``make`` the folders that are missing on the way."""
+    base = root.resolve()
+    if not _WALKS:
+        if make:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        yield _Spot(str(place), None)
+        return
+    *folders, name = place.relative_to(base).parts or (".",)
+    at = os.open(base, _FOLDER)
+    try:
+        for folder in folders:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=at)
+            below = os.open(folder, _FOLDER, dir_fd=at)
+            os.close(at)
+            at = below
+        yield _Spot(name, at)
+    finally:
+        os.close(at)
+
+
+@contextmanager
+def opened(root: Path, path: str) -> Iterator[BinaryIO]:
+    """Open an ordinary file for reading."""
     place = inside(root, path)
     if not place.exists():
         raise NotFound(f"there is no {path!r}", "list_files shows what there is")
     if not place.is_file():
         raise InputError(f"{path!r} is no ordinary file", "list_files shows what is in a folder")
-    # What was a file a moment ago may be a link by now; one is not followed.
-    handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+    with _spot(root, place) as spot, os.fdopen(spot.open(_READ), "rb") as file:
+        # What was a file a moment ago may be a pipe by now.
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InputError(f"{path!r} is no ordinary file", "name another")
+        yield file
+
+
+def read_bytes(root: Path, path: str, most: int) -> bytes:
+    """Return the beginning of an ordinary file."""
+    with opened(root, path) as file:
         return file.read(most)
 
 
 def write_text(root: Path, path: str, text: str) -> bool:
     """Put a text in place of a file, all of it or nothing; tell whether there was one before."""
+    content = text.encode()  # says now what cannot be written
+    with _spot(root, inside(root, path), make=True) as spot:
+        before = spot.stat()
+        if before and not stat.S_ISREG(before.st_mode):
+            raise InputError(f"{path!r} is no ordinary file", "name another")
+        mode = stat.S_IMODE(before.st_mode) if before else 0o644
+        whole = Path(spot.name)
+        draft = spot._replace(name=str(whole.with_name(f".{whole.name}.clew-{os.getpid()}")))
+        try:
+            with os.fdopen(draft.open(_DRAFT, mode), "wb") as file:
+                file.write(content)
+            os.replace(draft.name, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft.name, dir_fd=spot.folder)
+    return before is not None
+
+
+class Entry(NamedTuple):
+    """Something in a folder."""
+
+    name: str
+    mode: int
+    size: int
+
+
+def listed(root: Path, path: str) -> list[Entry]:
+    """Return what is in a folder, by name; links are told as such."""
     place = inside(root, path)
-    if place.exists() and not place.is_file():
-        raise InputError(f"{path!r} is no ordinary file", "name another")
-    there = place.exists()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{place.name}.clew-{os.getpid()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    mode = stat.S_IMODE(place.stat().st_mode) if there else 0o644
-    try:
-        with os.fdopen(os.open(draft, flags, mode), "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
-    return there
+    if not place.is_dir():
+        raise InputError(f"{path!r} is no folder", "read_file shows a file")
+    with _spot(root, place) as spot:
+        handle = spot.open(_FOLDER) if spot.folder is not None else None
+        try:
+            with os.scandir(spot.name if handle is None else handle) as found:
+                entries = [(one.name, one.stat(follow_symlinks=False)) for one in found]
+        finally:
+            if handle is not None:
+                os.close(handle)
+    return sorted(Entry(name, at.st_mode, at.st_size) for name, at in entries if name not in SKIPPED)
 
 
 def files_below(root: Path, place: Path) -> Iterator[Path]:

@@ -19,6 +19,8 @@ OLLAMA = "http://127.0.0.1:11434"
 OLLAMA_SECONDS = 0.3
 DEFAULTS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-4-5", "OPENAI_API_KEY": "openai/gpt-5"}
 """The model to talk to where there is a key and none is named."""
+NO_MODEL = (OFFLINE, "offline")
+"""What the offline model is called."""
 _APIS = ("anthropic/", "openai/", "openai-chat/")
 
 
@@ -32,7 +34,7 @@ class Wanted:
 
     def name(self, env: Mapping[str, str] = os.environ) -> str:
         """Return the full name of the model to talk to; without a key and a name, the offline one's."""
-        if self.offline or self.model == OFFLINE:
+        if self.offline or self.model in NO_MODEL:
             return OFFLINE
         if self.base_url:
             if not self.model:
@@ -51,7 +53,7 @@ def _with_api(model: str) -> str:
 
 def named_model(name: str, session: Session) -> StreamingModel:
     """Return the model of a full name. Nothing is sent until it is asked."""
-    if name in (OFFLINE, "offline"):
+    if name in NO_MODEL:
         return OfflineModel(session)
     full = name if name.startswith(_APIS) else _with_api(name)
     return cast(StreamingModel, open_model(full))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import count
 
 from clew.errors import InputError, NotFound
-from clew.log import message_event
-from clew.message import Message
+from clew.log import ABOUT, APPROVAL, MESSAGE, canonical, message_event, message_to_json, new_event
+from clew.log.imports import foreign, note_import
+from clew.message import Json, Message
 from clew.ports import Ctx, Store
+from clew.secrets import mask_message
 
 PREFIX = "chat:"
 """Begins the names of sessions that a chat began."""
@@ -23,11 +27,14 @@ def new_name(store: Store, workspace: str) -> str:
 
 
 def _free(store: Store, workspace: str, wanted: str) -> str:
-    name, number = wanted, 1
-    while store.head(Ctx(workspace=workspace, session=name)).seq:
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
+    names = (Ctx(workspace=workspace, session=name) for name in _numbered(wanted))
+    return next(ctx.session for ctx in names if not store.head(ctx).seq)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Yield a name, and the same with 2, 3, … behind it."""
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
 
 
 def latest(store: Store, workspace: str) -> str:
@@ -39,15 +46,22 @@ def latest(store: Store, workspace: str) -> str:
 
 
 def fork(store: Store, workspace: str, name: str) -> str:
-    """Copy a session, event by event; return what the copy is called. The two go their own ways."""
+    """Copy a session, event by event; return what the copy is called. The two go their own ways.
+
+    What a person allowed is not copied: it was said for the one session.
+    """
     ctx = Ctx(workspace=workspace, session=name)
     if not store.head(ctx).seq:
         raise NotFound(f"there is no session {name!r} in clew's log")
     copy = Ctx(workspace=workspace, session=_free(store, workspace, f"{name}-fork"))
+    for after, until in foreign(store, ctx).spans:
+        note_import(store, copy, after, until)  # a copy of a stranger's words is no less theirs
     batch = []
     head = store.head(copy)
     for stored in store.read(ctx):
-        batch.append(stored.event)
+        # What was allowed there was allowed there. Something stands in its place: events are known by theirs.
+        mine = stored.event.kind != APPROVAL.name
+        batch.append(stored.event if mine else new_event(ABOUT.name, {"forked_from": name}, ABOUT.version))
         if len(batch) == AT_ONCE:
             head, batch = store.append(copy, batch, head), []
     if batch:
@@ -55,16 +69,34 @@ def fork(store: Store, workspace: str, name: str) -> str:
     return copy.session
 
 
-def begun_with(store: Store, workspace: str, name: str, messages: Iterable[Message]) -> str:
-    """Begin a session with the messages of a transcript; one that was begun so before goes on."""
-    session = f"{PREFIX}{name}"
-    ctx = Ctx(workspace=workspace, session=session)
-    head = store.head(ctx)
-    if head.seq:
-        return session
-    events = [message_event(message) for message in messages]
-    if not events:
+def begun_with(
+    store: Store, workspace: str, name: str, messages: Iterable[Message], *, mask_secrets: bool = True
+) -> str:
+    """Begin a session with the messages of a transcript; one that was begun with the same goes on.
+
+    It is called by the transcript's file and by how that begins. A transcript that has grown adds what is
+    new; where the session went another way meanwhile, another one is begun.
+    """
+    told = [mask_message(message) if mask_secrets else message for message in messages]
+    if not told:
         raise InputError(f"there is no message in {name}", "check that the file is whole")
-    for start in range(0, len(events), AT_ONCE):
-        head = store.append(ctx, events[start : start + AT_ONCE], head)
-    return session
+    wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(told[0]))).hexdigest()[:8]}"
+    names = (Ctx(workspace=workspace, session=session) for session in _numbered(wanted))
+    tried = ((ctx, _in_common(store, ctx, told)) for ctx in names)
+    ctx, known = next((ctx, known) for ctx, known in tried if known is not None)
+    head = store.head(ctx)
+    for start in range(known, len(told), AT_ONCE):
+        head = store.append(ctx, [message_event(one) for one in told[start : start + AT_ONCE]], head)
+    return ctx.session
+
+
+def _in_common(store: Store, ctx: Ctx, told: Sequence[Message]) -> int | None:
+    """Return how many messages of a transcript a session has; None where it goes another way."""
+    held = [_content(stored.event.body.get("message")) for stored in store.read(ctx, kinds=[MESSAGE.name])]
+    given = [_content(message_to_json(message)) for message in told]
+    both = min(len(held), len(given))
+    return both if held[:both] == given[:both] else None
+
+
+def _content(message: Json) -> bytes:
+    return canonical({"message": message})

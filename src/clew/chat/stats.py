@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.budget import Trigger
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
-from clew.message import JsonObject, Role
+from clew.message import JsonObject, Origin, Role
 from clew.ports import Stored
 
 RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})
@@ -76,7 +76,7 @@ def stats_of(events: Iterable[Stored]) -> Stats:
 
 def _message(stats: Stats, stored: Stored) -> None:
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-    stats.turns += message.role is Role.USER and not any(message.results)
+    stats.turns += message.role is Role.USER and message.origin is Origin.SPOKEN
     recalls = sum(call.name in RECALLING for call in message.calls)
     if stats.compactions.total():
         stats.recalls_after += recalls

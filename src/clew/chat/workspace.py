@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clew.chat.places import SKIPPED, called, files_below, inside, read_bytes, write_text
+from clew.chat.asking import characters
+from clew.chat.excerpt import MOST_LINES, excerpt
+from clew.chat.places import Entry, called, files_below, inside, listed, opened, read_bytes, write_text
+from clew.chat.unmasking import unmasked
 from clew.errors import InputError
 from clew.memory.tools import Tool, ToolAnswer
 from clew.memory.tools.schema import between, takes, text, whole
 from clew.message import JsonObject, Trust
 
 MOST_BYTES = 1_000_000
-"""Of a file that is read or searched; the rest of it is not looked at."""
-MOST_SHOWN = 12_000
-"""Characters of one answer."""
-MOST_LINES = 400
+"""Of a file that is searched; the rest of it is not looked at."""
+FARTHEST_LINE = 1_000_000_000
 MOST_NAMES = 200
 MOST_HITS = 40
 MOST_SEARCHED = 5_000
@@ -51,40 +53,28 @@ def _bound(deed: Deed, root: Path) -> Callable[[Any, dict[str, Any]], ToolAnswer
 
 
 def _read(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    lines = _text_of(root, given["path"]).splitlines()
-    start = between(given, "start_line", 1, max(1, len(lines)), 1)
+    first = between(given, "start_line", 1, FARTHEST_LINE, 1)
     wanted = between(given, "lines", 1, MOST_LINES, MOST_LINES)
-    shown = "\n".join(lines[start - 1 : start - 1 + wanted])[:MOST_SHOWN]
-    last = start + max(0, shown.count("\n"))
-    more = f"\n[lines {start}-{last} of {len(lines)}]" if last < len(lines) or start > 1 else ""
-    return ToolAnswer(f"{shown or '(the file is empty)'}{more}", Trust.UNTRUSTED)
-
-
-def _text_of(root: Path, path: str) -> str:
-    held = read_bytes(root, path, MOST_BYTES)
-    if b"\0" in held:
-        raise InputError(f"{path!r} is not text", "name a text file")
-    return held.decode("utf-8", "replace")
+    with opened(root, given["path"]) as file:
+        return ToolAnswer(excerpt(file, given["path"], first, wanted), Trust.UNTRUSTED)
 
 
 # List ------------------------------------------------------------------------------------------------
 
 
 def _list(root: Path, given: dict[str, Any]) -> ToolAnswer:
-    place = inside(root, given["path"] or ".")
-    if not place.is_dir():
-        raise InputError(f"{given['path']!r} is no folder", "read_file shows a file")
-    entries = sorted(entry for entry in place.iterdir() if entry.name not in SKIPPED)
-    rows = [f"{called(root, place)}/", *map(_row, entries[:MOST_NAMES])]
+    path = given["path"] or "."
+    entries = listed(root, path)
+    rows = [f"{called(root, inside(root, path))}/", *map(_row, entries[:MOST_NAMES])]
     if len(entries) > MOST_NAMES:
         rows.append(f"… and {len(entries) - MOST_NAMES} more")
     return ToolAnswer("\n".join(rows), Trust.UNTRUSTED)
 
 
-def _row(entry: Path) -> str:
-    if entry.is_symlink():
+def _row(entry: Entry) -> str:
+    if stat.S_ISLNK(entry.mode):
         return f"  {entry.name} (a link)"
-    return f"  {entry.name}/" if entry.is_dir() else f"  {entry.name} ({entry.stat().st_size:,} bytes)"
+    return f"  {entry.name}/" if stat.S_ISDIR(entry.mode) else f"  {entry.name} ({entry.size:,} bytes)"
 
 
 # Search ----------------------------------------------------------------------------------------------
@@ -107,7 +97,7 @@ def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
         held = read_bytes(root, called(root, file), MOST_BYTES)
         if b"\0" in held:
             continue
-        for number, line in enumerate(held.decode("utf-8", "replace").splitlines(), start=1):
+        for number, line in enumerate(held.decode("utf-8", "replace").split("\n"), start=1):
             if low in line.casefold():
                 yield f"{called(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
 
@@ -118,9 +108,11 @@ def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
 def _write(root: Path, given: dict[str, Any]) -> ToolAnswer:
     if len(given["text"]) > MOST_WRITTEN:
         raise InputError(f"{len(given['text']):,} characters are too many", f"at most {MOST_WRITTEN:,}")
-    there = write_text(root, given["path"], given["text"])
+    text, back = unmasked(root, given["path"], given["text"])
+    there = write_text(root, given["path"], text)
     did = "was written anew" if there else "was created"
-    return ToolAnswer(f"{given['path']} {did}: {len(given['text']):,} characters.")
+    secrets = f" {back:,} masked in it stayed as they were." if back else ""
+    return ToolAnswer(f"{given['path']} {did}: {characters(len(given['text']))}.{secrets}")
 
 
 _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (

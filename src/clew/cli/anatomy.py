@@ -28,6 +28,7 @@ from clew.message import (
     Unknown,
     atoms,
     pair,
+    said,
 )
 from clew.tokens import TokenCounter
 from clew.transcripts import Entry
@@ -154,9 +155,9 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
     heavy: list[Heavy] = []
     seen: set[str] = set()
     for i, message in enumerate(messages):
-        for j, part in enumerate(message.parts):
-            tokens, kind = counter.count_part(part), _kind(message, part)
-            number = numbers.get(conversation[i].id, i + 1)
+        number = numbers.get(conversation[i].id, i + 1)
+        for j, (part, tokens) in enumerate(_weighed(message, counter)):
+            kind = _kind(message, part)
             found.pieces.append(Piece(kind, tokens, number))
             found.by_kind[kind] = found.by_kind.get(kind, 0) + tokens
             found.calls += isinstance(part, ToolCall)
@@ -173,6 +174,17 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
     found.cuts, found.widest_atom = len(runs) + 1, max((b - a for a, b in runs), default=0)
     found.unpaired = len(pairing.dangling) + len(pairing.orphans)
     return found
+
+
+def _weighed(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
+    """Return the parts with their tokens; what frames the message is with its heaviest part.
+
+    Together they are what the message counts in every other place.
+    """
+    parts = message.parts or said(message.role, "").parts  # nothing said takes its frame, too
+    weights = [counter.count_part(part) for part in parts]
+    weights[weights.index(max(weights))] += counter.count(message) - sum(weights)
+    return list(zip(parts, weights, strict=True))
 
 
 def _running(weights: Iterator[int]) -> Iterator[int]:

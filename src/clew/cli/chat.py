@@ -28,12 +28,13 @@ from pathlib import Path
 
 from clew.budget import DEFAULT, EARLY, Limit, Policy
 from clew.chat import Answer, ApprovalWanted, Chat, Ended, Happening, Turn, open_chat
+from clew.chat.choices import Choices, choices_of
 from clew.chat.commands import is_command, run_command
 from clew.chat.providers import Wanted, local_models, named_model
 from clew.chat.sessions import begun_with, fork, latest, new_name
 from clew.cli.chat_lines import Lines
 from clew.cli.chat_screen import Screen
-from clew.cli.inputs import WORKSPACE, opened, the_store
+from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive
 from clew.errors import ClewError, InputError
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     settings = _settings(args)
     lines = Lines.of(sys.stdin, term.out)
     with the_store() as store, SqliteIndex(store_path()) as index:
-        name = _session_name(args, store, term)
+        name = _session_name(args, store, term, mask_secrets=settings.mask_secrets)
         wanted = _offered(Wanted(settings.model, settings.base_url, settings.offline), lines, term)
         session = Session.open(
             name,
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         )
         trusted = bool(args.root) and _trusts(settings, args.root)
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
+        chat.choose(Choices(args.window, args.auto or None).over(choices_of(session)))
         chat.talk_to(named_model(wanted, session))
         screen = Screen(term, lines.is_tty)
         screen.banner(chat)
@@ -134,16 +136,19 @@ def _trusts(settings: Settings, root: Path) -> bool:
 # Which session, which model --------------------------------------------------------------------------
 
 
-def _session_name(args: argparse.Namespace, store: Store, term: Terminal) -> str:
+def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mask_secrets: bool) -> str:
     if args.resume:
         return latest(store, WORKSPACE)
     if args.fork:
-        return fork(store, WORKSPACE, args.fork)
+        return fork(store, WORKSPACE, own_name(store, args.fork) or args.fork)
     if args.session and Path(args.session).exists():
         given = opened(argparse.Namespace(file=args.session, format=None, session=None))
         transcript = given.the_session(term)
         messages = [entry.message for entry in transcript.full_entries()]
-        return begun_with(store, WORKSPACE, Path(args.session).name, messages)
+        name = Path(args.session).name
+        return begun_with(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
+    if args.session and args.session.endswith("…"):  # cut by `clew sessions`: it is there already
+        return own_name(store, args.session) or args.session
     return args.session or new_name(store, WORKSPACE)
 
 

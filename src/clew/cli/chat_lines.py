@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from clew.chat.commands import COMMANDS
+from clew.secrets import mask
 from clew.settings import clew_home
 
 HISTORY = "chat_history"
@@ -59,7 +60,7 @@ class TypedLines(Lines):
         except EOFError:
             return None
         with suppress(ImportError, OSError):
-            _keep_history()
+            _keep_history(line)
         return line
 
 
@@ -82,9 +83,12 @@ def completed(text: str, state: int) -> str | None:
     return names[state] if state < len(names) else None
 
 
-def _keep_history() -> None:
+def _keep_history(line: str = "") -> None:
     import readline
 
+    last = readline.get_current_history_length() - 1
+    if last >= 0 and (kept := mask(line).text) != line:
+        readline.replace_history_item(last, kept)  # a key that was typed stays out of the file
     path = _history()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=PRIVATE)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import Input, add_input, opened
+from clew.cli.inputs import Input, add_input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import UnknownFormat
@@ -88,7 +88,8 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     if kind in WIRES:
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
     # Not repaired: a call that lost its result is what the person wants to hear about.
-    converted = convert(session.full(), wire, Choices(repair=False))
+    messages = [entry.message for entry in conversation(session)]
+    converted = convert(messages, wire, Choices(repair=False))
     return _Subject(wire, {**converted.body, "model": session.model}, Scope.MESSAGES)
 
 

@@ -21,6 +21,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.context.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
 from clew.errors import NotFound
+from clew.log.imports import OWN
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +53,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def _latest() -> str:
     with own_store() as store:
-        newest = (
-            max(store.sessions(WORKSPACE), key=lambda info: info.last_time, default=None) if store else None
-        )
+        found = store.sessions(WORKSPACE) if store else iter(())
+        talks = (info for info in found if not info.session.startswith(OWN))
+        newest = max(talks, key=lambda info: info.last_time, default=None)
     if newest is None:
         raise NotFound("there is no session in clew's log", ADVICE)
     return newest.session

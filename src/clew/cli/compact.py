@@ -20,10 +20,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
-from clew.budget import DEFAULT
 from clew.cli.convert import tell_losses
 from clew.cli.export import PRIVATE
 from clew.cli.inputs import Input, add_input
@@ -31,7 +30,7 @@ from clew.cli.jobs import Done, Order, compact_listed, compact_stored
 from clew.cli.progress import Wait, Watched, waiting
 from clew.cli.stored import log_or_input
 from clew.cli.terminal import Terminal
-from clew.cli.text import positive, printable
+from clew.cli.text import count, positive, printable
 from clew.errors import CompactionRefused, InputError
 from clew.ledger.codec import to_json
 from clew.ledger.pins import Pin
@@ -84,7 +83,7 @@ def _done(args: argparse.Namespace, wait: Wait) -> Done:
         target_tokens=args.target_tokens,
         window=args.window,
         focus=args.focus,
-        policy=replace(DEFAULT, keep_messages=args.keep) if args.keep else DEFAULT,
+        keep=args.keep,
         wire=args.to,
         summariser=Watched(open_model(args.model), wait.tell) if args.model else None,
         dry_run=args.dry_run,
@@ -95,7 +94,7 @@ def _done(args: argparse.Namespace, wait: Wait) -> Done:
             wait.tell("compacting")
             return compact_stored(found, order)
         transcript = found.the_session(wait.term)
-        wait.tell(f"compacting {len(transcript.entries):,} messages")
+        wait.tell(f"compacting {count(len(transcript.entries), 'message')}")
         return compact_listed(args.file, transcript, order)
 
 
@@ -112,6 +111,8 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
         _put(json.dumps(converted.items, ensure_ascii=False, indent=1), args.output, term)
         if not args.output:
             term.note(f"note: {done.tokens(done.before):,} → {done.tokens(done.after):,} tokens")
+            if done.fewer_kept:
+                term.note(f"note: {done.fewer_kept}")
             return
     from clew.cli.picture import picture  # it draws with rich, which programs need not wait for
 
@@ -141,6 +142,7 @@ def _object(done: Done) -> JsonObject:
         "session": done.name,
         "changed": outcome is not None,
         "dry_run": done.dry_run,
+        "kept": done.kept,
         "undoable": done.undoable,
         "tokens": {
             "before": done.tokens(done.before) - system,

@@ -15,7 +15,7 @@ import argparse
 import json
 from collections import Counter
 
-from clew.cli.inputs import add_input, opened
+from clew.cli.inputs import add_input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import CannotCarry
@@ -46,7 +46,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             f"{count(len(session.problems), 'line')} of {args.file} could not be read whole", "mend it first"
         )
     wire = wire_named(args.to)
-    converted = convert(session.current() if args.current else session.full(), wire)
+    whole = [entry.message for entry in conversation(session)]
+    converted = convert(session.current() if args.current else whole, wire)
     if converted.losses and args.strict:
         lost = count(len(converted.losses), "part")
         raise CannotCarry(f"{lost} cannot go to {wire.title}, the first: {converted.losses[0]}")

@@ -1,7 +1,9 @@
 """Show what stands behind a reference: the messages themselves, the very words that it quotes marked.
 
-REF is a message (m12), a digest (d1: its lines, then the messages it stands for), a line of one (d1.4), or a
-rule (p2). In a file that is not of clew's log, messages are numbered by their place.
+REF is a message (m12), a digest (d1: its lines, then the messages it stands for), a line of one (d1.4), a
+rule (p2), or a compaction that made no digest (d2: what it did, then the messages it touched). `clew show
+SESSION d1` prints a digest as its model sees it. In a file that is not of clew's log, messages are numbered
+by their place.
 
 examples:
   clew expand codex:019a4c… d1.4
@@ -35,6 +37,11 @@ from clew.plan.spans import spans
 from clew.session import Condensed, Expansion, Quote
 
 ADVICE = "m12 is a message, p2 a rule; digests are in clew's log: `clew import`, then `clew compact`"
+_BESIDE = {
+    "digest": " · from {ids}",
+    "claim": " · from {ids}",
+    "compaction": " · it made no digest; it touched {ids}",
+}
 CLAIM_CHARACTERS = 160
 """Of a line in the list of a digest's lines; asked for alone, it is shown whole."""
 EARLIER = "it was there when the list was compacted: look in the file that went in"
@@ -141,12 +148,14 @@ def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
 
 def _page(found: Found, full: bool) -> Iterator[Styled]:
     what = found.expansion
-    source = f" · from {printable(spans(what.ids))}" if what.what in ("digest", "claim") else ""
+    source = _BESIDE.get(what.what, "").format(ids=printable(spans(what.ids)))
     yield Styled.assemble((f"{printable(what.ref)} · {what.what}", "bold"), source)
     for claim in found.claims:
         yield _claim_line(claim, whole=full or what.what == "claim")
     if what.what == "rule":
         yield Styled(f'  "{printable(what.text)}"')
+    if what.what == "compaction":
+        yield from (Styled(f"  {printable(line)}") for line in what.text.splitlines())
     tools: dict[str, str] = {}
     for item in found.items:
         yield Styled("")

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, the_store
+from clew.cli.inputs import WORKSPACE, own_name, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count
 from clew.errors import InputError, NotFound
@@ -33,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Write the session."""
-    ctx = Ctx(workspace=WORKSPACE, session=args.session)
     if not store_path().exists():
         raise NotFound(f"there is no session {args.session!r}: clew's log is empty", "clew import fills it")
     if args.output and args.output.exists() and not args.force:
         raise InputError(f"{args.output} is there already", "choose another name, or --force")
     with the_store() as store:
+        ctx = Ctx(workspace=WORKSPACE, session=own_name(store, args.session) or args.session)
         if args.output is None:
             export_session(store, ctx, sys.stdout.buffer)
             return 0

@@ -16,7 +16,8 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
-from clew.log import fold, import_session, load, names
+from clew.log import ABOUT, fold, import_session, load, names
+from clew.log.imports import OWN
 from clew.ports import Ctx, Store
 from clew.settings import network_disk, store_path
 from clew.store import MemoryStore, SqliteStore
@@ -35,6 +36,8 @@ from clew.transcripts.transcript import collected
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
+OWN_FORMAT = "clew"
+"""What the format of sessions in clew's own log is called."""
 SHOWN = 8
 SHORTEST_PREFIX = 4
 
@@ -121,7 +124,8 @@ def open_input(name: str) -> Source:
     if name == "-" or Path(name).exists():
         return open_source(name)
     if len(name) >= SHORTEST_PREFIX and "/" not in name:
-        matching = (found for found in find_sessions() if short_id(found.path).startswith(name))
+        begins = name.removesuffix("…")
+        matching = (found for found in find_sessions() if short_id(found.path).startswith(begins))
         hits = list(islice(matching, 2))
         if len(hits) == 1:
             return open_source(hits[0].path)
@@ -162,12 +166,30 @@ def own_store() -> Iterator[Store | None]:
         yield store
 
 
+def own_name(store: Store, name: str) -> str | None:
+    """Return which session of clew's log is meant; None where there is no such session.
+
+    What is no name may be the beginning of one, also as ``clew sessions`` cuts it: ``codex:019a4c…``.
+    """
+    if store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
+        return name
+    begins = name.removesuffix("…")
+    if not begins:
+        return None
+    alike = (one.session for one in store.sessions(WORKSPACE) if one.session.startswith(begins))
+    found = [one for one in alike if begins.startswith(OWN) or not one.startswith(OWN)]
+    if len(found) > 1:
+        advice = f"give more of its name: {_some(found)}"
+        raise InputError(f"more than one session of clew's log begins with {begins!r}", advice)
+    return found[0] if found else None
+
+
 def _own_session(name: str) -> list[Record] | None:
-    if ":" not in name or Path(name).exists():
-        return None  # sessions of the log are named tool:id
+    if name == "-" or Path(name).exists():
+        return None
     with own_store() as store:
-        ctx = Ctx(workspace=WORKSPACE, session=name)
-        return _as_records(store, ctx) if store and store.head(ctx).seq else None
+        found = own_name(store, name) if store else None
+        return _as_records(store, Ctx(workspace=WORKSPACE, session=found)) if store and found else None
 
 
 def _exported(source: Source) -> list[Record]:
@@ -180,16 +202,33 @@ def _exported(source: Source) -> list[Record]:
 def _as_records(store: Store, ctx: Ctx) -> list[Record]:
     view = fold(store.read(ctx))
     entries = [Entry(one.message, name) for name, one in names(view, load(store, ctx, view.entries))]
-    return [Start(ctx.session, "clew"), *entries]
+    return [Start(ctx.session, OWN_FORMAT, model=recorded_model(store, ctx)), *entries]
+
+
+def recorded_model(store: Store, ctx: Ctx) -> str | None:
+    """Return the model that a session of a log talks to, as it was last put on record."""
+    told = [stored.event.body.get("model") for stored in store.read(ctx, kinds=[ABOUT.name])]
+    return next((model for model in reversed(told) if isinstance(model, str)), None)
+
+
+def conversation(session: Transcript) -> list[Entry]:
+    """Return the whole conversation; of a session of clew's own, what its model sees, digests and all."""
+    return list(session.entries) if session.format == OWN_FORMAT else session.full_entries()
 
 
 def _named(found: Sequence[Transcript], wanted: str, name: str) -> Transcript:
     for session in found:
         if session.id == wanted:
             return session
-    raise InputError(f"no session {wanted!r} in {name}", f"there are {_ids(found)}")
+    raise InputError(
+        f"no session {wanted!r} in {name}", f"there {'is' if len(found) == 1 else 'are'} {_ids(found)}"
+    )
 
 
 def _ids(found: Sequence[Transcript]) -> str:
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"{', '.join(one_line(session.id, 60) for session in found[:SHOWN])}{more}"
+    return _some([session.id for session in found])
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(one_line(name, 60) for name in names[:SHOWN])}{more}"

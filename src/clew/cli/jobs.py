@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import TypeVar
 
 from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
 from clew.cli.progress import Watched
 from clew.cli.stored import Log
+from clew.cli.text import count
 from clew.errors import BudgetExceeded, CompactionRefused, InputError
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
@@ -37,10 +39,16 @@ class Order:
     """For all but the system prompt; without it, half of what is there, or less where the window is small."""
     window: int | None = None
     focus: str | None = None
-    policy: Policy = DEFAULT
+    keep: int | None = None
+    """How many of the last messages shall stay as they are."""
     wire: str | None = None
     summariser: Watched | None = None
     dry_run: bool = False
+
+    @property
+    def policy(self) -> Policy:
+        """Return the rules of thumb, with what the order says."""
+        return replace(DEFAULT, keep_messages=self.keep) if self.keep else DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +70,29 @@ class Done:
     dry_run: bool = False
     undoable: bool = False
     """It is on record in clew's log."""
+    made: str | None = None
+    """What the compaction is called there."""
+    keep: int | None = None
+    """How many of the last messages were to stay as they are, where somebody said so."""
 
     def tokens(self, items: Iterable[Item]) -> int:
         """Return the tokens of messages."""
         return sum(self.counter.count(item.message) for item in items)
+
+    @property
+    def kept(self) -> int:
+        """Return how many of the last messages stayed as they were."""
+        same = zip(reversed(self.before), reversed(self.after), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], same))
+
+    @property
+    def fewer_kept(self) -> str:
+        """Say that fewer of the last messages stayed than was asked for; nothing where all did."""
+        wanted = min(self.keep or 0, len(self.before))
+        if self.kept >= wanted:
+            return ""
+        stayed = f"the last {self.kept:,}" if self.kept else "none"
+        return f"{stayed} of the last {count(wanted, 'message')} stayed whole: more do not fit this size"
 
     @property
     def system_tokens(self) -> int:
@@ -114,6 +141,8 @@ def compact_stored(log: Log, order: Order) -> Done:
         digest=_last([*digests, *(found.plan.digests if found else ())]),
         dry_run=order.dry_run,
         undoable=log.own and found is not None and not order.dry_run,
+        made=session.trace()[-1].name if found and not order.dry_run else None,
+        keep=order.keep,
     )
 
 
@@ -176,6 +205,7 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
         outcome=_listed_outcome(done),
         digest=done.digest,
         dry_run=order.dry_run,
+        keep=order.keep,
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.inputs import add_input, opened
+from clew.cli.inputs import OWN_FORMAT, add_input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive
 from clew.message import JsonObject
@@ -53,11 +53,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         name = args.model or session.model
         counter = counter_for(name or "")
         model = model_named(name or "")
-        weighed = anatomy(session.full_entries(), session.entries, counter)
+        weighed = anatomy(conversation(session), session.entries, counter)
         sight = _Sight(
             window=args.window or model.window_tokens,
             model=name if model.known or name is None else f"{name}, guessed",
-            now=counter.count_all(session.current()) if session.boundaries else weighed.tokens,
+            now=sum(map(counter.count, session.current())) if session.boundaries else weighed.tokens,
             exact=counter.exact,
             reported=_last_reported(session),
         )
@@ -101,11 +101,11 @@ def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> 
         Styled("the thread, oldest first: each cell is the same number of tokens", style="dim"),
         *_thread(found, width),
         "",
-        *_growth(found, width),
+        *_growth(session, found, width),
         *_remarks(found),
         "",
         Styled("heaviest", style="bold"),
-        *(_heavy_line(heavy, found.tokens, width) for heavy in found.heaviest),
+        *(_heavy_line(session, heavy, found.tokens, width) for heavy in found.heaviest),
     ]
 
 
@@ -159,16 +159,22 @@ def _thread(found: Anatomy, width: int) -> list[Styled]:
     return rows
 
 
-def _growth(found: Anatomy, width: int) -> list[Styled]:
+def _called(session: Transcript, number: int) -> str:
+    """Return what a message is called; ``clew show`` says the same."""
+    own = session.format == OWN_FORMAT and 0 < number <= len(session.entries)
+    return session.entries[number - 1].id if own else f"#{number}"
+
+
+def _growth(session: Transcript, found: Anatomy, width: int) -> list[Styled]:
     columns = found.growth(min(width - 30, 120))
     line = "".join(RISING[min(7, 8 * tokens // max(1, found.tokens))] for tokens in columns)
-    half = found.message_at(found.tokens // 2)
-    return [Styled.assemble("growth    ", (line, "green"), f" half by #{half}")]
+    half = _called(session, found.message_at(found.tokens // 2))
+    return [Styled.assemble("growth    ", (line, "green"), f" half by {half}")]
 
 
-def _heavy_line(heavy: Heavy, total: int, width: int) -> Styled:
+def _heavy_line(session: Transcript, heavy: Heavy, total: int, width: int) -> Styled:
     line = Styled(f"{heavy.tokens:>9,} {heavy.tokens / max(1, total):>6.1%}  ")
-    line.append(f"#{heavy.message:<5}", style="dim")
+    line.append(f"{_called(session, heavy.message):<6}", style="dim")
     line.append(f"{heavy.kind}  ", style=next(kind.colour for kind in KINDS if kind.name == heavy.kind))
     line.append(one_line(heavy.label, max(12, width - len(line) - 1)))
     return line

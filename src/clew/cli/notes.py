@@ -17,7 +17,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 
-from clew.cli.inputs import WORKSPACE, own_store, the_store
+from clew.cli.inputs import WORKSPACE, own_name, own_store, the_store
 from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, positive, printable
@@ -38,7 +38,7 @@ from clew.memory.notes.note import LIVE, WAITING
 from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
 from clew.message import Json, Trust
-from clew.ports import Ctx, Store
+from clew.ports import Store
 from clew.store import MemoryStore
 
 # Whoever can write clew's own log is its operator, and may set policy as well.
@@ -117,9 +117,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
-    if args.session and not store.head(Ctx(workspace=WORKSPACE, session=args.session)).seq:
+    found = own_name(store, args.session) if args.session else None
+    if args.session and found is None:
         raise NotFound(f"there is no session {args.session!r} in clew's log", ADVICE)
-    return Notebook(store, WORKSPACE, args.session)
+    return Notebook(store, WORKSPACE, found)
 
 
 def _add(notebook: Notebook, args: argparse.Namespace) -> Note:

@@ -48,6 +48,7 @@ def picture(done: Done, width: int, wrote: Path | None = None) -> list[Styled]:
         return [Styled(f"{one_line(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
     plan, report = done.outcome.plan, done.outcome.report
     lines = [*_head(done), *_bars(done, width), BLANK, *_rungs(plan.operations, plan.freed), *_held(done)]
+    lines += _unkept(done)
     if done.dry_run:
         lines += _listed("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
     lines += [BLANK, *_standing(done, width), BLANK, *_leaving(report, width, done.dry_run)]
@@ -179,6 +180,11 @@ def _held(done: Done) -> list[Styled]:
     return [_row(done.digest.id, f"tells of {told}")]
 
 
+def _unkept(done: Done) -> list[Styled]:
+    """Say where fewer of the last messages stayed than was asked for."""
+    return [_row("keep", done.fewer_kept, "yellow")] if done.fewer_kept else []
+
+
 def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
     for operation in operations:
         match operation:
@@ -270,11 +276,15 @@ def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
     name = shlex.quote(done.name)
     rows = [_row("list", f"in {wrote}, ready for {done.wire.title}")] if wrote else []
     if done.undoable:
-        look = f"clew expand {name} {done.digest.id if done.digest else 'm1'}"
+        look = f"clew expand {name} {done.made}"
+        condensed = done.outcome is not None and bool(done.outcome.plan.digests)
+        made = (
+            "the lines, and the turns they come from" if condensed else "what it did, and to which messages"
+        )
         return [
             *rows,
             _command("undo", f"clew undo {name}", "brings every message back", width),
-            _command("look", look, "the lines, and the turns they come from", width),
+            _command("look", look, made, width),
             _command("why", f"clew trace {name} m12", "why something stayed or left", width),
         ]
     if done.dry_run:

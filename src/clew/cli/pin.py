@@ -56,6 +56,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _change(session: Session, args: argparse.Namespace) -> Pin | None:
+    meant = args.off or args.in_place_of
+    if meant and not (pin := session.ledger.pins.get(meant)).is_active:
+        advice = "`clew pin SESSION` lists those that do"
+        raise InputError(f"{meant} stands no longer: {pin.status.value}", advice)
     if args.off:
         return session.unpin(args.off)
     if args.in_place_of:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from clew.cli.inputs import WORKSPACE, own_store
+from clew.cli.inputs import WORKSPACE, own_name, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, MissingExtra, NotFound
@@ -81,6 +81,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 _embed(index, embedder, term)
             if embedder and not index.progress(embedder.name)[0]:
                 embedder = None  # nobody asked for vectors yet
+            args.session = args.session and (own_name(store, args.session) or args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
             memory = Memory(store, ctx, index, embedder=embedder)
             if args.open:
@@ -198,8 +199,8 @@ def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Opened) -> No
         term.write(json.dumps(body, ensure_ascii=False))
         return
     for one in opened.quotations:
-        about = f", {one.about}" if one.about else ""
-        term.write(printable(f"{one.ref}  ({one.role}, {one.trust.label}, {one.time}{about})"))
+        about = dict.fromkeys(filter(None, (one.role, one.trust.label, one.time, one.about)))
+        term.write(printable(f"{one.ref}  ({', '.join(about)})"))
         term.write(printable(one.text))
         term.write("")
     if opened.holds:

@@ -1,11 +1,13 @@
 """Print a session readably.
 
 Long tool output is folded; machine text in the user's place is marked as such; where the tool
-compacted, a line says so. Through a pager where you are reading on a terminal.
+compacted, a line says so. Through a pager where you are reading on a terminal. Of a session in clew's log
+you see what its model sees; with REF only that message or digest, whole.
 
 examples:
   clew show examples/sphinx-9229.traj.json.zst
   clew show ~/.claude/projects/-home-me-app/0d6c….jsonl --full
+  clew show codex:019a4c… d1                  a digest as its model sees it
   clew show --json rollout.jsonl.zst | jq -r 'select(.role == "user") | .parts[].text'
 """
 
@@ -13,15 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import add_input, opened, problem_line
+from clew.cli.inputs import OWN_FORMAT, Input, add_input, opened, problem_line
 from clew.cli.neutral import record_to_json
 from clew.cli.terminal import Terminal
-from clew.cli.text import arguments_line, one_line, printable
+from clew.cli.text import arguments_line, count, one_line, printable
+from clew.errors import InputError, NotFound
 from clew.message import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -60,6 +63,7 @@ SIGNS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
+    parser.add_argument("ref", metavar="REF", nargs="?", help="only m12 or d1, of a session in clew's log")
     parser.add_argument("--json", action="store_true", help="one neutral message a line, for other programs")
     parser.add_argument(
         "--records", action="store_true", help="with --json: also what stands between the messages"
@@ -70,7 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the session."""
-    wanted = _of_session(opened(args).records(), args.session)
+    given = opened(args)
+    wanted = _of_session(given.records(), args.session)
+    if args.ref:
+        wanted = iter(_only(given, list(wanted), args.ref))
     if args.json:
         for record in wanted:
             if isinstance(record, Problem) and not args.records:
@@ -79,10 +86,24 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 term.write(json.dumps(record_to_json(record), ensure_ascii=False))
         return 0
     with term.paged(not args.no_pager) as console:
-        page = _Page(console, None if args.full else FOLD_LINES)
+        page = _Page(console, None if args.full or args.ref else FOLD_LINES)
         for record in wanted:
             page.print(record)
     return 0
+
+
+def _only(given: Input, records: Sequence[Record], ref: str) -> Sequence[Record]:
+    """Return one message of a view, with what the page needs to know besides."""
+    if not given.is_clew:
+        raise InputError(
+            f"{given.name} is no session of clew's log", f"`clew expand {given.name} {ref}` shows it"
+        )
+    found = [one for one in records if isinstance(one, Start) or (isinstance(one, Entry) and one.id == ref)]
+    if not any(isinstance(one, Entry) for one in found):
+        raise NotFound(
+            f"{ref} is not in view", "`clew expand` shows what it stands for, `clew trace` why it left"
+        )
+    return found
 
 
 def _of_session(found: Iterator[Record], session: str | None) -> Iterator[Record]:
@@ -102,12 +123,13 @@ class _Page:
         self._console = console
         self._fold = fold
         self._number = 0
+        self._own = False
         self._tools: dict[str, str] = {}
 
     def print(self, record: Record) -> None:
         match record:
             case Start():
-                self._number = 0
+                self._number, self._own = 0, record.format == OWN_FORMAT
                 self._rule(_start_line(record), "bold")
             case Entry():
                 self._number += 1
@@ -115,11 +137,11 @@ class _Page:
             case Boundary():
                 self._rule(_boundary_line(record), "bold red")
             case Dropped():
-                self._rule(f"{len(record.ids)} messages above were taken back ({record.reason})", "dim")
+                gone = count(len(record.ids), "message")
+                self._rule(f"taken back above ({record.reason}): {gone}", "dim")
             case Cleared():
-                self._rule(
-                    f"the output of {len(record.call_ids)} calls above was hidden from its model", "dim"
-                )
+                calls = count(len(record.call_ids), "call")
+                self._rule(f"the output of {calls} above was hidden from its model", "dim")
             case Problem():
                 self._line(problem_line(record), "red")
 
@@ -138,7 +160,8 @@ class _Page:
     def _entry(self, entry: Entry) -> None:
         who = speaker(entry.message)
         sign, style = SIGNS[who]
-        head = Styled(f"{self._number:>4} ", style="dim")
+        # What commands call a message of clew's log is not its place in the view.
+        head = Styled(f"{entry.id if self._own else self._number:>4} ", style="dim")
         head.append(f"{sign} {who}", style=style)
         beside = [
             f"sub-agent {entry.sidechain}" if entry.sidechain else "",
@@ -169,7 +192,7 @@ class _Page:
             cut = self._fold is not None and len(line) > LINE_CHARACTERS
             yield f"{line[:LINE_CHARACTERS]}… {len(line):,} characters" if cut else line
         if len(shown) < len(lines):
-            yield f"… {len(lines) - len(shown):,} more lines (--full shows them)"
+            yield f"… {count(len(lines) - len(shown), 'more line')} (--full shows them)"
 
 
 def speaker(message: Message) -> str:

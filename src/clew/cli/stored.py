@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, Input, opened, own_store
+from clew.cli.inputs import WORKSPACE, Input, opened, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
 from clew.message import Json
@@ -87,8 +87,8 @@ def _own(name: str) -> Iterator[Log | None]:
         yield None
         return
     with own_store() as store:
-        ctx = Ctx(workspace=WORKSPACE, session=name)
-        yield Log(store, ctx, own=True) if store and store.head(ctx).seq else None
+        found = own_name(store, name) if store else None
+        yield Log(store, Ctx(workspace=WORKSPACE, session=found), own=True) if store and found else None
 
 
 def _is_file(name: str) -> bool:
@@ -164,5 +164,6 @@ def past_named(log: Log, name: str) -> Past:
     for one in past:
         if one.name == name:
             return one
-    there = f"there are {', '.join(one.name for one in past[-8:])}" if past else "there is none"
-    raise NotFound(f"no compaction {name!r} in {log.name!r}", there)
+    last = len(past)
+    there = {0: "nothing was ever compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
+    raise NotFound(f"there is no compaction {name!r} in {log.name!r}", there)

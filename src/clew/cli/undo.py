@@ -1,6 +1,7 @@
-"""Take the last compaction of a session back, or the last N: the model sees every message again.
+"""Take the last compaction of a session back, or the last N: the model sees again what it saw before.
 
-Nothing that came since is lost, and the compactions stay on record: `clew trace` tells of them.
+With all of them undone, that is every message. Nothing that came since is lost, and the compactions stay on
+record: `clew trace` tells of them.
 
 examples:
   clew undo codex:019a4c…
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     with own_log(args.file) as log, log.open() as session:
         before = session.view()
         undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions)
-        after = session.view()
+        after, left = session.view(), [one.name for one in session.trace()]
 
         def tokens(items: Sequence[Item]) -> int:
             return sum(session.counter.count(item.message) for item in items)
@@ -49,12 +50,14 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             "sent_anew": tokens(_changed(before, after)),
         }
     if args.json:
-        told = {"session": log.name, "undone": [_to_json(one) for one in undone], "tokens": sizes}
-        term.write(json.dumps(told, ensure_ascii=False))
+        told = {"session": log.name, "undone": [_to_json(one) for one in undone], "in_force": left}
+        term.write(json.dumps({**told, "tokens": sizes}, ensure_ascii=False))
         return 0
     for one in undone:
         when = one.time[:16].replace("T", " ")
-        term.write(printable(f"undone: the compaction of {when}, {one_line(one.plan.reason, 80)}"))
+        why = one_line(one.plan.reason, 80)
+        term.write(printable(f"undone: {one.name}, the compaction of {when}, {why}"))
+    term.write(f"still in force: {', '.join(left)}" if left else "every message is in view as it was said")
     term.write(
         f"{sizes['before']:,} → {sizes['after']:,} tokens, {len(before):,} → {count(len(after), 'message')}; "
         f"{sizes['sent_anew']:,} tokens of the next request are not in the provider's cache"
@@ -70,6 +73,7 @@ def _changed(before: Sequence[Item], after: Sequence[Item]) -> Sequence[Item]:
 
 def _to_json(compaction: Compaction) -> JsonObject:
     return {
+        "name": compaction.name,
         "event": compaction.seq,
         "time": compaction.time,
         "digest": compaction.digest.id if compaction.digest else None,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from clew.context.fence import ANNOUNCEMENT, Fence, needed
-from clew.context.lookalike import escaped
 from clew.context.piece import Piece
 from clew.context.sections import Section, sent_order
 from clew.message import Message, Origin, Role, Text, Trust, lowest
+from clew.message.lookalike import escaped
 
 TAG = "clew-context"
 PREAMBLE = "Added by the harness for this request, not said by the user."

@@ -12,9 +12,9 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from clew.context.lookalike import escaped
 from clew.errors import InputError
 from clew.message import Message, Part, Text, ToolResult, Trust
+from clew.message.lookalike import escaped
 
 TAG = "clew-data"
 ANNOUNCEMENT = (

@@ -64,7 +64,7 @@ class Assembly:
         if written is not None:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
-        best = self._least
+        best, is_scrap = self._least, not self._matter.must
         wanted = room - self.least_tokens
         choice = Choice(self._scene, self._matter, wanted, written)
         spare = int(CAUTION * wanted)
@@ -73,8 +73,8 @@ class Assembly:
                 break
             chosen = choice.claims(spare)
             made = self._weighed([*self._matter.must, *chosen])
-            if chosen and best.tokens < made.tokens <= room:
-                best = made
+            if chosen and made.tokens <= room and (is_scrap or made.tokens > best.tokens):
+                best, is_scrap = made, False  # anything says more than the scrap that stands for nothing else
             if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
                 break
             spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))

@@ -24,6 +24,8 @@ CHANGES_SHARE = 0.2
 CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
 """...and of the room in a digest, for those of very many files..."""
+DECISIONS_SHARE = 0.25
+"""...for what was decided, a person's decisions first..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
 PEOPLE_SHARE = 0.2
@@ -115,12 +117,18 @@ class Choice:
         return [*known, *prose, *quoted, *facts]
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
-        """Take what the ledger says: every changed file, some of the rest; and what that takes."""
+        """Take what the ledger says: changed files, decisions, some of the rest; and what that takes."""
         changes = [claim for claim in self._ledger if tells_of_changes(claim)]
-        others = [claim for claim in self._ledger if not tells_of_changes(claim)]
+        decided = [claim for claim in self._ledger if claim.kind is ClaimKind.DECISION]
+        others = [
+            claim for claim in self._ledger if claim.kind is not ClaimKind.DECISION and claim not in changes
+        ]
         named, cost = self._fill(changes, room * FILES_SHARE)
+        decided.sort(key=lambda claim: -claim.trust)
+        firm, more = self._fill(decided, min(room - cost, room * DECISIONS_SHARE))
+        cost += more
         known, more = self._fill(others, min(room - cost, room * LEDGER_SHARE))
-        return [*named, *known], cost + more
+        return [*named, *firm, *known], cost + more
 
     def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
         """Take claims in order as long as they fit; return them, and what they take."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from clew.errors import BudgetExceeded, PinsDoNotFit
+from clew.budget import Trigger
+from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ladder.assemble import Assembly
 from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT
 from clew.ladder.prune import WORTH_TOKENS, prune
@@ -19,7 +20,7 @@ from clew.ladder.situation import Scene, Situation
 from clew.ladder.stubs import Page, shorten
 from clew.ladder.tail import MOST_SHARE, Keep, last_cuts, water_level
 from clew.ladder.written import Outline, Written
-from clew.message import Cite, Text, ToolCall, ToolResult
+from clew.message import Cite, Role, Text, ToolCall, ToolResult
 from clew.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 
 __all__ = ["Situation", "outline", "propose"]
@@ -29,6 +30,10 @@ GIANT_SHARE = 0.5
 SPARE_SHARE = 0.1
 """Of the room: where more than this is left when all is said, more recent messages stay as they are."""
 TRIES = 6
+UNREAD_SHARE = 0.75
+"""Of the room for recent messages: up to here, what nobody has answered yet stays whole."""
+MORE_SHARE = 0.5
+"""Of the room for recent messages: what they get beyond their smallest forms where even those exceed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,17 @@ def _gentle(scene: Scene) -> list[Shrink] | None:
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
         return None
     shrinks = prune(page, scene.stop, excess)
-    if giants and scene.tokens_with(shrinks) > target:
-        shrinks += shorten(page, giants, most, Rung.PRUNE)
+    unread = _unread(scene)
+    for some in ([i for i in giants if i < unread], [i for i in giants if i >= unread]):
+        if some and scene.tokens_with(shrinks) > target:
+            shrinks += shorten(page, some, most, Rung.PRUNE)
     return shrinks if scene.tokens_with(shrinks) <= target else None
+
+
+def _unread(scene: Scene) -> int:
+    """Return where the messages begin that no reply has followed yet: the model is still to read them."""
+    last = (i for i in reversed(range(len(scene.view))) if scene.view[i].message.role is Role.ASSISTANT)
+    return next(last, -1) + 1
 
 
 def _may_free(scene: Scene) -> int:
@@ -137,9 +150,7 @@ def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
         held.setdefault(pin.source.message, []).append(pin.source)
     for claim in brief.claims:
         if claim.kind in NEVER_LEFT_OUT:
-            cite = claim.sources[0]
-            end = cite.start + len(claim.text) if claim.verbatim else cite.end  # no more than is said of it
-            held.setdefault(cite.message, []).append(cite._replace(end=end))
+            held.setdefault(claim.sources[0].message, []).append(claim.sources[0])
     return held
 
 
@@ -158,9 +169,14 @@ def _cut(scene: Scene) -> Cut:
             return cut
         least = assembly.least_tokens if assembly else 0
         recent = scene.tokens(stop)
+    there = scene.before - scene.fixed
+    if least > scene.room and least >= there:
+        told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
+        raise NothingToGain(f"nothing to gain: {told}")
     if least > scene.room:
         raise PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
-    raise BudgetExceeded(f"the most recent messages take {recent:,} tokens, and not enough can be left out")
+    both = f"rules and open work take {least:,} tokens and the most recent messages {recent:,}"
+    raise BudgetExceeded(f"{both}: together more than the {scene.room:,} that there is room for")
 
 
 def _stops(scene: Scene) -> Iterator[int]:
@@ -177,16 +193,29 @@ def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
     """Return how a view is brought down with its recent messages beginning here; None where it is not."""
     span = scene.tokens(scene.first, stop)
     asked = scene.now.keep.tokens or 0
-    least_for_tail = max(scene.tail_room, asked)
+    least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
     if scene.room - span >= max(int(scene.room * MOST_SHARE), asked) and (cut := _kept(scene, stop, span)):
         return cut  # what is old is little: no digest is worth it
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens
-        for room in dict.fromkeys((min(most, max(least_for_tail, scene.room - span + 1)), most)):
-            shrinks, tokens = _fitted(scene, _page(scene, held=False), stop, room)
-            if tokens <= room:
-                return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
+        room = min(most, max(least_for_tail, scene.room - span + 1))
+        page = _page(scene, held=False)
+        shrinks, tokens = _fitted(scene, page, stop, room)
+        if room < tokens <= most:
+            room = min(most, tokens + int(scene.tail_room * MORE_SHARE))
+            shrinks, tokens = _fitted(scene, page, stop, room)
+        if tokens <= room:
+            return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
     return _kept(scene, stop, span)
+
+
+def _for_unread(scene: Scene, stop: int) -> int:
+    """Return the room in which what is still to be read stays whole; nothing where that is most of it.
+
+    Where somebody asks for a size, what is old has its share first.
+    """
+    wanted = int(scene.tokens(max(stop, _unread(scene))) / UNREAD_SHARE)
+    return 0 if scene.now.trigger == Trigger.MANUAL or wanted > scene.room * UNREAD_SHARE else wanted
 
 
 def _kept(scene: Scene, stop: int, span: int) -> Cut | None:
@@ -197,14 +226,25 @@ def _kept(scene: Scene, stop: int, span: int) -> Cut | None:
 
 def _fitted(scene: Scene, page: Page, stop: int, room: int) -> tuple[list[Shrink], int]:
     """Show what is too large among the recent messages in excerpt; return that, and the tokens then."""
+    if scene.tokens(stop) <= room:
+        return [], scene.tokens(stop)
+    unread = max(stop, _unread(scene))
+    if unread > stop and scene.tokens(unread) <= room * UNREAD_SHARE:
+        shrinks, tokens = _levelled(scene, page, (stop, unread), room)
+        if tokens <= room:
+            return shrinks, tokens
+    return _levelled(scene, page, (stop, len(scene.view)), room)
+
+
+def _levelled(scene: Scene, page: Page, span: tuple[int, int], room: int) -> tuple[list[Shrink], int]:
+    """Cut what is largest in a span of the recent messages down to one level; return that, and the tokens."""
+    stop, end = span
     tokens = scene.tokens(stop)
     shrinks: list[Shrink] = []
-    if tokens <= room:
-        return shrinks, tokens
-    recent = range(stop, len(scene.view))
+    recent = range(stop, end)
     parts = [
         scene.now.counter.count_part(part)
-        for item in scene.view[stop:]
+        for item in scene.view[stop:end]
         for part in item.message.parts
         if isinstance(part, Text | ToolResult | ToolCall)
     ]

@@ -97,11 +97,32 @@ def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
     if len(line) <= longest + GAP:
         return line
     half = longest // 2
-    pieces = list(_merged([(0, half), *held, (len(line) - half, len(line))]))
+    pieces = list(_merged([(0, half), *held, (before_negation(line, len(line) - half), len(line))]))
     shown = line[slice(*pieces[0])]
     for before, after in pairwise(pieces):
-        shown += f"[… {after[0] - before[1]:,} characters]{line[slice(*after)]}"
+        shown += f"{left_out(after[0] - before[1])}{line[slice(*after)]}"
     return shown
+
+
+def left_out(characters: int) -> str:
+    """Return what stands in a line for characters that are left out of it."""
+    return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"
+
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|cannot|without|neither|nor|nothing|none|\w+n['’]t|dont|avoid|instead of|rather than"
+    r"|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|jamás|sin|não|sem|non|mai|niet|nooit|geen)"
+    r"[ \t]+(?:\w+[ \t]+){0,2}\w*$",
+    re.IGNORECASE,
+)
+"""A word that turns what follows into its opposite, and up to two words between them."""
+_LOOKED_BACK = 60
+
+
+def before_negation(text: str, start: int) -> int:
+    """Return where a piece of a text may begin: there, or before a word that turns its first words round."""
+    found = _NEGATION.search(text, max(0, start - _LOOKED_BACK), start)
+    return found.start() if found else start
 
 
 def _merged(spans: Sequence[Span]) -> Iterator[Span]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from clew.ladder.subjects import path_key
 from clew.ledger.kinds import ValueKind
 from clew.ledger.values import Value
 from clew.message import Cite, Trust
@@ -16,6 +17,8 @@ MOST_IN_A_CLAIM = 8
 _BETWEEN = ", "
 _PLAIN = re.compile(r"[\w./@+:#$%~-]*[\w/]")
 """What is written so is read as one value wherever it stands."""
+_END_OF_PATH = re.compile(r"\w[\w.@+-]*\w/\w[\w.@+-]*\w")
+"""The end of a path that is read as one: no piece of an expression with slashes in it."""
 _OF_PATHS = frozenset("_.@+%$#~-/\\")
 
 
@@ -41,8 +44,8 @@ def is_names(claim: Claim) -> bool:
     return claim.kind is ClaimKind.FACT and not claim.verbatim and claim.text.startswith(ALSO)
 
 
-def shown_name(value: Value, line: str, root: str) -> str:
-    """Return how a value is listed: below the folder where the session works, as long as that is one file.
+def shown_name(value: Value, line: str) -> str:
+    """Return how a value is listed: a path by its last two components, as long as that is one file.
 
     Nothing where it does not stand by itself in its line: a piece of something longer names nothing.
     """
@@ -51,9 +54,9 @@ def shown_name(value: Value, line: str, root: str) -> str:
         return ""
     if value.kind not in (ValueKind.PATH, ValueKind.FILE):
         return text if any(True for _ in _places(text, line)) else ""
-    below = text.removeprefix(root)
-    if "/" in below.strip("/") and _is_one_file(below, line):
-        return below
+    end = path_key(text)
+    if _END_OF_PATH.fullmatch(end) and _is_one_file(end, line):
+        return end
     return text if _is_one_file(text, line) else ""
 
 

@@ -12,7 +12,7 @@ from clew.ladder.names import Name
 from clew.ladder.subjects import subjects_named
 from clew.plan import Claim
 
-NAMED = 0.3
+NAMED = 0.2
 """Of a subject's worth, for being named; the rest is for something being said about it."""
 TOLD = 0.75
 """How telling a line must be to have said something about what it names."""

@@ -16,16 +16,17 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
+from clew.ladder.company import Company
 from clew.ladder.subjects import Subject
 from clew.ladder.worth import worth
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice
 
-Ranking: TypeAlias = Callable[[Subject, int], float]
-"""What a subject is worth in a session of so many messages; only the order and the ratios count."""
+Ranking: TypeAlias = Callable[[Subject, Company], float]
+"""What a subject is worth among all that a session names; only the order and the ratios count."""
 
 TABLE = "retention.toml"
-VERSION = 1
+VERSION = 2
 VOICES = (Voice.USER, Voice.ASSISTANT, Voice.CALL, Voice.BODY, Voice.RESULT, Voice.MACHINE, Voice.SYSTEM)
 EDGES: Mapping[str, Sequence[float]] = {
     "count": (1, 2, 4, 8),
@@ -35,6 +36,10 @@ EDGES: Mapping[str, Sequence[float]] = {
     "first_share": (0.02, 0.1, 0.3, 0.5, 0.7, 0.9),
     "spread": (0.001, 0.1, 0.3, 0.6),
     "length": (6, 9, 13, 18, 25, 40),
+    "crowd_first": (2, 4, 8, 16, 32, 64, 128, 256),
+    "crowd_last": (2, 4, 8, 16, 32, 64, 128, 256),
+    "kin_share": (0.02, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 0.95),
+    "kin_recent": (0.1, 0.3, 0.5, 0.7, 0.85, 0.95),
 }
 """Where the steps of the table lie: a list of points has one more."""
 _MOST_COUNTED = 8
@@ -52,8 +57,9 @@ class Table:
     steps: Mapping[str, Sequence[float]]
     in_error: float
 
-    def __call__(self, subject: Subject, session_length: int) -> float:
+    def __call__(self, subject: Subject, company: Company) -> float:
         """Return the chance that a subject is needed again."""
+        session_length = company.length
         points = self.start + self.form.get(form_of(subject.kind, subject.text), 0.0)
         mentions = 0
         for row, count in zip(self.named_by, subject.counts, strict=True):
@@ -61,6 +67,8 @@ class Table:
             mentions += count
         first, last = subject.first_index, subject.last_index
         age = session_length - last
+        with_first, with_last = company.crowds(subject)
+        share, recent = company.kin(subject)
         steps = self.steps
         points += (
             steps["mentions"][bisect_right(EDGES["mentions"], mentions)]
@@ -69,6 +77,10 @@ class Table:
             + steps["first_share"][bisect_right(EDGES["first_share"], first / session_length)]
             + steps["spread"][bisect_right(EDGES["spread"], (last - first) / session_length)]
             + steps["length"][bisect_right(EDGES["length"], len(subject.text))]
+            + steps["crowd_first"][bisect_right(EDGES["crowd_first"], with_first)]
+            + steps["crowd_last"][bisect_right(EDGES["crowd_last"], with_last)]
+            + steps["kin_share"][bisect_right(EDGES["kin_share"], share)]
+            + steps["kin_recent"][bisect_right(EDGES["kin_recent"], recent)]
         )
         if subject.in_error:
             points += self.in_error
@@ -100,12 +112,14 @@ def _identifier(text: str) -> str:
     return "camelCase name" if text[0].islower() else "PascalCase name"
 
 
-def features(subject: Subject, session_length: int) -> Iterator[tuple[str, str | int]]:
+def features(subject: Subject, company: Company) -> Iterator[tuple[str, str | int]]:
     """Yield what the table gives points for, by the name of the list and the place in it."""
     yield "form", form_of(subject.kind, subject.text)
     for voice, count in zip(VOICES, subject.counts, strict=True):
         yield f"named_by.{voice.name.lower()}", bisect_right(EDGES["count"], count)
-    first, last = subject.first_index, subject.last_index
+    first, last, session_length = subject.first_index, subject.last_index, company.length
+    with_first, with_last = company.crowds(subject)
+    share, recent = company.kin(subject)
     measured = {
         "mentions": sum(subject.counts),
         "age_messages": session_length - last,
@@ -113,6 +127,10 @@ def features(subject: Subject, session_length: int) -> Iterator[tuple[str, str |
         "first_share": first / session_length,
         "spread": (last - first) / session_length,
         "length": len(subject.text),
+        "crowd_first": with_first,
+        "crowd_last": with_last,
+        "kin_share": share,
+        "kin_recent": recent,
     }
     for name, value in measured.items():
         yield name, bisect_right(EDGES[name], value)

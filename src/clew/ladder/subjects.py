@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind
@@ -19,21 +19,34 @@ SHORTEST_NAME = 6
 class Joined:
     """Several values that mean one thing, counted together."""
 
-    __slots__ = ("counts", "faces", "first_index", "in_error", "kind", "last_index", "text")
+    __slots__ = (
+        "counts",
+        "faces",
+        "first_index",
+        "first_message",
+        "in_error",
+        "kind",
+        "last_index",
+        "last_message",
+        "text",
+    )
 
     def __init__(self, text: str, first: Value) -> None:
         self.text = text
         self.kind = first.kind
         self.counts = first.counts
         self.first_index, self.last_index = first.first_index, first.last_index
+        self.first_message, self.last_message = first.first_message, first.last_message
         self.in_error = first.in_error
         self.faces = [first]
 
     def add(self, value: Value) -> None:
         """Count one more value as this."""
         self.counts = [one + other for one, other in zip(self.counts, value.counts, strict=True)]
-        self.first_index = min(self.first_index, value.first_index)
-        self.last_index = max(self.last_index, value.last_index)
+        if value.first_index < self.first_index:
+            self.first_index, self.first_message = value.first_index, value.first_message
+        if value.last_index > self.last_index:
+            self.last_index, self.last_message = value.last_index, value.last_message
         self.in_error = self.in_error or value.in_error
         self.faces.append(value)
 
@@ -49,19 +62,41 @@ def faces(subject: Subject) -> list[Value]:
 
 
 def subjects(values: Iterable[Value]) -> dict[str, Subject]:
-    """Return what values are about, by what it is called: paths with the same end are one thing."""
+    """Return what values are about, by what it is called.
+
+    Paths with the same end are one thing; a dotted name is about the names of code that it joins.
+    """
     found: dict[str, Subject] = {}
     for value in values:
-        if value.kind is not ValueKind.PATH:
-            found[value.text] = value
-            continue
-        key = path_key(value.text)
-        joined = found.get(key)
-        if isinstance(joined, Joined):
-            joined.add(value)
-        else:
-            found[key] = Joined(key, value)
+        for key in _about(value):
+            known = found.get(key)
+            if known is None:
+                found[key] = value if key == value.text else Joined(key, value)
+            elif isinstance(known, Joined):
+                known.add(value)
+            else:
+                found[key] = joined = Joined(key, known)
+                joined.add(value)
     return found
+
+
+def _about(value: Value) -> Sequence[str]:
+    """Return what a value is about: of most, the value itself."""
+    text = value.text
+    if value.kind is ValueKind.PATH:
+        return (path_key(text),)
+    if value.kind is ValueKind.IDENTIFIER and "." in text and "@" not in text:
+        return members(text) or (text,)
+    return (text,)
+
+
+def members(dotted: str) -> tuple[str, ...]:
+    """Return the names of code in a dotted name: ``NewReader`` of ``strings.NewReader``."""
+    return tuple(
+        name
+        for name in dict.fromkeys(dotted.split("."))
+        if len(name) >= SHORTEST_NAME and (known := KNOWN_WORDS[name]) and known.kind is ValueKind.IDENTIFIER
+    )
 
 
 def path_key(path: str) -> str:
@@ -85,7 +120,7 @@ def subjects_named(text: str) -> Iterator[str]:
         else:
             yield value
             if kind is ValueKind.IDENTIFIER and "." in value:
-                yield from (name for name in value.split(".") if len(name) >= SHORTEST_NAME)
+                yield from members(value)
 
 
 def root_of(paths: Iterable[str]) -> str:

@@ -11,9 +11,9 @@ TAIL_SHARE = 0.6
 """Of the room for recent messages, for those beyond the ones that are always kept."""
 MOST_SHARE = 0.5
 """Of the room, for recent messages; larger ones among them are shown in excerpt..."""
-LEAST_SHARE = 0.15
+LEAST_SHARE = 0.1
 """...and so much where the room is small beside what it must hold: then what is old needs it more."""
-STEEP = 3.0
+STEEP = 2.0
 """How fast that share grows with the share of the view that there is room for."""
 LEAST_SHOWN = 60
 """Tokens of a message below which an excerpt says too little to be kept for."""

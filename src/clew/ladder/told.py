@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from clew.ladder.brief import Brief
+from clew.ladder.excerpt import left_out
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.ledger import Ledger
@@ -24,6 +25,7 @@ LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
 """So that a session with many files loses some of them where there is no room, and never all."""
+_LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
 _TESTED = "last test run: "
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
@@ -64,20 +66,41 @@ def _pins(ledger: Ledger) -> Iterator[Pin]:
 
 def _goal(ledger: Ledger) -> Iterator[Claim]:
     if goal := ledger.goal:
-        text = goal.quote[:LONGEST_QUOTE]
-        yield Claim("", ClaimKind.GOAL, text, (goal.source,), goal.trust, verbatim=True)
+        yield _quoted(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
+
+
+def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
+    """Return a quote as a claim; of a long one how it begins, with what is left out said."""
+    start = _beginning(quote)
+    if start == quote:
+        return Claim("", kind, quote, (source,), trust, verbatim=True)
+    text = f"{start}{left_out(len(quote) - len(start))}"
+    return Claim("", kind, text, (source._replace(end=source.start + len(start)),), trust)
+
+
+def _beginning(quote: str) -> str:
+    """Return a quote, or as many whole words of its beginning as are told of it."""
+    if len(quote) <= LONGEST_QUOTE:
+        return quote
+    words = _LAST_BREAK.match(quote, 0, LONGEST_QUOTE)
+    return words[0].rstrip() if words else quote[:LONGEST_QUOTE]
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
-    goal = ledger.goal.quote[:LONGEST_QUOTE] if ledger.goal else ""
+    goal = _beginning(ledger.goal.quote) if ledger.goal else ""
     for loop in ledger.loops.told:
-        if loop.kind is LoopKind.REQUEST and loop.text in goal:
+        if loop.kind is LoopKind.REQUEST and (loop.text in goal or (goal and loop.text.startswith(goal))):
             continue  # what was asked for is the goal, which is said word for word
         status = f" ({loop.status})" if loop.status else ""
-        text = f"{loop.kind.value}: {loop.text[:LONGEST_QUOTE]}{status}"
+        text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"
         # A test's name is a tool's word; all else that is open was said by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
+
+
+def _clipped(text: str) -> str:
+    start = _beginning(text)
+    return text if start == text else f"{start}…"
 
 
 def _changed_files(ledger: Ledger) -> Iterator[Claim]:
@@ -142,7 +165,7 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _told(failure: Failure) -> str:
-    lines = " / ".join(line.strip() for line in failure.lines)[:LONGEST_QUOTE]
+    lines = _clipped(" / ".join(line.strip() for line in failure.lines))
     tries = f", {failure.count} times" if failure.count > 1 else ""
     end = _MENDED if failure.mended_by else _NOT_MENDED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
@@ -150,8 +173,7 @@ def _told(failure: Failure) -> str:
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:
     for decision in ledger.decisions[-MOST_DECISIONS:]:
-        text = decision.quote[:LONGEST_QUOTE]
-        yield Claim("", ClaimKind.DECISION, text, (decision.source,), decision.trust, verbatim=True)
+        yield _quoted(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
 
 
 def is_told_anew(claim: Claim) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from clew.ladder.company import Company
 from clew.ladder.subjects import Subject
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice
@@ -45,8 +46,9 @@ HALF_LIFE = 0.35
 _WEIGHTS = [BY_VOICE[voice] for voice in Voice]
 
 
-def worth(value: Subject, session_length: int) -> float:
+def worth(value: Subject, company: Company) -> float:
     """Return how much a value is worth keeping; more is more."""
+    session_length = company.length
     named = 0.0
     mentions = 0
     for weight, count in zip(_WEIGHTS, value.counts, strict=True):

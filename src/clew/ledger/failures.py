@@ -1,22 +1,22 @@
 """Failures: what went wrong, in its own words, what was tried, and what came before it worked.
 
 Calls that do the same (a program with the same first words, a tool with the same file) are attempts at one
-thing. It counts as mended when one of them succeeds, when another tool changes the file that could not be
-changed, or when the tests that failed pass in another run.
+thing. It counts as mended when one of them succeeds, when the file that could not be read or changed is read
+or changed by other means, or when the tests that failed pass in another run. A look around that found
+nothing, and a failure that says nothing, count only if they are repeated.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 
+from clew.ledger.attempts import Attempt, attempt, only_looks, signatures
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
-from clew.ledger.shell import Simple, simple_commands, without_prefixes
 from clew.ledger.testruns import run_of, selected_by
 from clew.ledger.tool_names import BY_NAME, Does
-from clew.ledger.tools import Deed
+from clew.ledger.tools import touches
 from clew.message import Cite
 
 MOST_LINES = 3
@@ -55,6 +55,8 @@ class Failure:
     """The call that succeeded: of its kind, one that changed the same file, or a run of the same tests."""
     runner: str = ""
     """Of a run of tests: the runner."""
+    slight: bool = False
+    """It only looked around, or says nothing: once is no failure."""
 
     @property
     def is_mended(self) -> bool:
@@ -72,8 +74,8 @@ class Failures:
 
     @property
     def all(self) -> tuple[Failure, ...]:
-        """Return every failure, the mended ones first."""
-        return (*self.mended, *self.open.values())
+        """Return every failure that counts, the mended ones first."""
+        return tuple(one for one in (*self.mended, *self.open.values()) if one.count > 1 or not one.slight)
 
     def add(self, reading: Reading, changed: list[str]) -> None:
         """Take in a message; ``changed`` are the files that its results show as changed."""
@@ -81,11 +83,17 @@ class Failures:
             ended = exchange.outcome.ended
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
                 continue
-            signatures = _signatures(exchange.deed)
             if ended is Ended.OK:
-                self._worked([*signatures, *self._same_tests(exchange)], exchange.asked)
-            elif signatures:
-                self._failed(signatures[0], exchange, reading.number)
+                self._worked(
+                    [
+                        *signatures(exchange.deed),
+                        *self._same_tests(exchange),
+                        *self._read_after_all(exchange),
+                    ],
+                    exchange.asked,
+                )
+            else:
+                self._failed(exchange, reading.number)
         if changed and self.open:
             self._worked(self._same_files(changed), reading.exchanges[-1].asked)
             self._note_changes(changed)
@@ -120,33 +128,48 @@ class Failures:
             and any(_same_file(failure.subject, name) for name in changed)
         ]
 
-    def _failed(self, signature: str, exchange: Exchange, number: int) -> None:
+    def _read_after_all(self, exchange: Exchange) -> list[str]:
+        """Return the files that could not be read and that a call reads now, by whatever tool."""
+        unread = [
+            (signature, failure.subject)
+            for signature, failure in self.open.items()
+            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) is Does.READ
+        ]
+        if not unread:
+            return []
+        names = [touch.name for touch in touches(exchange.deed, exchange.result.text)]
+        return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
+
+    def _failed(self, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
         if _NOT_ITS_OWN.match(text):
             return
         spans = telling_lines(text)
         lines = tuple(text[start:end] for start, end in spans)
+        tried = attempt(exchange.deed, lines)
+        if tried is None:
+            return
         sources = tuple(exchange.answered._replace(start=start, end=end) for start, end in spans)
-        before = self.open.pop(signature, None)  # put last again: it is the latest
+        before = self.open.pop(tried.signature, None)  # put last again: it is the latest
         if before is None:
-            self.count += 1
-            subject = exchange.deed.title[:_LONGEST_LINE]
-            attempts: tuple[Cite, ...] = (exchange.asked,)
-            before = Failure(f"e{self.count}", exchange.deed.tool, subject, lines, sources, attempts, 0)
-        else:
-            attempts = (*before.attempts[: MOST_ATTEMPTS - 1], exchange.asked)
-        self.open[signature] = replace(
+            before = self._first(tried, exchange)
+        self.open[tried.signature] = replace(
             before,
             lines=lines,
             sources=sources,
-            attempts=attempts,
+            attempts=(*before.attempts[: MOST_ATTEMPTS - 1], exchange.asked),
             count=before.count + 1,
             last_number=number,
             exit_code=exchange.outcome.exit_code,
             runner=_runner(exchange),
+            slight=not lines or only_looks(exchange.deed),
         )
         if len(self.open) > MOST_OPEN:
             del self.open[next(iter(self.open))]
+
+    def _first(self, tried: Attempt, exchange: Exchange) -> Failure:
+        self.count += 1
+        return Failure(f"e{self.count}", exchange.deed.tool, tried.subject, (), (), (), count=0)
 
     def _note_changes(self, changed: list[str]) -> None:
         for signature, failure in self.open.items():
@@ -168,46 +191,6 @@ def _runner(exchange: Exchange) -> str:
 
 
 _NOT_ITS_OWN = re.compile(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
-_WORDS_THAT_TELL = 2
-_OPTION_VALUE = re.compile(r"-|\d+$|.*=")
-_SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
-_RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
-_STARTERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
-"""Programs that start another one and go by its success."""
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
-
-
-def _signatures(done: Deed) -> list[str]:
-    """Return what makes two calls attempts at the same thing; of a command line, for each of its commands.
-
-    All of these work if the call does: a command that ``&&`` follows, the last one, and the first, of which
-    a pipe or a semicolon hides how it ended.
-    """
-    if done.does is Does.SEARCH:
-        return [f"{done.tool}\n{json.dumps(done.given)[:_LONGEST_LINE]}"]  # another search is another thing
-    if done.does is not Does.SHELL:
-        return [f"{done.tool}\n{done.title[:_LONGEST_LINE]}" if done.subject else done.tool]
-    found: list[str] = []
-    for simple in simple_commands(done.subject):
-        words = _telling_words(simple)
-        if words and words[0] not in _SETTING_UP and (not found or simple.then in ("&&", "")):
-            found.append("$ " + " ".join(words))
-    return found
-
-
-def _telling_words(simple: Simple) -> list[str]:
-    """Return program and first operands of a command, however it was started."""
-    words = without_prefixes(simple.words)
-    if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
-        words = words[2:]
-    plain = [word for word in words if not _OPTION_VALUE.match(word)]
-    if plain[:2] == ["git", "commit"]:
-        return plain[:2]  # the message differs from one attempt to the next
-    while len(plain) > 1 and plain[0] in _STARTERS:
-        plain = plain[2:] if plain[1] == "run" and plain[0] in _RUN_PROGRAMS else plain[1:]
-    return [plain[0].rsplit("/", 1)[-1], *plain[1 : _WORDS_THAT_TELL + 1]] if plain else []
-
-
 _TELLING = re.compile(
     r"""^[ \t]*+(?:
       (?P<cause>

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases
+from clew.ledger.requests import asks_for_nothing
 from clew.ledger.speech import ASSISTANT, PLAN, USER, Said
 from clew.message import Cite, Trust
 
@@ -177,9 +178,9 @@ class Goals:
             # In the user's place, a model's words are a plan that was approved, or the task of a sub-agent.
             return GoalKind.PLAN
         if not self.goals:
-            return None if _is_empty(text) else GoalKind.FIRST
+            return None if asks_nothing_new(text) or asks_for_nothing(text) else GoalKind.FIRST
         kind = self._change(text)
-        if kind is None or _ASIDE.search(text, 0, _OPENING) or _is_empty(text):
+        if kind is None or _ASIDE.search(text, 0, _OPENING) or asks_nothing_new(text):
             return None
         return kind
 
@@ -228,7 +229,8 @@ def _says_done(text: str) -> bool:
     return _DONE_WORDS.may_stand_in(ends) and _DONE.search(ends.lower()) is not None
 
 
-def _is_empty(text: str) -> bool:
+def asks_nothing_new(text: str) -> bool:
+    """Tell whether words only greet, thank, or move the work along."""
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
 
 

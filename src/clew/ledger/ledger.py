@@ -14,7 +14,7 @@ from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
 from clew.ledger.codec import copied, from_json, to_json
 from clew.ledger.decisions import Decision, Decisions
-from clew.ledger.exchange import OpenCalls
+from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failing import LastRun
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.goal import Goal, Goals
@@ -22,7 +22,7 @@ from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.outcome import Ended
 from clew.ledger.pins import Pins
-from clew.ledger.values import Values
+from clew.ledger.values import LOOKING_BACK, Values
 from clew.message import Item, JsonObject
 
 VERSION = 2
@@ -85,7 +85,7 @@ class Ledger:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         for reading in readings:
             failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
-            self._values.add(reading.item, reading.number, failed)
+            self._values.add(reading.item, reading.number, failed, _looking_back(reading))
 
     @property
     def pins(self) -> Pins:
@@ -176,3 +176,9 @@ class Ledger:
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
             raise StoreDamaged(f"a ledger cannot be read back ({type(cause).__name__}: {cause})") from cause
         return ledger
+
+
+def _looking_back(reading: Reading) -> set[int]:
+    """Return the parts of a message that ask clew's own memory, or are its answers."""
+    asked = {one.cite.part for one in reading.calls if one.call.name in LOOKING_BACK}
+    return asked | {one.answered.part for one in reading.exchanges if one.call.name in LOOKING_BACK}

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from clew.message import Cite
 
+LATER = "put off"
+"""The status of what was acknowledged or promised, and left for later."""
+
 
 class LoopKind(StrEnum):
     """What is unfinished."""
@@ -54,7 +57,7 @@ class Loop:
     source: Cite
     """Where it was opened."""
     status: str = ""
-    """Of a task: as its tool says, ``pending`` or ``in_progress``."""
+    """Of a task: as its tool says, ``pending`` or ``in_progress``; of what was put off: ``LATER``."""
     closed: Closed | None = None
     closed_by: Cite | None = None
     """The words or the result that closed it; None where a person did it by hand."""

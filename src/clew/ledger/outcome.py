@@ -33,7 +33,7 @@ _REFUSED = re.compile(
     r"\s*(?:The user doesn't want to proceed with this tool use|\[Request interrupted by user for tool use\]"
     r"|Action rejected:|(?:The user|User) (?:rejected|denied|declined)|rejected by user"
     r"|exec_command failed[^\n]*rejected by user|\[Operation Cancelled\]"
-    r"|Permission to use .{1,80} has been denied"
+    r"|Permission to use .{1,80} has been denied|Permission for this tool use was denied"
     r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))"
 )
 _EXIT_AT_START = re.compile(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from clew.errors import NotFound
 from clew.ledger.constraints.active import ActiveRules
@@ -17,10 +18,22 @@ from clew.ledger.constraints.evidence import may_matter
 from clew.ledger.constraints.find import find
 from clew.ledger.constraints.pasted import LONG
 from clew.ledger.constraints.retire import retire
-from clew.ledger.constraints.values import Constraint, Found, How, Kind, Reason, Scope, Span, Strength
+from clew.ledger.constraints.scope import scope_of
+from clew.ledger.constraints.tokens import tokens
+from clew.ledger.constraints.values import (
+    Constraint,
+    Found,
+    How,
+    Kind,
+    Lasts,
+    Reason,
+    Scope,
+    Span,
+    Strength,
+)
 from clew.ledger.exchange import Reading
 from clew.ledger.sift import CHUNKS, marks
-from clew.ledger.speech import WHOLE_SPEECH, speech
+from clew.ledger.speech import USER, WHOLE_SPEECH, speech
 from clew.message import Cite, Message, Origin, Part, Role, Text, Trust
 
 
@@ -102,6 +115,8 @@ class Pins:
     """The active pins as the finder of contradictions wants them."""
     _by_words: dict[str, str] = field(init=False, default_factory=dict)
     """The ids of the active pins by what they say."""
+    _passing: list[str] = field(init=False, default_factory=list)
+    """The ids of the active pins that are meant for the next answer only, perhaps of more."""
 
     def __post_init__(self) -> None:
         for pin in self.held.values():
@@ -114,6 +129,8 @@ class Pins:
         if pin.is_active:
             self._rules.put(_constraint(pin))
             self._by_words[words] = pin.id
+            if pin.source and pin.scope.duration.lasts is Lasts.TURN:
+                self._passing.append(pin.id)
         else:
             self._rules.drop(pin.id)
             if self._by_words.get(words) == pin.id:
@@ -143,6 +160,8 @@ class Pins:
         self.begun = True
         if not reading.said and reading.item.message.role not in _SPEAKERS:
             return
+        if self._passing and any(said.speaker is USER for said in reading.said):
+            self._pass(reading)
         for message, source in _spoken(reading):
             ended = self._end(message, source)
             for found in find(message):
@@ -150,6 +169,15 @@ class Pins:
                 # "You may push now" ends a rule; it need not be remembered as a permission besides.
                 if found.kind is not Kind.PERMISSION or place not in ended:
                     self._found(found, place, ended.get(place, ()))
+
+    def _pass(self, reading: Reading) -> None:
+        """End what was meant for one answer: whoever said it speaks again."""
+        spoken = next(said for said in reading.said if said.speaker is USER)
+        place = spoken.cite(0, len(spoken.text))
+        passing, self._passing = self._passing, []
+        for pin in (self.held[id_] for id_ in passing):
+            if pin.is_active:
+                self._put(replace(pin, status=PinStatus.EXPIRED, ended_by=place, why="it was for one answer"))
 
     def _end(self, message: Message, source: Cite) -> dict[Cite, list[str]]:
         """End the rules that a message takes back or contradicts; return which, by the words that did."""
@@ -166,20 +194,15 @@ class Pins:
         same = self._by_words.get(_plain(found.quote))
         if same is not None:
             pin = self.held[same]
-            self._put(replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:]))
-            return
-        pin = self._new(
-            found.quote,
-            place,
-            kind=found.kind,
-            scope=found.scope,
-            strength=found.strength,
-            trust=found.trust,
-            confidence=found.confidence,
-            reasons=found.reasons,
-        )
+            # In its place a rule may say more than its words alone: "push" under "Please don't:".
+            read = _read(found) if pin.made_by is MadeBy.PERSON and found.lead else {}
+            pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:], **read)
+            self._put(pin)
+        else:
+            pin = self._new(found.quote, place, trust=found.trust, **_read(found))
         for old in replaces:
-            self._put(replace(self.held[old], replaced_by=pin.id))
+            if old != pin.id:
+                self._put(replace(self.held[old], replaced_by=pin.id))
 
     def _new(self, quote: str, source: Cite | None, **details: object) -> Pin:
         pin = Pin(f"p{len(self.held) + 1}", quote, source, **details)  # type: ignore[arg-type]  # fields of a pin
@@ -188,12 +211,16 @@ class Pins:
 
     # What a person does by hand --------------------------------------------------------------------------
 
-    def pin(self, quote: str, kind: Kind = Kind.REQUIREMENT, scope: Scope | None = None) -> Pin:
-        """Set a rule by hand; one that stands in these words already is it."""
+    def pin(self, quote: str, kind: Kind | None = None, scope: Scope | None = None) -> Pin:
+        """Set a rule by hand; one that stands in these words already is it.
+
+        What is not given is read from its words, as if somebody had said them.
+        """
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
-        return self._new(quote, None, kind=kind, scope=scope or ANYTHING, made_by=MadeBy.PERSON)
+        given = {name: value for name, value in (("kind", kind), ("scope", scope)) if value is not None}
+        return self._new(quote, None, made_by=MadeBy.PERSON, **{**_read_by_hand(quote), **given})
 
     def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:
         """Hold again a rule that was found in an earlier part of the session, which only a digest tells."""
@@ -201,19 +228,12 @@ class Pins:
         if same:
             return self.held[same]
         # What it forbids is read from its words again, so that later words can lift it.
-        found = next(iter(find(Message(Role.USER, (Text(quote, trust=Trust.USER),)))), None)
-        if found is None:
-            return self._new(quote, source, trust=trust)
-        return self._new(
-            quote, source, trust=trust, kind=found.kind, scope=found.scope, strength=found.strength
-        )
+        return self._new(quote, source, trust=trust, **_read_by_hand(quote))
 
     def edit(self, id_: str, quote: str) -> Pin:
         """Put other words in place of a rule; the old words stay, superseded."""
         old = self.get(id_)
-        new = self._new(
-            quote, None, kind=old.kind, scope=old.scope, strength=old.strength, made_by=MadeBy.PERSON
-        )
+        new = self._new(quote, None, made_by=MadeBy.PERSON, **_read_by_hand(quote))
         self._close(old, PinStatus.SUPERSEDED, "edited by hand", replaced_by=new.id)
         return new
 
@@ -229,6 +249,26 @@ class Pins:
         closed = replace(pin, status=status, why=why, replaced_by=replaced_by)
         self._put(closed)
         return closed
+
+
+def _read(found: Found) -> dict[str, Any]:
+    """Return the fields of a pin that are read from what was found."""
+    return {
+        "kind": found.kind,
+        "scope": found.scope,
+        "strength": found.strength,
+        "confidence": found.confidence,
+        "reasons": found.reasons,
+    }
+
+
+def _read_by_hand(quote: str) -> dict[str, Any]:
+    """Return what the words of a rule say of its kind and scope: what they forbid goes first."""
+    found = find(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
+    if not found:
+        return {"scope": scope_of(quote, tokens(quote), ())}
+    first = next((one for one in found if one.kind is Kind.PROHIBITION), found[0])
+    return {"kind": first.kind, "scope": first.scope, "strength": first.strength}
 
 
 def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:

@@ -2,6 +2,9 @@
 
 Which of the model's texts reports back can only be told afterwards: it is the last one before the user speaks
 again, with no call behind it. Until then it counts for now, and a call behind it takes that back.
+
+What the model has acknowledged or promised and not done when the user comes up with something else is put
+off: only a report that speaks of it closes it.
 """
 
 from __future__ import annotations
@@ -12,9 +15,13 @@ from dataclasses import dataclass, field
 
 from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
+from clew.ledger.goal import asks_nothing_new
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.outcome import Ended
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
+from clew.ledger.putoff import PutOff
+from clew.ledger.replies import is_report
+from clew.ledger.requests import only_tells
 from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Json
@@ -27,24 +34,30 @@ _NO_TASK = re.compile(
     r"|haha|sorry|job|work|very|much|so)\W*)+",
     re.IGNORECASE,
 )
+_LATER = re.compile(
+    r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
+    re.IGNORECASE,
+)
+"""A promise for some other time: what is reported next does not keep it."""
 _PROMISE = re.compile(
-    r"""
-    \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{3,80}?)\b,?\s+
+    rf"""
+    \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
     (?:I[’']?ll|I\s+will|I[’']m\s+going\s+to|we[’']?ll)\s+\w+
   | \bI[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
   | \bnext\s+(?:I[’']m|step\s+is|up\s+is|up:|I\s+(?:need|want)\s+to)\b
   | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
       |follow-?ups?)\W*:\s*\S
+  | {_LATER.pattern}
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _PROMISE_PHRASES = Phrases(
     ("next remaining still follow followup followups",),
-    ("then after afterwards once", "i ill we well"),
+    ("then after afterwards once later tomorrow", "i ill we well"),
 )
 _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
-    *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup"),
+    *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),
 )
 """Strings of which every announcement holds one."""
 
@@ -61,6 +74,9 @@ class Talk:
     """The model's last text, as long as no call is behind it."""
     asked: Loop | None = None
     """The question that ends that text."""
+    settles_nothing: bool = False
+    """The model's last text only acknowledged, promised or refused, and no call is behind it."""
+    put_off: PutOff = field(default_factory=PutOff)
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of what was announced last, and of what calls asked the person: all that is open, perhaps more."""
@@ -81,7 +97,7 @@ class Talk:
         waiting = (
             loop for loop in self.open.values() if self.report is None or not _reported(loop, self.report)
         )
-        return (*waiting, *([self.asked] if self.asked else ()))
+        return (*waiting, *([self.asked] if self.asked else ()), *self.put_off.loops)
 
     @property
     def closed(self) -> tuple[Loop, ...]:
@@ -107,6 +123,8 @@ class Talk:
     def _called(self, calls: list[Asked]) -> None:
         """Take back what the last text counted for: the model went on. Some calls ask the person."""
         self.report = self.asked = None
+        self.settles_nothing = False
+        self.put_off.forget_report()
         for asked in calls:
             if asked.deed.does is Does.ASK:
                 for text in _questions_in(asked.deed.given):
@@ -121,7 +139,7 @@ class Talk:
             self._request(said)
 
     def _request(self, said: Said) -> None:
-        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]):
+        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or only_tells(said.text):
             return
         start = len(said.text) - len(said.text.lstrip())
         end = min(len(said.text.rstrip()), start + _LONGEST_REQUEST)
@@ -134,39 +152,57 @@ class Talk:
         """
         if self.report is not None:
             for loop in tuple(self._closed_by_report()):
-                del self.open[loop.id]
+                self.open.pop(loop.id, None)
                 self.ended.append(loop)
+            self.put_off.settle()
+        elif self.settles_nothing and not asks_nothing_new(said.text):
+            self._put_off()
         answer = said.cite(0, len(said.text))
         self._end(self._asked_by_tools, Closed.ANSWERED, answer)
         self._asked_by_tools = []
         if self.asked is not None:
             self.ended.append(self.asked.ended(Closed.ANSWERED, answer))
         self.report = self.asked = None
+        self.settles_nothing = False
+
+    def _put_off(self) -> None:
+        for loop in [loop for loop in self.open.values() if loop.kind is not LoopKind.ASKED]:
+            self.put_off.put(self.open.pop(loop.id))
 
     def _closed_by_report(self) -> Iterator[Loop]:
-        for loop in self.open.values():
+        for loop in (*self.put_off.spoken_of, *self.open.values()):
             if self.report is not None and _reported(loop, self.report):
                 how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
                 yield loop.ended(how, self.report)
 
     def _model_spoke(self, said: Said) -> None:
-        self.report = said.cite(0, len(said.text))
         self.asked = None
+        cite = said.cite(0, len(said.text))
+        if is_report(said.text):
+            self.report = cite
+            self.put_off.hear(said.text)
+        elif self.report is not None and self.report.message != cite.message:
+            self.report = cite  # words behind a report: what they announce is none of what it closes
+        self.settles_nothing = self.report is None
         question = _last_question(said)
         if question is not None:
-            self.count += 1
-            place = said.cite(*question)
-            self.asked = Loop(f"q{self.count}", LoopKind.ASKED, said.text[slice(*question)], place)
+            self.asked = self._new(LoopKind.ASKED, said.text[slice(*question)], said.cite(*question))
         if _PROMISE_PHRASES.may_stand_in(said.text):
             promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
             if promises:
                 self._announce(said, promises)
 
     def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
-        """Open what the model says it will do next; what it announced before is replaced."""
-        self._end(self._promised, Closed.REPLACED, said.cite(promises[0][0], promises[-1][1]))
+        """Open what the model says it will do later, or next: in place of what it announced before."""
+        later = [span for span in promises if _LATER.search(said.text, *span)]
+        for start, end in later:
+            self.put_off.put(self._new(LoopKind.PROMISE, said.text[start:end], said.cite(start, end)))
+        coming = [span for span in promises if span not in later]
+        if not coming:
+            return
+        self._end(self._promised, Closed.REPLACED, said.cite(coming[0][0], coming[-1][1]))
         self._promised = []
-        for start, end in promises:
+        for start, end in coming:
             self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
 
     def _replied(self, exchange: Exchange) -> None:
@@ -183,9 +219,13 @@ class Talk:
             if loop is not None:
                 self.ended.append(loop.ended(how, by))
 
-    def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
+    def _new(self, kind: LoopKind, text: str, source: Cite) -> Loop:
         self.count += 1
-        loop = self.open[f"q{self.count}"] = Loop(f"q{self.count}", kind, text, source)
+        return Loop(f"q{self.count}", kind, text, source)
+
+    def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
+        loop = self._new(kind, text, source)
+        self.open[loop.id] = loop
         self._index(loop)
 
     # What a person does by hand --------------------------------------------------------------------------
@@ -196,6 +236,7 @@ class Talk:
         if loop is None:
             return None
         self.open.pop(id_, None)
+        self.put_off.take(id_)
         if self.asked is not None and self.asked.id == id_:
             self.asked = None
         self.ended.append(loop.closed_by_hand(why))

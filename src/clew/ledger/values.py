@@ -117,6 +117,10 @@ class Value:
         return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"
 
 
+LOOKING_BACK = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
+"""clew's own tools, whose answers say again what stands elsewhere."""
+
+
 class Values:
     """Keeps the values of a session; iterates over them in the order in which they first appeared."""
 
@@ -137,11 +141,19 @@ class Values:
         """Return what is known about a value."""
         return self._held.get(text)
 
-    def add(self, item: Item, index: int, failed: Container[int] = ()) -> None:
-        """Take in the values that a message names; ``failed`` are its parts that tell of a failure."""
+    def add(
+        self, item: Item, index: int, failed: Container[int] = (), looking_back: Container[int] = ()
+    ) -> None:
+        """Take in the values that a message names.
+
+        ``failed`` are its parts that tell of a failure, ``looking_back`` those that only say again what
+        stands elsewhere.
+        """
         if all(map(_is_plain, item.message.parts)):
             return
         for passage in passages(item.message):
+            if passage.part in looking_back:
+                continue
             words, marked = values_in(passage.text, spoken=passage.voice <= ASSISTANT)
             if words or marked:
                 lines = Lines(item.id, passage, passage.part in failed)

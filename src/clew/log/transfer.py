@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
 from clew.log.canon import canonical, parse
 from clew.log.chain import chain, encode, root
+from clew.log.imports import note_import, require_foreign_name
 from clew.message import JsonObject
 from clew.message.shape import shaped
 from clew.ports import Ctx, Event, Head, Store, Stored
@@ -74,15 +75,19 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
 
     The workspace is the caller's to name, never the file's. Where the session is here already, the file may
     go on from it or repeat it; if the two went different ways, ``SessionDiverged``. An import that was cut
-    short goes on where it stopped.
+    short goes on where it stopped. A name of clew's own sessions is refused, and what is new is on record as
+    a stranger's: see ``clew.log.imports``.
     """
     with _rewindable(inp) as file:
         ctx = Ctx(workspace=workspace, session=_promise(file).session)
+        require_foreign_name(ctx.session)
         here = store.head(ctx)
         there, shared = _verify(file, root(ctx.session), here)
         if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
+        if there.seq > here.seq:
+            note_import(store, ctx, here.seq, there.seq)
         for batch in _batches(file, here.seq):
             head = store.append(ctx, batch, head)
     return Imported(ctx, head, max(0, there.seq - here.seq))

@@ -6,23 +6,32 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from clew.ledger.values import LOOKING_BACK
 from clew.log import COMPACTION, MESSAGE, UNDO
+from clew.log.imports import Foreign, foreign
 from clew.log.kinds import NOTE, TIER
 from clew.memory.condensed import digest_ids, own_digests, undone_since
-from clew.memory.findable import blank, digest_entries, files_of, message_entries, note_entry
-from clew.memory.notes.fold import fold_notes
+from clew.memory.findable import (
+    blank,
+    digest_entries,
+    files_of,
+    message_entries,
+    note_entry,
+    said_at,
+)
+from clew.memory.notes.fold import fold_notes, vouched
 from clew.memory.notes.note import Status
 from clew.memory.tiers.codec import move_from_json
 from clew.memory.tiers.tier import Tier
 from clew.memory.words import analyse
-from clew.message import Message, ToolCall, ToolResult
+from clew.message import Message, ToolCall, ToolResult, Trust
 from clew.ports import Ctx, Store, Stored
 from clew.ports.index import Entry, Index, Mark
 
 AT_ONCE = 500
 """Entries that are put in together."""
-ECHOING = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
-"""Tools whose answers say again what is found elsewhere."""
+ANNOUNCING = 200
+"""Characters up to which words that name a look-up only announce it: Let me use recall_search."""
 LOOK_BACK = 32
 """Events before the new ones in which the calls stand that new results answer."""
 
@@ -63,6 +72,7 @@ class _Reader:
         self._notes: set[str] = set()
         self._calls: dict[str, tuple[str, ...]] = {}
         self._echoes: set[str] = set()
+        self._foreign = Foreign()
         self._takes: dict[str, Taking] = {
             MESSAGE.name: self._message,
             COMPACTION.name: self._compaction,
@@ -73,7 +83,10 @@ class _Reader:
 
     def read(self) -> int:
         begun = self._kept.seq
-        if begun and self._store.head(self._ctx).seq > begun:
+        if self._store.head(self._ctx).seq == begun:
+            return 0
+        self._foreign = foreign(self._store, self._ctx)
+        if begun:
             for stored in self._store.read(self._ctx, max(0, begun - LOOK_BACK), begun, [MESSAGE.name]):
                 self._remember_calls(stored)
         for stored in self._store.read(self._ctx, after=begun):
@@ -93,13 +106,13 @@ class _Reader:
         message = self._remember_calls(stored)
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
         at = self._at(f"m{self._mark.messages}", stored)
-        self._batch += message_entries(at, self._without_echoes(message), sorted(files))
+        self._taken(stored, message_entries(at, self._without_echoes(message), sorted(files)))
 
     def _remember_calls(self, stored: Stored) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         for call in message.calls:
             self._calls[call.call_id] = tuple(files_of(call))
-            if call.name in ECHOING:
+            if call.name in LOOKING_BACK:
                 self._echoes.add(call.call_id)
         return message
 
@@ -107,16 +120,20 @@ class _Reader:
         """Leave out what looks things up: a search must not find the searches that were made before it."""
         if not self._echoes:
             return message
-        parts = (
+        parts = tuple(
             part
             for part in message.parts
             if not isinstance(part, ToolCall | ToolResult) or part.call_id not in self._echoes
         )
-        return replace(message, parts=tuple(parts))
+        if parts == message.parts:
+            return message
+        said = replace(message, parts=parts)
+        announces = len(said.text) <= ANNOUNCING and any(name in said.text for name in LOOKING_BACK)
+        return replace(said, parts=()) if announces and not any(said.calls) else said
 
     def _compaction(self, stored: Stored) -> None:
         for digest in own_digests(stored):
-            self._batch += digest_entries(self._at(digest.id, stored), digest)
+            self._taken(stored, digest_entries(self._at(digest.id, stored), digest))
 
     def _undo(self, stored: Stored) -> None:
         since = undone_since(stored)
@@ -137,7 +154,7 @@ class _Reader:
         move = move_from_json(stored)
         if move.to is Tier.ARCHIVE and move.digest:
             self._forget(move.what)
-            self._batch += digest_entries(self._at(move.into, stored), move.digest)
+            self._taken(stored, digest_entries(self._at(move.into, stored), move.digest))
         elif move.origin is Tier.ARCHIVE and move.into:
             self._forget([move.into])
             for past in self._store.read(self._ctx, 0, stored.seq, [COMPACTION.name]):
@@ -147,7 +164,14 @@ class _Reader:
     # Writing ---------------------------------------------------------------------------------------------
 
     def _at(self, ref: str, stored: Stored) -> Entry:
-        return blank(ref, self._ctx.session, stored.event.time, stored.seq)
+        return blank(ref, self._ctx.session, said_at(stored), stored.seq)
+
+    def _taken(self, stored: Stored, entries: Iterable[Entry]) -> None:
+        """Take entries of an event into the batch; what a file brought is data, whatever it says it is."""
+        if stored.seq not in self._foreign:
+            self._batch += entries
+            return
+        self._batch += [replace(one, trust=min(one.trust, Trust.SEMI_TRUSTED)) for one in entries]
 
     def _forget(self, refs: Iterable[str]) -> None:
         gone = set(refs)
@@ -167,8 +191,8 @@ class _Reader:
         """Put in the notes that hold, take out those that no longer do; only approved ones can be found."""
         if not self._notes:
             return
-        events = self._store.read(self._ctx, 0, self._mark.seq, [NOTE.name])
-        for note in fold_notes(map(NOTE.current, events)):
+        events = map(NOTE.current, self._store.read(self._ctx, 0, self._mark.seq, [NOTE.name]))
+        for note in fold_notes(vouched(self._store, self._ctx, events)):
             if note.id not in self._notes and note.replaced_by not in self._notes:
                 continue
             self._forget([note.id])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 
+from clew.log import iso_time
 from clew.memory.notes.note import Note
 from clew.message import Json, Message, ToolCall, Trust, lowest, words
 from clew.plan import Digest
+from clew.ports import Stored
 from clew.ports.index import Entry, EntryKind
 
 PASSAGE = 8_000
@@ -79,6 +83,20 @@ def note_entry(at: Entry, note: Note) -> Entry:
         seq=int(note.id[1:]),
         sources=note.source.messages,
     )
+
+
+def said_at(stored: Stored) -> str:
+    """Return when something was said: for what was imported, not when that was."""
+    match stored.event.body.get("source"):
+        case {"time": str(time)} if time:
+            try:
+                moment = datetime.fromisoformat(time)
+            except ValueError:
+                return stored.event.time
+            known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            with suppress(OverflowError, ValueError):  # a year that no calendar has in UTC
+                return iso_time(int(known.timestamp() * 1000))
+    return stored.event.time
 
 
 def blank(ref: str, session: str, time: str, seq: int) -> Entry:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
 from clew.log.kinds import TIER
+from clew.memory.answering import SPARE, answers
 from clew.memory.embedding import embed_new
 from clew.memory.entries import catch_up
 from clew.memory.injecting import Injection, Passage, passage_of, recalled, speaks_for_itself
@@ -94,16 +95,27 @@ class Memory:
         return new
 
     def search(self, query: str, filters: Filters = ANYTHING, limit: int = 10) -> list[Hit]:
-        """Return what has to do with a query, best first, in this session and earlier ones.
+        """Return what may answer a query, best first, in this session and earlier ones.
 
-        Of notes, only those that hold here.
+        Of notes, only those that hold here. What asks the same is no answer, nor what only stands beside one.
         """
         if self.index is None:
             return []
         self.catch_up()
-        asked = Query(text=query, at=self.now, filters=filters, limit=limit)
-        hits = search(self.index, self.ctx.workspace, asked, self.embedder)
-        return [hit for hit in hits if hit.entry.kind is not EntryKind.NOTE or self._holds(hit.entry)]
+        asked = Query(text=query, at=self.now, filters=filters, limit=limit + SPARE)
+        found = map(self._believed, search(self.index, self.ctx.workspace, asked, self.embedder))
+        hits = [
+            hit
+            for hit in found
+            if hit.entry.trust >= filters.trust
+            and (hit.entry.kind is not EntryKind.NOTE or self._holds(hit.entry))
+        ]
+        return answers(query, hits, limit)
+
+    def _believed(self, hit: Hit) -> Hit:
+        entry = hit.entry
+        trust = self.library.believed(entry.session, entry.trust, entry.seq)
+        return hit if trust is entry.trust else replace(hit, entry=replace(entry, trust=trust))
 
     def _holds(self, entry: Entry) -> bool:
         """Tell whether a note is one of this session's or its workspace's, and is approved and in time."""

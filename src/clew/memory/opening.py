@@ -14,9 +14,10 @@ from typing import NamedTuple, Protocol
 
 from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
+from clew.log.imports import foreign
 from clew.log.kinds import TIER
 from clew.memory.condensed import line_of, own_digests
-from clew.memory.findable import text_of, trust_of
+from clew.memory.findable import said_at, text_of, trust_of
 from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
 from clew.message import Trust
 from clew.plan import Claim, Digest
@@ -78,6 +79,8 @@ class Library:
     numbered: Numbered | None = None
     """Knows the numbers of this session's messages; without it and without an index the log is read."""
     _tiers: dict[str, Tiers] = field(default_factory=dict)
+    _others: dict[str, bool] = field(default_factory=dict)
+    """By session, whether another tool wrote it."""
 
     def at(self, session: str) -> Ctx:
         """Return where a session of this workspace lies in the store."""
@@ -92,6 +95,27 @@ class Library:
         known = self._tiers.get(session, NOTHING_LEFT)
         self._tiers[session] = tiers_of(self.store, self.at(session), known)
         return self._tiers[session]
+
+    def believed(self, session: str, trust: Trust, seq: int | None = None) -> Trust:
+        """Return how far words of a session are believed here: as data, where a file brought them.
+
+        What came with an export is data wherever it is read. What another tool of this person's wrote keeps
+        its labels in its own session alone. Without ``seq``, anything that was imported counts.
+        """
+        if trust <= Trust.SEMI_TRUSTED:
+            return trust
+        if session != self.ctx.session and self._is_another_tools(session):
+            return Trust.SEMI_TRUSTED
+        strangers = foreign(self.store, self.at(session))
+        return Trust.SEMI_TRUSTED if (seq in strangers if seq else strangers.spans) else trust
+
+    def _is_another_tools(self, session: str) -> bool:
+        if session not in self._others:
+            first = next(self.store.read(self.at(session), kinds=[MESSAGE.name]), None)
+            if first is None:
+                return False
+            self._others[session] = "source" in first.event.body
+        return self._others[session]
 
     # Messages --------------------------------------------------------------------------------------------
 
@@ -119,7 +143,8 @@ class Library:
         stored = self._event(place.session, seq)
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         ref = self.ref(place.session, f"m{place.number}")
-        return Quotation(ref, stored.event.time, message.role, trust_of(message), text_of(message))
+        trust = self.believed(place.session, trust_of(message), seq)
+        return Quotation(ref, said_at(stored), message.role, trust, text_of(message))
 
     def _event(self, session: str, seq: int) -> Stored:
         stored = next(self.store.read(self.at(session), seq - 1, seq), None)
@@ -197,7 +222,7 @@ class Library:
             raise NotFound(f"there is no digest {ref} in the archive, or it was taken apart", ADVICE)
         first, last = spans[0].time, spans[-1].time
         overview = Quotation(
-            ref, last, "digest", made.digest.trust,
+            ref, last, "digest", self.believed(session, made.digest.trust),
             "\n".join(f"{self.ref(session, span.digest)}: {span.covers}, {span.time}" for span in spans),
             f"from {first}",
         )  # fmt: skip
@@ -226,7 +251,8 @@ class Library:
     def _claim(self, session: str, claim: Claim, time: str) -> Quotation:
         sources = ", ".join(dict.fromkeys(self.ref(session, cite.message) for cite in claim.sources))
         about = f"{claim.kind.value}, from {sources}"
-        return Quotation(self.ref(session, claim.id), time, "digest", claim.trust, claim.text, about)
+        trust = self.believed(session, claim.trust)
+        return Quotation(self.ref(session, claim.id), time, "digest", trust, claim.text, about)
 
     def _refs(self, session: str, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self.ref(session, name) for name in names)

@@ -11,15 +11,26 @@ import re
 import unicodedata
 from functools import cache
 
-_BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺"
-_SPELT_BRACKETS = ("&lt;?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\x3[cC]")
+_BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺❬《⟪≪⋖⧼⦑"
+_SPELT_BRACKETS = (
+    "&(?i:lt);?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\[ux]\{0*3[cC]\}", r"\\x3[cC]",
+    r"\\0*74", "%(?:25)*3[cC]",
+)  # fmt: skip
 # What a reader passes over: white space, the invisible, combining marks, and any kind of slash or dash.
 _PASSED_OVER = (
-    r"\s/\\|∕⁄／⧸╱\-_.‐-―−－﹣"
+    r"\s/\\|∕⁄／⧸╱\-_.*~‐-―−－﹣\u1806"
     "\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-_TWINS = {"c": "сСϲϹᴄⲤⲥⅽⅭƈҫ", "l": "ӏӀІіΙιıI1ǀⅼⅠ∣ℓɭɫ", "e": "еЕҽεΕ℮эⲈⲉɛ", "w": "ԝԜѡѠωɯʍᴡⱳⲱ"}
+_TWINS = {
+    "c": "сСϲϹᴄⲤⲥⅽⅭƈҫ¢©ꓚᏟ",
+    "l": "ӏӀІіΙιıI1ǀⅼⅠ∣ℓɭɫʟ│┃ꓲꓡᏞ",
+    "e": "еЕҽεΕ℮эⲈⲉɛᴇ3€ꓰᎬ",
+    "w": "ԝԜѡѠωɯʍᴡⱳⲱшШꓪᎳ",
+}
+_TWO_FOR_W = "[vVνѵⅴⅤᴠ]{2}"
+_IN_BOXES = (0x1F150, 0x1F170, 0x1F1E6)
+"""Where alphabets of white letters in black signs, and of flags, begin: Unicode takes none of them apart."""
 _STYLED = (range(0xA0, 0x250), range(0x1E00, 0x1F00), range(0x2070, 0x2150), range(0x24B6, 0x24EA))
 _STYLED_FURTHER = (range(0xFF21, 0xFF5B), range(0x1D400, 0x1D800), range(0x1F110, 0x1F170))
 
@@ -33,7 +44,9 @@ def escaped(text: str) -> str:
 def _pattern() -> re.Pattern[str]:
     opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
     gap = f"[{_PASSED_OVER}]*"
-    name = gap.join(f"[{_spellings(letter)}]" for letter in "clew")
+    c, l, e, w = (f"[{_spellings(letter)}]" for letter in "clew")  # noqa: E741  # they are these letters
+    # A bar is passed over, and right behind the c it may be the l.
+    name = f"{c}(?:{gap}{l}|\\|){gap}{e}{gap}(?:{w}|{_TWO_FOR_W})"
     # A bracket that was escaped already stands before a backslash and is escaped again: so nothing that
     # comes in can pass for something that clew escaped.
     return re.compile(f"({opening})({gap}{name})")
@@ -47,4 +60,5 @@ def _spellings(letter: str) -> str:
         for code in codes
         if unicodedata.normalize("NFKD", chr(code))[0].casefold() == letter
     )
-    return re.escape(letter + letter.upper() + _TWINS[letter] + styled)
+    boxed = "".join(chr(first + ord(letter) - ord("a")) for first in _IN_BOXES)
+    return re.escape(letter + letter.upper() + _TWINS[letter] + styled + boxed)

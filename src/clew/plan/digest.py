@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from clew.message import Cite, Item, Trust, words
+from clew.message import Cite, Item, Role, Trust, words
 
 
 class ClaimKind(StrEnum):
@@ -86,8 +86,11 @@ class Digest:
 def checksum(items: Iterable[Item], before: str = "") -> str:
     """Return the hash over messages, chained to that of the digests they are folded with."""
     state = hashlib.sha256(before.encode())
-    for item in items:
-        state.update(f"\n{item.id} {item.message.role.value}".encode())
-        for part in item.message.parts:
-            state.update(words(part).encode("utf-8", "surrogatepass"))
+    for name, message in items:
+        said = [f"\n{name} {_ROLES[message.role]}"]
+        said += map(words, message.parts)
+        state.update("".join(said).encode("utf-8", "surrogatepass"))
     return f"sha256:{state.hexdigest()}"
+
+
+_ROLES = {role: role.value for role in Role}

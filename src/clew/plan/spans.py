@@ -8,26 +8,24 @@ from collections.abc import Iterable
 MOST_IDS = 10_000_000
 """That a text may stand for; more is nobody's session."""
 _ID = re.compile(r"([a-z]+)([1-9][0-9]{0,9})")
+_LAST = 9_999_999_999
 _RUN = re.compile(r"([a-z]+)([1-9][0-9]{0,9})-\1([1-9][0-9]{0,9})")
 
 
 def spans(ids: Iterable[str]) -> str:
     """Write ids in their order, runs of consecutive ones as their first and last."""
-    runs: list[tuple[str, int, int]] = []
+    runs: list[list[str]] = []
+    word, number, following = "", 0, None
     for name in ids:
-        known = _ID.fullmatch(name)
-        word, number = (known[1], int(known[2])) if known else (name, -1)
-        if runs and known and runs[-1][0] == word and runs[-1][2] == number - 1:
-            runs[-1] = (word, runs[-1][1], number)
+        if name == following:
+            runs[-1][1:] = (name,)
+            number += 1
         else:
-            runs.append((word, number, number))
-    return ",".join(_run(*run) for run in runs)
-
-
-def _run(word: str, first: int, last: int) -> str:
-    if last < 0:
-        return word
-    return f"{word}{first}" if first == last else f"{word}{first}-{word}{last}"
+            runs.append([name])
+            known = _ID.fullmatch(name)
+            word, number = (known[1], int(known[2])) if known else ("", 0)
+        following = f"{word}{number + 1}" if word and number < _LAST else None
+    return ",".join("-".join(run) for run in runs)
 
 
 def unspan(text: str, most: int = MOST_IDS) -> tuple[str, ...]:

@@ -35,7 +35,9 @@ from clew.secrets.key import own_key
 from clew.secrets.mask import mask, mask_of
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
-"""Fields that hold what only the provider can read, and checks."""
+"""Fields of a provider's own blocks that hold what only it can read, and checks."""
+ANYBODYS = frozenset({"input", "arguments", "args", "output", "response"})
+"""Fields of such blocks whose insides a model or a tool wrote: no name in there seals anything."""
 LONGEST = 600
 """Characters up to which a field's whole value may be a secret because of its name."""
 _NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential")
@@ -48,7 +50,7 @@ class Sighting(NamedTuple):
     part: int
     """Which part of the message."""
     where: str
-    """What that part is: text, arguments, result, thinking, other."""
+    """What that part is: text, arguments, result, thinking, media, other."""
     rule: str
     shown: str
     """The mask that stands, or would stand, in its place."""
@@ -59,9 +61,15 @@ class Sighting(NamedTuple):
 def mask_message(message: Message, key: bytes | None = None) -> Message:
     """Return a message without its secrets; the very same one where it has none.
 
-    Images and other media are not looked into. Signed thinking is left: see ``look``.
+    The bytes of images and other media are not looked into. Names stay: of tools, calls, fields. Signed
+    thinking is left: see ``look``.
     """
     return _Masking(key).message(message)
+
+
+def mask_json(value: JsonObject, key: bytes | None = None) -> JsonObject:
+    """Return an object without the secrets in its texts, however deep; itself where it has none."""
+    return _Masking(key).body(value)
 
 
 def look(message: Message, key: bytes | None = None) -> list[Sighting]:
@@ -91,28 +99,54 @@ class _Masking:
         self._key = key
         self._became: dict[int, Json] = {}
         self._natives: dict[int, Native] = {}
+        self._open: set[int] = set()
+        """Objects in which no name seals anything."""
+
+    def body(self, value: JsonObject) -> JsonObject:
+        self._open.update(map(id, _nodes(value)))
+        masked = self._json(value)
+        return masked if isinstance(masked, dict) else value
 
     def message(self, message: Message) -> Message:
         self._leave_closed(message.parts)
+        self._open_up(message.native)
         parts, native = self._parts(message.parts), self._native(message.native)
         same = native is message.native and parts is message.parts
         return message if same else replace(message, parts=parts, native=native)
 
     def _leave_closed(self, parts: Sequence[Part]) -> None:
-        """Remember what is not looked into, wherever else it stands: media, and what is sealed."""
+        """Remember what is not looked into, wherever else it stands: bytes of media, and what is sealed."""
         for part in parts:
             if isinstance(part, ToolResult):
                 self._leave_closed(part.parts)
-            elif part.native and (isinstance(part, Media) or _is_sealed(part)):
+            elif part.native and isinstance(part, Media):
+                self._leave_bytes(part, part.native.value)
+            elif part.native and _is_sealed(part):
                 self._leave(part.native.value)
+
+    def _leave_bytes(self, media: Media, value: Json) -> None:
+        if _is_text(media):
+            return
+        for node in _nodes(value):
+            if isinstance(node, str) and (_is_bytes(node) or (media.data and media.data in node)):
+                self._became[id(node)] = node
+
+    def _open_up(self, native: Native | None) -> None:
+        """Remember what a model or a tool wrote inside of a provider's blocks."""
+        for node in _nodes(native.value) if native else ():
+            if isinstance(node, dict) and id(node) not in self._open:
+                given = [child for name, child in node.items() if name in ANYBODYS]
+                given += [node["content"]] if node.get("type") == "tool_result" and "content" in node else []
+                self._open.update(id(inner) for child in given for inner in _nodes(child))
 
     def _parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         made = tuple(map(self._part, parts))
         return parts if all(map(is_, made, parts)) else made
 
     def _part(self, part: Part) -> Part:
-        if isinstance(part, Media) or _is_sealed(part):
+        if _is_sealed(part):
             return part
+        self._open_up(part.native)
         native = self._native(part.native)
         made = self._made(part, native)
         same = all(getattr(made, one.name) is getattr(part, one.name) for one in fields(part))
@@ -120,24 +154,27 @@ class _Masking:
 
     def _made(self, part: Part, native: Native | None) -> Part:
         match part:
-            case Text():
+            case Text() | Thinking():
                 return replace(part, text=self._text(part.text), native=native)
-            case Thinking():
-                return replace(part, text=self._text(part.text), native=native)
-            case ToolCall():
+            case ToolCall() | ApprovalRequest():
                 return replace(part, arguments=self._arguments(part.arguments), native=native)
             case ToolResult():
                 return replace(part, parts=self._parts(part.parts), native=native)
-            case ApprovalRequest():
-                return replace(part, arguments=self._arguments(part.arguments), native=native)
             case ApprovalAnswer(reason=str(reason)):
                 return replace(part, reason=self._text(reason), native=native)
             case Compacted(text=str(text)):
                 return replace(part, text=self._text(text), native=native)
-            case Media() | Compacted() | ApprovalAnswer() | Unknown():
+            case Media():
+                data = self._maybe(part.data) if _is_text(part) else part.data
+                url = part.url if _is_bytes(part.url or "") else self._maybe(part.url)
+                return replace(part, url=url, title=self._maybe(part.title), data=data, native=native)
+            case Unknown():
+                return replace(part, kind=self._text(part.kind), native=native)
+            case Compacted() | ApprovalAnswer():
                 return replace(part, native=native)
 
     def _arguments(self, given: JsonObject | str) -> JsonObject | str:
+        self._open.update(map(id, _nodes(given)))
         masked = self._json(given)
         return masked if isinstance(masked, dict | str) else given
 
@@ -173,20 +210,34 @@ class _Masking:
         if isinstance(value, list):
             made = [self._json(child) for child in value]
             return value if all(map(is_, made, value)) else made
-        held = {name: self._field(name, child) for name, child in value.items()}
+        sealing = id(value) not in self._open
+        held = {name: self._field(name, child, sealing) for name, child in value.items()}
         return value if all(held[name] is value[name] for name in value) else held
 
-    def _field(self, name: str, child: Json) -> Json:
-        if name in SEALED:
+    def _field(self, name: str, child: Json, sealing: bool) -> Json:
+        if sealing and name in SEALED and isinstance(child, str):
             return child
         masked = self._json(child)
         if isinstance(masked, str) and masked is child and (rule := _named(name, masked)):
             return mask_of(rule, masked, self._key or own_key())
         return masked
 
+    def _maybe(self, text: str | None) -> str | None:
+        return None if text is None else self._text(text)
+
     def _text(self, text: str) -> str:
         masked = self._json(text)  # most texts are the very objects that the native holds
         return masked if isinstance(masked, str) else text
+
+
+def _is_bytes(address: str) -> bool:
+    """Tell whether an address is itself what it leads to, in base64."""
+    return address.startswith("data:") and ";base64," in address[:200]
+
+
+def _is_text(media: Media) -> bool:
+    """Tell whether what a medium holds can be read as it is, and is no base64."""
+    return (media.media_type or "").startswith("text/")
 
 
 def _nodes(value: Json) -> list[Json]:
@@ -216,10 +267,8 @@ def _named(name: str, value: str) -> str | None:
 def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
     """Yield where in a part a secret is, by which rule, and the secret."""
     match part:
-        case Text(text=text):
-            yield from _in_text("text", text)
-        case Thinking(text=text):
-            yield from _in_text("thinking", text)
+        case Text(text=text) | Thinking(text=text):
+            yield from _in_text("text" if isinstance(part, Text) else "thinking", text)
         case ToolCall(arguments=str(text)) | ApprovalRequest(arguments=str(text)):
             yield from _in_text("arguments", text)
         case ToolCall(arguments=arguments) | ApprovalRequest(arguments=arguments):
@@ -228,11 +277,19 @@ def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
             for inner in parts:
                 yield from (("result", rule, secret) for _, rule, secret in _secrets(inner))
         case Unknown(native=Native() as native):
-            yield from _in_json("other", native.value)
+            yield from _in_json("other", native.value, sealing=True)
         case Compacted(text=str(text)) | ApprovalAnswer(reason=str(text)):
             yield from _in_text("other", text)
+        case Media():
+            yield from _in_media(part)
         case _:
             pass
+
+
+def _in_media(media: Media) -> Iterator[tuple[str, str, str]]:
+    url = None if _is_bytes(media.url or "") else media.url
+    for text in filter(None, (url, media.title, media.data if _is_text(media) else None)):
+        yield from _in_text("media", text)
 
 
 def _in_text(where: str, text: str) -> Iterator[tuple[str, str, str]]:
@@ -240,11 +297,11 @@ def _in_text(where: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield where, rule, text[start:end]
 
 
-def _in_json(where: str, value: Json) -> Iterator[tuple[str, str, str]]:
+def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[tuple[str, str, str]]:
     for node in _nodes(value):
         if isinstance(node, dict):
             for name, child in node.items():
-                if name not in SEALED and isinstance(child, str):
+                if isinstance(child, str) and not (sealing and name in SEALED):
                     yield from _in_field(where, name, child)
         elif isinstance(node, list):
             for child in node:

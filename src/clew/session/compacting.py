@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
-from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, StalePlan
+from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, NothingToGain, StalePlan
 from clew.ladder.tail import leading_system
 from clew.message import JsonObject
 from clew.plan.apply import apply
-from clew.ports import Ask, Event, Reply, Steps
+from clew.ports import Ask, Event, Reply, Steps, drive
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge, budget_event
 from clew.session.record import Compaction, compaction_event, refusal_event
@@ -29,6 +29,8 @@ class Wish:
     trigger: Trigger = Trigger.MANUAL
     reason: str = "asked for"
     focus: str | None = None
+    sized: bool = True
+    """A person or the window set the target; otherwise it is a wish, and nothing to gain is no refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str 
     budget = measure(replay, gauge, Request((Asked(Asker.USER),)))
     match budget.verdict:
         case Compact(trigger, why, target):
-            return Wish(target, trigger, why, focus)
+            return Wish(target, trigger, why, focus, sized=False)
         case Stop(why):
             raise BudgetExceeded(why)
         case _:
@@ -89,6 +91,18 @@ def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
     )
 
 
+def previewed(replay: Replay, gauge: Gauge, wish: Wish | None) -> Outcome | None:
+    """Return what a compaction would do; no model is asked, and nothing is put on record."""
+    if wish is None:
+        return None
+    try:
+        return drive(decide(job_of(replay, gauge, wish)), nobody)
+    except NothingToGain:
+        if wish.sized:
+            raise
+        return None
+
+
 def compacting(
     replay: Replay, gauge: Gauge, wish: Wish | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
@@ -104,6 +118,8 @@ def compacting(
         return _commit(replay, outcome, wish)
     except (CompactionRefused, BudgetExceeded) as refusal:
         replay.state = replay.state.failed(replay.tokens, refusal.detail)
+        if isinstance(refusal, NothingToGain) and not wish.sized:
+            return None
         event = refusal_event(str(refusal), wish.trigger, replay.state)
         replay.append(lambda: [event])
         raise

@@ -11,9 +11,7 @@ from clew.errors import InputError
 from clew.message import Message
 from clew.plan.recognise import parted
 from clew.wire import Body, Wire
-
-_DUMPS = ("model_dump", "to_dict", "dict")
-"""How objects of SDKs tell what they hold, the most faithful first."""
+from clew.wire.sdk import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,7 @@ class Given:
     @classmethod
     def read(cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
         """Read a list, or a whole request body; what cannot be one is an ``InputError``."""
-        if isinstance(given, str | bytes):
-            raise InputError("this is text, not a list of messages", "parse it first, for example with json")
+        _must_hold_messages(given)
         if not isinstance(given, Mapping | Sequence):
             given = list(given)  # an iterator goes by once
         if not isinstance(given, Mapping) and given and all(isinstance(one, Message) for one in given):
@@ -68,6 +65,14 @@ class Given:
         return [self.held.get(id(entry), entry) for entry in self.wire.render(messages)]
 
 
+def _must_hold_messages(given: object) -> None:
+    if isinstance(given, str | bytes):
+        raise InputError("this is text, not a list of messages", "parse it first, for example with json")
+    if not isinstance(given, Iterable):
+        what = "None" if given is None else f"an object of type {type(given).__name__}"
+        raise InputError(f"{what} is no list of messages", "give a list, or a whole request body")
+
+
 def _plain_body(given: Sequence[Any] | Mapping[str, Any], held: dict[int, Any]) -> Any:  # noqa: ANN401  # JSON
     """Return a list or body as plain JSON; remember whose place each entry took."""
     if isinstance(given, Mapping):
@@ -86,24 +91,3 @@ def _entries(given: Sequence[Any], held: dict[int, Any]) -> list[Any]:
             held[id(entry)] = one
         entries.append(entry)
     return entries
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  # whatever an SDK hands out
-    """Return a value as JSON; the very same object where it is plain already."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, dict):
-        members = {key: plain(member) for key, member in value.items()}
-        return value if all(members[key] is value[key] for key in value) else members
-    if isinstance(value, list | tuple):
-        items = [plain(item) for item in value]
-        same = isinstance(value, list) and all(new is old for new, old in zip(items, value, strict=True))
-        return value if same else items
-    for name in _DUMPS:
-        dump = getattr(value, name, None)
-        if callable(dump):
-            # Fields that were never set would be sent as null, and some APIs refuse that.
-            return plain(dump(exclude_unset=True) if name == "model_dump" else dump())
-    raise InputError(
-        f"a message list holds an object of type {type(value).__name__}", "give dictionaries or SDK objects"
-    )

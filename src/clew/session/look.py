@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from clew.errors import NotFound
 from clew.ledger.kinds import WORD
@@ -11,6 +12,7 @@ from clew.ledger.values import Value
 from clew.log import COMPACTION
 from clew.message import Cite
 from clew.plan import Claim, Condense, Digest, Drop, Shrink
+from clew.plan.spans import spans
 from clew.session.record import Compaction, read_compaction
 from clew.session.replay import Replay
 
@@ -32,9 +34,9 @@ class Expansion:
 
     ref: str
     what: str
-    """``message``, ``digest``, ``claim`` or ``rule``."""
+    """``message``, ``digest``, ``compaction`` (one that made no digest), ``claim`` or ``rule``."""
     text: str
-    """What it says itself: of a digest and a message, nothing."""
+    """What it says itself: of a digest and a message, nothing; of a compaction, what it did, a line each."""
     ids: tuple[str, ...]
     """The messages it stands for or comes from, in order; ``Session.originals`` has them."""
     quotes: tuple[Quote, ...] = ()
@@ -62,25 +64,52 @@ def expand(replay: Replay, ref: str) -> Expansion:
         cites: tuple[Cite, ...] = (pin.source,) if pin.source else ()
         return Expansion(ref, "rule", pin.quote, _messages(cites), _quotes(replay, cites))
     if ref.startswith("d"):
-        digest = find_compaction(replay, ref.partition(".")[0]).digest
-        if digest and "." not in ref:
-            return Expansion(ref, "digest", "", digest.covers)
-        if digest:
-            claim = _claim(digest, ref)
-            cites = claim.sources
-            return Expansion(ref, "claim", claim.text, _messages(cites), _quotes(replay, cites))
+        return _of_number(replay, ref)
     if replay.original(ref) is None:
         raise NotFound(f"there is no {ref!r} in session {replay.ctx.session!r}", ADVICE)
     return Expansion(ref, "message", "", (ref,))
 
 
-def find_compaction(replay: Replay, digest_id: str) -> Compaction:
-    """Return the compaction that made a digest, undone or not."""
-    for stored in replay.store.read(replay.ctx, kinds=[COMPACTION.name]):
-        names = stored.event.body.get("names")
-        if isinstance(names, list) and digest_id in names:
+def _of_number(replay: Replay, ref: str) -> Expansion:
+    """Return what stands behind a compaction, by its number, or behind a line of its digest."""
+    name, _, line = ref.partition(".")
+    compaction = find_compaction(replay, name)
+    digest = compaction.digest
+    if digest is None:
+        if line:
+            raise NotFound(f"{name} made no digest, and so has no lines", f"`expand {name}` says what it did")
+        return Expansion(ref, "compaction", "\n".join(_did(compaction)), _touched(compaction))
+    if not line:
+        return Expansion(ref, "digest", "", digest.covers)
+    claim = _claim(digest, ref)
+    return Expansion(ref, "claim", claim.text, _messages(claim.sources), _quotes(replay, claim.sources))
+
+
+def find_compaction(replay: Replay, name: str) -> Compaction:
+    """Return a compaction by its number, undone or not: d2 is the second, and its digest, if it made one."""
+    number = 0
+    for number, stored in enumerate(replay.store.read(replay.ctx, kinds=[COMPACTION.name]), start=1):
+        if name == f"d{number}":
             return read_compaction(COMPACTION.current(stored))
-    raise NotFound(f"there is no digest {digest_id!r} in session {replay.ctx.session!r}", ADVICE)
+    there = {0: "nothing was ever compacted", 1: "there is d1"}.get(number, f"there are d1 to d{number}")
+    raise NotFound(f"there is no compaction {name!r} in session {replay.ctx.session!r}", f"{there}; {ADVICE}")
+
+
+def _did(compaction: Compaction) -> Iterator[str]:
+    """Say what a compaction without a digest did, an operation a line."""
+    for operation in compaction.plan.operations:
+        if isinstance(operation, Shrink):
+            yield f"{operation.id} is shown smaller: {operation.reason}"
+        elif isinstance(operation, Drop):
+            yield f"{spans(operation.ids)} left the view: {operation.reason}"
+
+
+def _touched(compaction: Compaction) -> tuple[str, ...]:
+    ids = [
+        (operation.id,) if isinstance(operation, Shrink) else operation.ids
+        for operation in compaction.plan.operations
+    ]
+    return tuple(chain.from_iterable(ids))
 
 
 def _claim(digest: Digest, ref: str) -> Claim:
@@ -111,7 +140,13 @@ def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
 def explain(replay: Replay, ref: str) -> Explanation:
     """Say why something is shown as it is, or why it left."""
     there = expand(replay, ref)
-    tell = {"message": _of_message, "digest": _of_digest, "claim": _of_claim, "rule": _of_rule}
+    tell = {
+        "message": _of_message,
+        "digest": _of_digest,
+        "compaction": _of_digest,
+        "claim": _of_claim,
+        "rule": _of_rule,
+    }
     return Explanation(ref, tuple(tell[there.what](replay, ref)))
 
 
@@ -148,19 +183,22 @@ def _condensed(ref: str, digest: Digest, compaction: Compaction) -> Iterator[str
 
 def _of_digest(replay: Replay, ref: str) -> Iterator[str]:
     compaction = find_compaction(replay, ref)
-    digest = compaction.digest
-    if digest is None:
-        return
-    plan = compaction.plan
-    yield (
-        f"{ref} stands for {len(digest.covers):,} messages, written by {digest.author} "
-        f"on {_when(compaction)}."
-    )
+    digest, plan = compaction.digest, compaction.plan
+    if digest:
+        covered = _messages_of(digest.covers)
+        yield f"{ref} stands for {covered}, written by {digest.author} on {_when(compaction)}."
+    else:
+        touched = _messages_of(_touched(compaction))
+        yield f"{ref} is {_when(compaction)}; it made no digest, and touched {touched}."
     yield f"The view went from {plan.tokens_before:,} to {plan.tokens_after:,} tokens."
-    if digest.folds:
+    if digest and digest.folds:
         yield f"It took in {', '.join(digest.folds)}."
     in_force = any(step.seq == compaction.seq for step in replay.view.steps)
     yield "It is in force." if in_force else "It was undone, or a later digest took it in."
+
+
+def _messages_of(ids: tuple[str, ...]) -> str:
+    return "1 message" if len(ids) == 1 else f"{len(ids):,} messages"
 
 
 def _of_claim(replay: Replay, ref: str) -> Iterator[str]:

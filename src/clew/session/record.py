@@ -14,6 +14,7 @@ from clew.message.shape import shaped
 from clew.plan import Condense, Digest, Plan, Shrink
 from clew.plan.codec import plan_from_json, plan_to_json, shown_messages
 from clew.ports import Event, Stored, Usage
+from clew.secrets import mask, mask_json
 from clew.session.engine import Attempt, Outcome
 from clew.verify import Report
 
@@ -31,6 +32,13 @@ class Compaction:
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
     focus: str | None = None
+    number: int = 0
+    """Which one of its session it is, counted from 1; told where the digest does not tell it."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called: by its number, as is its digest."""
+        return self.digest.id if self.digest else f"d{self.number}"
 
     @property
     def digest(self) -> Digest | None:
@@ -53,7 +61,7 @@ def compaction_event(
         "usage": asdict(outcome.usage),
         "calls": outcome.calls,
         "focus": focus,
-        "state": state.to_json(),
+        "state": mask_json(state.to_json()),
     }
     return new_event(COMPACTION.name, body, COMPACTION.version)
 
@@ -61,7 +69,7 @@ def compaction_event(
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
     """Make the event of a compaction that did not take effect."""
     body: JsonObject = {"reason": reason, "trigger": trigger, "state": state.to_json()}
-    return new_event(REFUSAL.name, body, REFUSAL.version)
+    return new_event(REFUSAL.name, mask_json(body), REFUSAL.version)
 
 
 def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
@@ -111,5 +119,6 @@ def state_of(body: JsonObject) -> State | None:
 
 
 def _attempt_to_json(attempt: Attempt) -> Json:
-    misses: Sequence[Json] = attempt.misses
+    # A provider that refuses a request may quote the key it was given.
+    misses: Sequence[Json] = [mask(one).text for one in attempt.misses]
     return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}

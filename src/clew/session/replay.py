@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from clew.budget import FRESH, Region, State
@@ -249,7 +250,11 @@ class Replay:
         stored = next(self.store.read(self.ctx, seq - 1, seq), None)
         if stored is None or stored.event.kind != COMPACTION.name:
             raise NotFound(f"event {seq} of {self.ctx.session!r} is no compaction", "see `clew trace`")
-        return read_compaction(KINDS[COMPACTION.name].current(stored))
+        found = read_compaction(KINDS[COMPACTION.name].current(stored))
+        if found.digest:
+            return found
+        upto = self.store.read(self.ctx, until=seq, kinds=[COMPACTION.name])
+        return replace(found, number=sum(1 for _ in upto))
 
     def in_force(self) -> list[Compaction]:
         """Return the compactions that shape the view, oldest first."""

@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Policy
+from clew.budget import DEFAULT, Policy, Trigger
 from clew.errors import InputError
 from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
@@ -18,16 +18,16 @@ from clew.log import ABOUT, COMPACTION, KINDS, LOOP, MESSAGE, PIN, SWITCH, UNDO,
 from clew.message import Item, JsonObject, Message, Native
 from clew.plan.recognise import as_told
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
-from clew.secrets import mask, mask_message
-from clew.session.compacting import Request, compacting, fitting, job_of, nobody, wish_of
-from clew.session.engine import Outcome, Writer, decide
+from clew.secrets import mask, mask_json, mask_message
+from clew.session.compacting import Request, compacting, fitting, nobody, previewed, wish_of
+from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
-from clew.session.given import plain
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
 from clew.session.replay import Replay, redo, redo_loop
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 from clew.wire import Body, Converted, convert, wire_named
+from clew.wire.sdk import plain
 
 SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name, LOOP.name})
 """Kinds of events that have their own methods, because they change what is shown or what stands."""
@@ -161,6 +161,11 @@ class Session:
         return self._replay.tokens
 
     @property
+    def about(self) -> JsonObject:
+        """Return what is on record of the session itself: its model, and what whoever runs it put there."""
+        return {**self._replay.about}
+
+    @property
     def is_off(self) -> bool:
         """Tell whether compaction is switched off."""
         return self._replay.view.off
@@ -234,7 +239,8 @@ class Session:
             raise InputError(
                 f"{kind!r} is nothing that can be put on record", "the kinds are in clew.log.kinds"
             )
-        return self._replay.append(lambda: [new_event(kind, body, known.version)])
+        kept = mask_json(body) if self._masks else body
+        return self._replay.append(lambda: [new_event(kind, kept, known.version)])
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: it will stand word for word, whatever is compacted."""
@@ -246,11 +252,11 @@ class Session:
 
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
         """Take a rule off."""
-        return self._by_hand({"does": "revoke", "pin": pin, "why": why})
+        return self._by_hand({"does": "revoke", "pin": pin, "why": self._masked(why)})
 
     def close_loop(self, loop: str, why: str = "closed by hand") -> None:
         """Say that open work is done, or will not be; it stays on record with its reason."""
-        self._on_loop({"does": "close", "loop": loop, "why": why})
+        self._on_loop({"does": "close", "loop": loop, "why": self._masked(why)})
 
     def reopen_loop(self, loop: str) -> None:
         """Take that back."""
@@ -272,15 +278,18 @@ class Session:
 
     # Compaction ------------------------------------------------------------------------------------------
 
-    def compact(self, *, target_tokens: int | None = None, focus: str | None = None) -> Compaction | None:
+    def compact(
+        self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
+    ) -> Compaction | None:
         """Make the view smaller; None where there is nothing to gain.
 
         ``target_tokens`` is for all but the system prompt; without it, down to half, or to what pressure
         would leave if that is less. ``focus`` says in a person's words what matters now. Raises
         ``CompactionRefused`` where no proposal keeps what must be kept, and ``PinsDoNotFit`` where the rules
-        alone are larger than the target.
+        alone are larger than the target. ``must`` says that nobody asked for it: the next request would not
+        fit without, and it is told and counted so.
         """
-        return self._drive(self._compacting(target_tokens, focus))
+        return self._drive(self._compacting(target_tokens, focus, must))
 
     async def compact_async(
         self, *, target_tokens: int | None = None, focus: str | None = None
@@ -292,7 +301,7 @@ class Session:
         """Return what a compaction would do and lose, without doing it; no model is asked."""
         self._replay.catch_up()
         wish = wish_of(self._replay, self.gauge, target_tokens, focus)
-        return drive(decide(job_of(self._replay, self.gauge, wish)), nobody) if wish else None
+        return previewed(self._replay, self.gauge, wish)
 
     def fit(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
         """Measure the window before a request, and put one TokenBudget event on record.
@@ -306,11 +315,16 @@ class Session:
         """Do the same with a summariser that is awaited."""
         return await self._drive_async(self._fitting(request, auto))
 
-    def _compacting(self, target_tokens: int | None, focus: str | None) -> Steps[Compaction | None]:
+    def _compacting(
+        self, target_tokens: int | None, focus: str | None, must: bool = False
+    ) -> Steps[Compaction | None]:
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
-        wish = wish_of(self._replay, self.gauge, target_tokens, focus)
+        said = self._masked(focus) if focus else focus
+        wish = wish_of(self._replay, self.gauge, target_tokens, said)
+        if wish and must:
+            wish = replace(wish, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, self.gauge, wish, self._writer)
         self._moved()
         return done
@@ -349,8 +363,8 @@ class Session:
         self._replay.catch_up()
         steps = self._replay.view.steps
         if not 0 < compactions <= len(steps):
-            there = f"there are {len(steps)} to undo" if steps else "there is none to undo"
-            raise InputError(f"cannot undo {compactions}", there)
+            some = {0: "there is none", 1: "there is 1"}.get(len(steps), f"there are {len(steps)}")
+            raise InputError(f"cannot undo {compactions}", f"{some} to undo")
         undone = self._replay.in_force()[-compactions:]
         back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
         state = self._replay.state.undone(self.tokens + back)

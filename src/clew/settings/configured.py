@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from clew.errors import InputError
 from clew.settings.paths import clew_home, store_path
+from clew.settings.readers import paths
 from clew.settings.sources import Given, in_environment, in_flags, in_home, in_project, misspelt
 from clew.settings.values import Settings
 
@@ -36,18 +37,30 @@ def configured(
 
     From weak to strong: ``clew.toml`` in clew's home, the project's ``clew.toml``, ``[tool.clew]`` of its
     ``pyproject.toml``, variables ``CLEW_…``, flags. What makes no sense is an ``InputError`` that names the
-    place, never ignored.
+    place, never ignored. What a project may not decide unless it is trusted is, and a warning says so.
     """
     home = clew_home(env)
-    given = [*in_home(home), *in_project(start or Path.cwd()), *in_environment(env), *in_flags(flags)]
+    own, said = in_home(home), [*in_environment(env), *in_flags(flags)]
+    given = [*own, *in_project(start or Path.cwd(), _trusted([*own, *said])), *said]
     origins: dict[str, str] = {}
     values: dict[str, object] = {}
+    warnings = misspelt(env)
     for one in given:
-        values[one.key.name] = _read(one)
+        value = _read(one)
+        if one.ignored:
+            warnings.append(f"{one.origin}: {one.key.name} is ignored: {one.ignored}")
+            continue
+        values[one.key.name] = value
         origins[one.key.name] = one.origin
     settings = replace(Settings(), **{"home": home, "store": store_path(env), **values})  # type: ignore[arg-type]  # the readers give each field its type
     _check_together(settings, origins)
-    return Configured(settings, origins, tuple(misspelt(env)))
+    return Configured(settings, origins, tuple(warnings))
+
+
+def _trusted(given: Iterable[Given]) -> tuple[Path, ...]:
+    """Return the folders that the person trusts, by their strongest word."""
+    roots = [paths(one.value) for one in given if one.key.name == "trust_roots"]
+    return roots[-1] if roots else ()
 
 
 def _read(given: Given) -> object:

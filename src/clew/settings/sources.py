@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ class Given(NamedTuple):
     value: object
     origin: str
     """For people: ``clew.toml:3``, ``CLEW_WINDOW``, ``--window``."""
+    ignored: str = ""
+    """Why it does not count; empty where it does."""
 
 
 def in_home(home: Path) -> list[Given]:
@@ -32,18 +35,41 @@ def in_home(home: Path) -> list[Given]:
     return list(_in_file(home / FILE, None, Holder.PERSON))
 
 
-def in_project(start: Path) -> list[Given]:
+def in_project(start: Path, trusted: Sequence[Path] = ()) -> list[Given]:
     """Return what the project says: the nearest ``clew.toml``, then the nearest ``pyproject.toml``.
 
-    Looks from ``start`` upwards and no further than the folder that holds ``.git``.
+    Looks from ``start`` upwards and no further than the folder that holds ``.git``. What decides who reads a
+    person's words is ignored outside of the folders that they trust, and so is a file of somebody else's.
     """
     folders = list(_folders(start))
     plain = _first(folders, FILE)
     shared = next((file for folder in folders if _has_table(file := folder / PROJECT)), None)
     return [
-        *(_in_file(plain, None, Holder.ANYBODY) if plain else ()),
-        *(_in_file(shared, "tool.clew", Holder.ANYBODY) if shared else ()),
+        *(_of_project(plain, None, trusted) if plain else ()),
+        *(_of_project(shared, "tool.clew", trusted) if shared else ()),
     ]
+
+
+def _of_project(file: Path, table: str | None, trusted: Sequence[Path]) -> Iterator[Given]:
+    folder = file.resolve().parent
+    if any(folder.is_relative_to(root.resolve()) for root in trusted):
+        yield from _in_file(file, table, Holder.ANYBODY)
+        return
+    strangers = is_strangers(file)
+    for given in _in_file(file, table, Holder.ANYBODY):
+        if strangers:
+            yield given._replace(ignored="the file is somebody else's")
+        elif given.key.holder is Holder.TRUSTED:
+            yield given._replace(ignored="no trust_roots of yours holds this project")
+        else:
+            yield given
+
+
+def is_strangers(file: Path, me: int | None = None) -> bool:
+    """Tell whether a file belongs to neither the person nor the administrator, where files have owners."""
+    if not hasattr(os, "geteuid"):
+        return False
+    return file.stat().st_uid not in (0, os.geteuid() if me is None else me)
 
 
 def in_environment(env: Mapping[str, str]) -> list[Given]:
@@ -88,7 +114,9 @@ def _in_file(file: Path, table: str | None, holder: Holder) -> Iterator[Given]:
     text = file.read_text("utf-8", "replace")
     try:
         written: object = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as cause:
+    except RecursionError as cause:
+        raise InputError(f"{file} is nested too deep", "no setting needs that") from cause
+    except ValueError as cause:  # no TOML, or a number that no computer wants to read
         raise InputError(f"{file} is no TOML: {cause}", "mend that line") from cause
     for name in table.split(".") if table else ():
         written = written.get(name, {}) if isinstance(written, dict) else {}

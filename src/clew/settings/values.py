@@ -25,6 +25,8 @@ class Holder(StrEnum):
     """Who may set something."""
 
     ANYBODY = "anybody"
+    TRUSTED = "trusted"
+    """The person, or a project that they trust: it decides who reads their words, and what runs unasked."""
     PERSON = "person"
     """Only the person: in clew's home, the environment or a flag. A project may be a stranger's."""
     ENVIRONMENT = "environment"
@@ -84,19 +86,24 @@ _ALL = (
     Key("home", path, "clew's own directory", Holder.ENVIRONMENT),
     Key("store", path, "the file of the logs", Holder.ENVIRONMENT),
     Key("network_disk", one_of(NetworkDisk), "what to do where that is a network disk", Holder.ENVIRONMENT),
-    Key("model", words, "the model to talk to"),
+    Key("model", words, "the model to talk to", Holder.TRUSTED),
     Key("base_url", words, "the server that has the model", Holder.PERSON),
     Key("offline", yes_no, "ask nothing over the network", Holder.PERSON),
-    Key("summariser", words, "the model that writes digests; without one, code alone does"),
+    Key(
+        "summariser",
+        words,
+        "the model that writes digests; without one, code alone does",
+        Holder.TRUSTED,
+    ),
     Key("window", some, "tokens of the window, where the model's own is not meant"),
     Key("preset", one_of(Preset), "when to compact and how far down: default or early"),
     Key("compact_at", share, "compact at this share of the usable window; else as the preset says"),
     Key("down_to", share, "go down to this share; else as the preset says"),
     Key("keep_messages", whole, "the last messages that stay verbatim, at least"),
     Key("keep_tokens", whole, "the last tokens that stay verbatim, at least"),
-    Key("auto", yes_no, "compact without being asked"),
+    Key("auto", yes_no, "compact without being asked", Holder.TRUSTED),
     Key("notes_tokens", whole, "the most that notes may take of a request"),
-    Key("trust_roots", paths, "folders whose instruction files count", Holder.PERSON),
+    Key("trust_roots", paths, "folders whose instruction files and settings count", Holder.PERSON),
     Key("mask_secrets", yes_no, "mask secrets before they are kept", Holder.PERSON),
 )
 KEYS: Mapping[str, Key] = MappingProxyType({key.name: key for key in _ALL})

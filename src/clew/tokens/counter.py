@@ -32,6 +32,8 @@ class TokenCounter:
         self.exact = tokenizer is not None
         """Whether texts are counted by the model's own tokenizer. Framing and media never are."""
         self._tokenizer = tokenizer
+        self._known = self.calibration.of(family)
+        self._scale = self._known.scale
         self._texts: TextCache[Tally] = TextCache()
         self._balance = Balance(family, self.weigh_text)
 
@@ -65,7 +67,10 @@ class TokenCounter:
 
     def tokens(self, tally: Tally) -> int:
         """Return a tally in this family's tokens, as far as is known now."""
-        return round(tally.tokens(self.calibration.of(self.family).scale))
+        known = self.calibration.of(self.family)
+        if known is not self._known:
+            self._known, self._scale = known, known.scale
+        return round(tally.tokens(self._scale))
 
     def report_usage(self, counted: Tally, reported: int) -> None:
         """Learn from a call: the tally of its whole input, and the input tokens its provider reports.

@@ -12,8 +12,7 @@ The weights are fitted to o200k_base on one half of a corpus and reported on the
 from __future__ import annotations
 
 import string
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from clew.tokens.tally import NOTHING, Tally
@@ -119,25 +118,51 @@ OTHER_FEATURES = (
 )
 
 
+class _Reading(NamedTuple):
+    """Features in the order in which they are looked for: a view of the text is made once."""
+
+    views: tuple[tuple[bytes, tuple[bytes, ...]], ...]
+    """Each view with its patterns."""
+    weights: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
+    """By kind: the place of each count, and its weight."""
+
+
+def _reading(features: Sequence[Feature]) -> _Reading:
+    by_view: dict[bytes, list[Feature]] = {}
+    for feature in features:
+        by_view.setdefault(feature.view, []).append(feature)
+    counted = [feature for found in by_view.values() for feature in found]
+    by_kind: dict[str, list[tuple[int, float]]] = {}
+    for feature in features:
+        by_kind.setdefault(feature.kind, []).append((counted.index(feature), feature.weight))
+    return _Reading(
+        tuple((view, tuple(one.pattern for one in found)) for view, found in by_view.items()),
+        tuple((kind, tuple(places)) for kind, places in by_kind.items()),
+    )
+
+
+_ASCII = _reading(ASCII_FEATURES)
+_ANY = _reading(ASCII_FEATURES + OTHER_FEATURES)
+
+
 def estimate(text: str) -> Tally:
     """Return the estimated o200k_base tokens of ``text``, by kind."""
     if not text:
         return NOTHING
-    features = ASCII_FEATURES if text.isascii() else ASCII_FEATURES + OTHER_FEATURES
-    tokens: defaultdict[str, float] = defaultdict(float)
-    for feature, count in zip(features, occurrences(text, features), strict=True):
-        tokens[feature.kind] += feature.weight * count
-    return Tally(**tokens)
+    views, weights = _ASCII if text.isascii() else _ANY
+    padded = _padded(text)
+    counts: list[int] = []
+    for view, patterns in views:
+        counts += map(padded.translate(view).count, patterns)
+    return Tally(**{kind: sum([weight * counts[i] for i, weight in places]) for kind, places in weights})
 
 
 def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
     """Return how often each feature's pattern occurs."""
-    # A text is seldom alone: as if after a space, its first word counts like any other.
-    padded = b" " + text.encode("utf-8", "surrogatepass")
-    seen: dict[bytes, bytes] = {}
-    counts = []
-    for feature in features:
-        if feature.view not in seen:
-            seen[feature.view] = padded.translate(feature.view)
-        counts.append(seen[feature.view].count(feature.pattern))
-    return counts
+    padded = _padded(text)
+    return [padded.translate(feature.view).count(feature.pattern) for feature in features]
+
+
+def _padded(text: str) -> bytes:
+    """Return a text as bytes, as if after a space: seldom alone, its first word counts like any other."""
+    return b" " + text.encode("utf-8", "surrogatepass")

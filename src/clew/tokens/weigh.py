@@ -6,7 +6,6 @@ import base64
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from clew.message import (
@@ -37,31 +36,37 @@ CHARS_PER_HIDDEN_TOKEN = 5.0
 """...and what it grows by for each token of the thought. Both measured on Claude, assumed of others."""
 
 
-@dataclass(frozen=True, slots=True)
 class Balance:
     """Weighs messages for one family, with whatever weighs texts."""
 
-    family: Family
-    weigh_text: Callable[[str], Tally]
+    def __init__(self, family: Family, weigh_text: Callable[[str], Tally]) -> None:
+        self.family = family
+        self.weigh_text = weigh_text
+        framing = family.framing
+        self._message = Tally(framing=framing.message)
+        self._result = Tally(framing=framing.result)
+        self._call = Tally(framing=framing.call)
 
     def message(self, message: Message) -> Iterator[Tally]:
         """Yield the tallies that make up a message: its framing, and what its parts hold."""
-        yield Tally(framing=self.family.framing.message)
+        yield self._message
         for part in message.parts:
-            yield from self.part(part)
+            if type(part) is Text:  # most parts are, and each layer of a generator costs
+                yield self.weigh_text(part.text)
+            else:
+                yield from self.part(part)
 
     def part(self, part: Part) -> Iterator[Tally]:
         """Yield the tallies that make up a part."""
-        framing = self.family.framing
         match part:
             case Text(text):
                 yield self.weigh_text(text)
             case ToolResult(parts=parts):
-                yield Tally(framing=framing.result)
+                yield self._result
                 for inner in parts:
                     yield from self.part(inner)
             case ToolCall(name=name):
-                yield Tally(framing=framing.call)
+                yield self._call
                 yield self.weigh_text(name)
                 yield self.weigh_text(part.input_text)
             case Thinking():
@@ -71,7 +76,7 @@ class Balance:
             case Compacted(text=text, encrypted=encrypted):
                 yield self.weigh_text(text) if text else _sealed(encrypted or "")
             case ApprovalRequest() | ApprovalAnswer() | Unknown():
-                yield Tally(framing=framing.message)
+                yield self._message
                 yield self.weigh_text(_as_json(part))
             case _:
                 assert_never(part)

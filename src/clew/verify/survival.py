@@ -117,8 +117,8 @@ def missing_loops(case: Case) -> list[LedgerEntry]:
 
 def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     """Tell whether a claim from the same turn states a long loop by an excerpt or by how it begins."""
-    if is_elided(text):
-        return is_quote(text, Wording(loop.text))
+    if is_elided(text) and is_quote(text, Wording(loop.text)):
+        return True
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clew.chat.loop import Chat, Turn
+from clew.chat.happenings import Turn
+from clew.chat.loop import Chat
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from clew.chat.happenings import Told, Warned
-from clew.chat.loop import Chat, Turn
+from clew.budget import Calm
+from clew.chat.choices import Choices
+from clew.chat.happenings import Told, Turn, Warned
+from clew.chat.loop import Chat
 from clew.chat.notice import notice_of
-from clew.errors import InputError
+from clew.errors import BudgetExceeded, InputError
 
 
 def compact(chat: Chat, words: str) -> Turn:
     """Make the view smaller."""
-    told = list(chat.compact(words or None))
+    try:
+        told = list(chat.compact(words or None))
+    except BudgetExceeded:
+        if not _is_calm(chat):
+            raise
+        told = []  # what must stay is all there is
     yield from told or [Told("nothing to gain: it is left as it is")]
+
+
+def _is_calm(chat: Chat) -> bool:
+    """Tell whether there is room, so that a compaction which frees nothing is no trouble."""
+    return isinstance(chat.budget().verdict, Calm)
 
 
 def preview(chat: Chat, words: str) -> Turn:
     """Say what a compaction would do and lose."""
-    outcome = chat.session.preview(focus=words or None)
+    try:
+        outcome = chat.session.preview(focus=words or None)
+    except BudgetExceeded:
+        if not _is_calm(chat):
+            raise
+        outcome = None
     if outcome is None or not outcome.plan.operations:
         yield Told("nothing to gain: it would be left as it is")
         return
@@ -29,9 +46,11 @@ def undo(chat: Chat, words: str) -> Turn:
     """Take compactions back."""
     before = chat.session.tokens
     undone = chat.session.undo(number(words, 1))
-    names = ", ".join(one.digest.id if one.digest else f"that of {one.time[11:16]}" for one in undone)
+    names = ", ".join(one.name for one in undone)
     back = f"{before:,} → {chat.session.tokens:,} tokens"
-    yield Told(f"undone: {names}; {back}, every message is in view as it was")
+    left = [one.name for one in chat.session.trace()]
+    now = f"still in force: {', '.join(left)}" if left else "every message is in view as it was"
+    yield Told(f"undone: {names}; {back}, {now}")
 
 
 def number(words: str, default: int) -> int:
@@ -46,10 +65,8 @@ def number(words: str, default: int) -> int:
 def auto(chat: Chat, words: str) -> Turn:
     """Let clew compact on its own, or not."""
     match words.lower():
-        case "on":
-            chat.auto = True
-        case "off":
-            chat.auto = False
+        case "on" | "off":
+            chat.choose(Choices(auto=words.lower() == "on"))
         case "":
             pass
         case _:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.chat.happenings import Told
-from clew.chat.loop import Chat, Turn
+from clew.chat.happenings import Told, Turn
+from clew.chat.loop import Chat
 from clew.chat.picture import budget_lines, context_lines
 from clew.chat.stats import stats_lines, stats_of
 from clew.context.diagnose import context_budget, context_snapshot, list_contributors, trace_summaries
@@ -47,9 +47,9 @@ def trace(chat: Chat, words: str) -> Turn:
 
 def _row(made: Compaction) -> str:
     plan = made.plan
-    name, when = made.digest.id if made.digest else "-", made.time[:16].replace("T", " ")
+    when = made.time[:16].replace("T", " ")
     sizes = f"{plan.tokens_before:,} → {plan.tokens_after:,} tokens"
-    return f"{name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
+    return f"{made.name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
 
 
 def stats(chat: Chat, _words: str) -> Turn:

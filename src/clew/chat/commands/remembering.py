@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.chat.happenings import Told
-from clew.chat.loop import Chat, Turn
+from clew.chat.happenings import Told, Turn
+from clew.chat.loop import Chat
 from clew.errors import InputError
 from clew.memory.notes import Draft
 from clew.memory.notes.note import LIVE
@@ -104,6 +104,13 @@ def _messages(chat: Chat, ids: tuple[str, ...]) -> list[str]:
 def _short(text: str, most: int = 200) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= most else f"{flat[:most]}…"
+
+
+def trust(chat: Chat, words: str) -> Turn:
+    """Let an instruction file count that this session wrote."""
+    path = needed(words, "a file", "/trust AGENTS.md")
+    chat.trust(path)
+    yield Told(f"{path} counts as instructions from now on, with the words that it has now")
 
 
 def needed(words: str, what: str, example: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from clew.chat.commands import compacting, looking, remembering
 from clew.chat.commands.command import Command
-from clew.chat.happenings import Ended, Told
-from clew.chat.loop import Chat, Turn
+from clew.chat.happenings import Ended, Told, Turn
+from clew.chat.loop import Chat
 from clew.chat.providers import named_model
 from clew.errors import InputError
 from clew.log import export_session, export_session_zstd
@@ -118,6 +118,9 @@ COMMANDS = (
     ),
     Command("forget", "NOTE [why]", "let a note hold no more", "/forget w3", remembering.forget),
     Command("notes", "", "list the notes", "/notes", remembering.notes),
+    Command(
+        "trust", "FILE", "follow instructions that this session wrote", "/trust AGENTS.md", remembering.trust
+    ),
     Command("recall", "WORDS", "search all that was ever said", "/recall deploy token", remembering.recall),
     Command("context", "", "draw what is sent, by region and contributor", "/context", looking.context),
     Command("trace", "[REF]", "tell the compactions, or why REF is shown so", "/trace m12", looking.trace),

@@ -31,6 +31,10 @@ OWN = re.compile(
 )
 
 
+_EXACT = re.compile(r"(?<![\w./-])(?=[\w./-]*[A-Za-z])(?=[\w./-]*[\d_])[A-Za-z\d_](?:[\w./-]*\w)?")
+"""A name that has figures or underscores in it, such as ``E4711``, ``max_size`` or ``src/part5.py``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A sentence, and who said it where."""
@@ -92,6 +96,9 @@ def _sentences(ref: str, who: str, text: str) -> Iterator[Passage]:
 def best(question: str, among: Sequence[Passage]) -> Passage | None:
     """Return the sentence that has most of a question's words, the latest of equals; None if none does."""
     wanted = understand(question, date.today()).terms
+    names = _EXACT.findall(question)
+    # A name that is nearly the same is another: KEY_3_40 answers nothing about KEY_2_40.
+    among = [one for one in among if all(_has(name, one.text) for name in names)]
     if not wanted or not among:
         return None
     said = [terms(passage.text) for passage in among]
@@ -109,3 +116,8 @@ def best(question: str, among: Sequence[Passage]) -> Passage | None:
     return next(
         passage for passage, score in zip(reversed(among), reversed(scored), strict=True) if score == top
     )
+
+
+def _has(name: str, text: str) -> bool:
+    """Tell whether a text has a name as it is, and not as a piece of another."""
+    return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", text, re.I) is not None

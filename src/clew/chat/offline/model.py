@@ -9,6 +9,7 @@ from clew.chat.offline.deeds import CHANGING, Deed, deed_of
 from clew.chat.offline.lookup import Passage, best, of_result, passages
 from clew.chat.offline.rules import forbidding
 from clew.ledger.pins import Pin
+from clew.memory.tools.passages import fenced
 from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.models import Streamed
 from clew.models.scripted import in_pieces
@@ -148,9 +149,9 @@ def _told(id_: str, result: ToolResult, request: str) -> str:
     if name in ("write_file", "remember", "forget", "pin"):
         return f"Done [{id_}]: {result.text}"
     lines = result.text.splitlines()
-    shown = [f"> {line[:LONGEST_LINE]}" for line in lines[:MOST_LINES]]
+    shown = fenced("\n".join(line[:LONGEST_LINE] for line in lines[:MOST_LINES]))
     more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-    return "\n".join([f"[{id_}] {name} answered:", "", *shown, *more])
+    return "\n".join([f"[{id_}] {name} answered:", "", shown, *more])
 
 
 # Words and calls -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from clew.chat.approvals import covers
+from clew.chat.asking import covers
 from clew.ledger.constraints.find import find
 from clew.ledger.constraints.values import Kind, Scope
 from clew.ledger.pins import Pin

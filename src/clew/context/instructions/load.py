@@ -16,6 +16,7 @@ from clew.context.instructions.include import Limits, Reader
 from clew.context.instructions.places import SCOPE_TRUST, Roots, Scope, folders_touched, why_not, within
 from clew.context.instructions.text import parted
 from clew.message import Trust
+from clew.secrets import mask
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CLEW.md")
 """What instruction files are called, in the order in which those of one folder are given."""
@@ -35,7 +36,7 @@ class Instruction:
     path: str
     scope: Scope
     text: str
-    """As the model reads it: comments left out, includes put in."""
+    """As the model reads it: comments left out, includes put in, secrets masked."""
     sha256: str
     """Of the file's own bytes."""
     includes: tuple[tuple[str, str], ...] = ()
@@ -157,7 +158,7 @@ class _Loading:
         digest = reader.hashes[path]
         if digest in self.seen:
             return
-        text = reader.expanded(path, body).strip()
+        text = mask(reader.expanded(path, body).strip()).text
         self.refused += [Refused(*one) for one in reader.refused]
         self.seen.add(digest)
         self.bytes_taken += reader.taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from clew.context.knowledge.pieces import SUFFIXES
 
 LARGEST = 1_000_000
 """Bytes of a document; a larger file is data."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A link is no document, and a pipe in a document's place must not keep anybody waiting."""
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
 _HIDDEN_BUT_READ = frozenset({".claude", ".cursor", ".github"})
 
@@ -43,9 +46,17 @@ def _is_entered(name: str) -> bool:
 
 
 def read_text(root: Path, path: str) -> str | None:
-    """Return a document's text; None where it is none or cannot be read."""
+    """Return a document's text; None where it is none, cannot be read, or a link took its place."""
+    file = root / path
     try:
-        data = (root / path).read_bytes()
+        if not file.parent.resolve().is_relative_to(root.resolve()):
+            return None
+        with os.fdopen(os.open(file, os.O_RDONLY | _NO_LINK), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                return None
+            data = opened.read(LARGEST + 1)
     except OSError:
+        return None
+    if len(data) > LARGEST:
         return None
     return None if b"\0" in data else data.decode("utf-8", "replace")

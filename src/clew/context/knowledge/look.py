@@ -64,6 +64,6 @@ def passage(manifest: Manifest, ref: str) -> Passage:
     if text is None:
         raise NotFound(f"{document.path} is gone", "`clew knowledge index` takes it out")
     lines = text.splitlines()[int(parts["first"]) - 1 : int(parts["last"])]
-    state = (root / document.path).stat()
+    state = (root / document.path).lstat()
     fresh = (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns)
     return Passage(ref, mask("\n".join(lines)).text, fresh)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clew.context.lookalike import escaped
 from clew.context.piece import Piece
 from clew.context.progress.checkpoint import Checkpoint, Point
 from clew.context.sections import PLAN
 from clew.message import Trust
+from clew.message.lookalike import escaped
 
 SOURCE = "progress log"
 SHOWN = 3

@@ -10,7 +10,7 @@ from clew.context.progress.checkpoint import Checkpoint, Point, checkpoint_from_
 from clew.ledger.artifacts import Artifact
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.loop import LATER, Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
 from clew.ledger.touch import CHANGES, Action
 from clew.log import PROGRESS
@@ -110,7 +110,8 @@ def _open(ledger: Ledger) -> Iterator[Point]:
         if _is_goal(loop, ledger.goal):
             continue  # told above
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
-        yield _point(f"{loop.kind}: {loop.text}", loop.source, trust)
+        put_off = f" ({LATER})" if loop.status == LATER else ""
+        yield _point(f"{loop.kind}{put_off}: {loop.text}", loop.source, trust)
     for failure in ledger.failures:
         if not failure.is_mended:
             told = failure.lines[-1].strip() if failure.lines else "failed"
@@ -119,11 +120,12 @@ def _open(ledger: Ledger) -> Iterator[Point]:
 
 
 def _next(ledger: Ledger) -> Point | None:
-    """Return what comes next: what is under way, else what was announced, asked for, or stands first."""
+    """Return what comes next: what is under way, announced or asked for; what was put off comes last."""
     loops = ledger.loops.open
     under_way = (loop for loop in loops if loop.status == "in_progress")
-    by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind)
-    found = next(chain(under_way, by_kind), None)
+    by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind and loop.status != LATER)
+    put_off = (loop for loop in loops if loop.status == LATER)
+    found = next(chain(under_way, by_kind, put_off), None)
     if found is None:
         return None
     return _point("go on with the goal" if _is_goal(found, ledger.goal) else found.text, found.source)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from clew.context.lookalike import escaped
 from clew.context.piece import Piece
 from clew.context.rehydrate.now import Now
 from clew.context.rehydrate.shown import Shown
@@ -18,6 +17,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.message import Cite, Item, Trust
+from clew.message.lookalike import escaped
 
 One = TypeVar("One")
 SOURCE = "rehydration"

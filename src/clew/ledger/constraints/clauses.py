@@ -26,7 +26,9 @@ def rules_apart(
     sentence: Sentence, seen: Evidence, around: Surroundings
 ) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield a sentence as it is, or each of its clauses where every one of them is a rule about something."""
-    cuts = _cuts(sentence.text, seen) if len(sentence.text) <= _LONGEST else ()
+    # "don't fix it, just look" is one remark.
+    whole = len(sentence.text) > _LONGEST or any(hit.cue == "for_turn" for hit in seen.hits)
+    cuts = () if whole else _cuts(sentence.text, seen)
     for cut in cuts:
         first = _piece(sentence, 0, cut, around)
         rest = _piece(sentence, cut, len(sentence.text), around)

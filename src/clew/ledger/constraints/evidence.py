@@ -100,7 +100,7 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     hits = [*tongue.hits(text, words), *over]
     hits += _shape(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
-    told = _told_by(cues, around, introduced=bool(sentence.lead))
+    told = _told_by(cues, around, introduced=bool(sentence.lead), titled=_is_title(text))
     return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over))
 
 
@@ -132,17 +132,18 @@ def _telling_words() -> frozenset[str]:
     return language(ENGLISH).heading_words | _anchors(ENGLISH).keys()
 
 
-def _told_by(cues: set[str], around: Surroundings, *, introduced: bool) -> Iterator[Hit]:
+def _told_by(cues: set[str], around: Surroundings, *, introduced: bool, titled: bool) -> Iterator[Hit]:
     """Yield what the surroundings say, alone and together with the cues of a sentence.
 
-    In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices.
+    In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices,
+    and a title is over what binds.
     """
     if around.document:
         yield Hit("document", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
     told = around.briefing and not introduced and not cues.isdisjoint(_BRIEFED)
-    if told or ("conduct" in cues and cues & _RULE_PLACES):
+    if not titled and (told or ("conduct" in cues and cues & _RULE_PLACES)):
         yield Hit("ordered", 0, 0)
 
 
@@ -241,6 +242,11 @@ def _shape(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
         yield Hit("measure", *measure.span())
     yield from _marked(text, words, hits)
     yield from _sums(text, hits)
+
+
+def _is_title(text: str) -> bool:
+    """Tell whether every word of a line has a capital, and nothing ends it: "Exit Immediately"."""
+    return text.istitle() and text[-1].isalnum()
 
 
 def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:

@@ -8,10 +8,12 @@ from functools import lru_cache
 from clew.ledger.constraints.clauses import rules_apart
 from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, is_silent
 from clew.ledger.constraints.languages import guess
+from clew.ledger.constraints.layout import Spans
 from clew.ledger.constraints.model import confidence, model
 from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, pasted
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
+from clew.ledger.constraints.terminal import is_status, printed, stands_alone
 from clew.ledger.constraints.tokens import plain_words
 from clew.ledger.constraints.values import Found, Kind, Reason, Span, Strength
 from clew.message import Message, Origin, Text, Trust
@@ -60,15 +62,21 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
     sample = text[:_SAMPLE]
     default = guess(sample, plain_words(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
+    output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     briefing = is_briefing(text)
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
-        if inside and paste.material:
+        if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
         around = Surroundings(default, inside, briefing)
         seen = evidence(sentence, around)
         if seen is not None and (not inside or seen.among_rules):
             yield from rules_apart(sentence, seen, around)
+
+
+def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
+    """Tell whether a sentence stands in what a program printed, and is no remark between two pastes."""
+    return output.hold(sentence.start) and not stands_alone(text, sentence.start, sentence.end)
 
 
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:

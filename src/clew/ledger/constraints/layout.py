@@ -82,7 +82,7 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
     unclosed: set[str] = set()
     ends: Ends | None = None
     in_diff = False
-    settings = _Spans(_settings(text) if ":\n" in text else iter(()))
+    settings = Spans(_settings(text) if ":\n" in text else iter(()))
     for match in _LINE.finditer(text):
         start, end = match.span()
         raw = match.group()
@@ -130,7 +130,7 @@ def _settings(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-class _Spans:
+class Spans:
     """Spans in order, asked for from front to back."""
 
     def __init__(self, spans: Iterator[tuple[int, int]]) -> None:

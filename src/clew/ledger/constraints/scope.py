@@ -25,6 +25,10 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = "\u2e80"
 """From here on in Unicode, what looks like a word is a whole clause."""
 _MAX_TOPICS = 8
+_LAWS = frozenset(
+    ("if", "always", "always_do", "always_thing", "lasting", "rule_heading", "rule_lead", "ban_lead")
+)
+"""What makes more of words than a remark for the next answer."""
 _TIMED = ("lasting", "for_now", "not_yet")
 
 
@@ -42,7 +46,7 @@ def scope_of(text: str, tokens: Sequence[Token], hits: Iterable[Hit]) -> Scope:
         tools=_once(tools),
         names=_once(name for name in names if name not in tools),
         topics=_once(_topics(tokens, named))[:_MAX_TOPICS],
-        duration=duration_of(text, hits),
+        duration=duration_of(text, hits, placed=bool(paths)),
     )
 
 
@@ -74,9 +78,10 @@ def _topics(tokens: Iterable[Token], named: set[str]) -> Iterator[str]:
             yield word
 
 
-def duration_of(text: str, hits: Iterable[Hit]) -> Duration:
-    """Return how long a sentence says it holds; the plainest words count."""
-    timed = {hit.cue: hit for hit in hits if hit.cue in _TIMED}
+def duration_of(text: str, hits: Iterable[Hit], *, placed: bool = False) -> Duration:
+    """Return how long a sentence says it holds, plainest words first; ``placed`` where it names a path."""
+    found = tuple(hits)
+    timed = {hit.cue: hit for hit in found if hit.cue in _TIMED}
     for cue in _TIMED:
         if cue not in timed:
             continue
@@ -86,7 +91,16 @@ def duration_of(text: str, hits: Iterable[Hit]) -> Duration:
             return Duration(Lasts.UNTIL, said if cue == "lasting" else _clause(text, hit.start))
         if cue != "not_yet":
             return Duration(_lasts(cue, said.lower()), said)
-    return Duration()
+    return Duration() if placed else _for_a_turn(text, found)
+
+
+def _for_a_turn(text: str, hits: Iterable[Hit]) -> Duration:
+    """Return whether words are meant for the next answer only: not those that make a case or a law of it."""
+    cues = {hit.cue: hit for hit in hits}
+    turn = cues.get("for_turn")
+    if turn is None or not cues.keys().isdisjoint(_LAWS):
+        return Duration()
+    return Duration(Lasts.TURN, text[turn.start : turn.end])
 
 
 def _clause(text: str, start: int) -> str:

@@ -40,6 +40,8 @@ class Lasts(StrEnum):
     """Until what ``Duration.words`` names."""
     FOR_NOW = "for now"
     TASK = "this task"
+    TURN = "this turn"
+    """Until the speaker speaks again."""
 
 
 class Span(NamedTuple):

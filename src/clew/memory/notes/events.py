@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from clew.errors import StoreDamaged
@@ -10,6 +11,8 @@ from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priori
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
 from clew.ports import Stored
+
+STRANGERS = "it came with an imported file"
 
 
 def added(draft: Draft, begins: Ruling) -> JsonObject:
@@ -68,6 +71,16 @@ def note_from(stored: Stored) -> Note:
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"event {stored.seq} is no note that clew wrote ({cause!r})") from cause
+
+
+def as_strangers(stored: Stored) -> Stored | None:
+    """Return what an imported event may tell: a new note, in quarantine; None for a person's decision."""
+    body = stored.event.body
+    if body.get("does") != "add":
+        return stored if body.get("does") == "show" else None
+    trust = min(_TRUSTS.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
+    held = {**body, "status": Status.QUARANTINED.value, "why": STRANGERS, "trust": trust.label}
+    return replace(stored, event=replace(stored.event, body=held))
 
 
 def change_from(stored: Stored, by: str | None = None) -> Change:

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from clew.errors import StoreDamaged
-from clew.memory.notes.events import change_from, note_from
+from clew.log.imports import foreign
+from clew.memory.notes.events import as_strangers, change_from, note_from
 from clew.memory.notes.note import LIVE, Category, Change, Note, Scope, Status
-from clew.ports import Stored
+from clew.ports import Ctx, Store, Stored
 
 Slot: TypeAlias = tuple[Status, tuple[str, Scope, Category]]
 
@@ -39,6 +40,17 @@ def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
     for stored in events:
         desk.take(stored)
     return Notes(MappingProxyType(desk.held))
+
+
+def vouched(store: Store, ctx: Ctx, events: Iterable[Stored]) -> Iterator[Stored]:
+    """Yield a session's events about notes as far as they count: what a file brought lets no note hold."""
+    strangers = None
+    for stored in events:
+        if strangers is None:
+            strangers = foreign(store, ctx)
+        counts = as_strangers(stored) if stored.seq in strangers else stored
+        if counts is not None:
+            yield counts
 
 
 class _Desk:

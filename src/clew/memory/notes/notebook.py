@@ -14,8 +14,8 @@ from clew.errors import InputError, NotFound
 from clew.log import iso_time
 from clew.log.kinds import NOTE
 from clew.memory.notes.events import added, changed, shown
-from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
-from clew.memory.notes.journal import Clock, Journal, unix_ms
+from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes, vouched
+from clew.memory.notes.journal import Clock, Fold, Journal, unix_ms
 from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
 from clew.memory.notes.origin import stem_of
 from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling
@@ -58,7 +58,7 @@ class Notebook:
         if session is not None:
             ctxs[Scope.SESSION] = Ctx(workspace=workspace, session=session)
         journals = {
-            ctx: Journal(store, ctx, NOTE, fold_notes, NO_NOTES, clock)
+            ctx: Journal(store, ctx, NOTE, _folding(store, ctx), NO_NOTES, clock)
             for ctx in dict.fromkeys(ctxs.values())
         }
         self._journals: dict[Scope, Journal[Notes]] = {scope: journals[ctx] for scope, ctx in ctxs.items()}
@@ -157,6 +157,10 @@ class Notebook:
         if journal is None:
             raise InputError("a note of a session needs one", "name the session, or take another scope")
         return journal
+
+
+def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:
+    return lambda events, notes: fold_notes(vouched(store, ctx, events), notes)
 
 
 def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:

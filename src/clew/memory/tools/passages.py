@@ -26,8 +26,8 @@ def _blocks(quotations: list[Quotation]) -> Iterator[str]:
     for waiting, one in zip(range(len(quotations), 0, -1), quotations, strict=True):
         shown = one.text[: room // waiting]  # what a short one leaves is for those behind it
         room -= len(shown)
-        about = f", {one.about}" if one.about else ""
-        yield f"[{one.ref}, {one.role}, {one.trust.label}, {one.time}{about}]"
+        about = (one.ref, one.role, one.trust.label, one.time, one.about)
+        yield f"[{', '.join(dict.fromkeys(filter(None, about)))}]"
         yield fenced(shown)
         if len(shown) < len(one.text):
             missing = len(one.text) - len(shown)

@@ -1,0 +1,89 @@
+"""What was put off: asked for or promised, not done, and no longer what the talk is about.
+
+Found by its words, so that a report is held against a few of many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from clew.ledger.loop import LATER, Loop
+from clew.ledger.replies import matter, says_all_done, speaks_of
+
+_MOST_WITH_ONE_WORD = 64
+"""Loops that share a word, above which it tells none of them apart."""
+
+
+@dataclass(slots=True)
+class PutOff:
+    """Keeps what was put off until a report speaks of it."""
+
+    held: dict[str, Loop] = field(default_factory=dict)
+    """By id, oldest first."""
+    heard: list[str] = field(default_factory=list)
+    """The ids of those that the model's last report speaks of; a call behind it takes that back."""
+    _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for loop in self.held.values():
+            self._index(loop)
+
+    def _index(self, loop: Loop) -> None:
+        for word in matter(loop.text):
+            self._by_word.setdefault(word, set()).add(loop.id)
+
+    @property
+    def loops(self) -> Iterator[Loop]:
+        """Yield what still waits: not what the last report speaks of."""
+        heard = frozenset(self.heard)
+        return (loop for loop in self.held.values() if loop.id not in heard)
+
+    @property
+    def spoken_of(self) -> tuple[Loop, ...]:
+        """Return what the last report speaks of."""
+        return tuple(self.held[id_] for id_ in self.heard)
+
+    def put(self, loop: Loop) -> None:
+        """Put a loop off."""
+        self.held[loop.id] = replace(loop, status=LATER)
+        self._index(loop)
+
+    def take(self, id_: str) -> Loop | None:
+        """Take a loop out; None where it was not put off."""
+        loop = self.held.pop(id_, None)
+        if id_ in self.heard:
+            self.heard.remove(id_)
+        for word in matter(loop.text) if loop else ():
+            self._by_word[word].discard(id_)
+            if not self._by_word[word]:
+                del self._by_word[word]
+        return loop
+
+    def hear(self, report: str) -> None:
+        """Note which of these a report speaks of."""
+        self.forget_report()
+        if not self.held:
+            return
+        if says_all_done(report):
+            self.heard = list(self.held)
+            return
+        told = (self._by_word.get(word, set()) for word in matter(report))
+        shared = Counter(id_ for ids in told if len(ids) <= _MOST_WITH_ONE_WORD for id_ in ids)
+        spoken_of = (id_ for id_ in shared if speaks_of(shared[id_], len(matter(self.held[id_].text))))
+        self.heard = sorted(spoken_of, key=_number)
+
+    def forget_report(self) -> None:
+        """Take back what the last report counted for."""
+        self.heard = []
+
+    def settle(self) -> None:
+        """Let go what the last report speaks of."""
+        heard, self.heard = self.heard, []
+        for id_ in heard:
+            self.take(id_)
+
+
+def _number(id_: str) -> int:
+    return int(id_[1:])

@@ -1,0 +1,103 @@
+"""Whether what the model says reports anything, or only acknowledges, promises, refuses, or does not know.
+
+Nothing that is open is finished by "Noted.", by "I will look at it", by "I won't" or by "I don't know".
+"""
+
+from __future__ import annotations
+
+import re
+
+from clew.ledger.constraints.languages import is_function_word
+
+_LONGEST_HOLLOW = 400
+"""Characters above which a text is taken to say something, whatever its sentences begin with."""
+_LONGEST_REFUSAL = 1_200
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
+_COURTESY = (
+    r"(?:thanks?(?:\ you|\ a\ lot)?|thx|ok(?:ay)?|noted|understood|got\ it|i\ see|i\ understand"
+    r"|sure(?:\ thing)?"
+    r"|certainly|of\ course|absolutely|alright|all\ right|right|great|good|fine|perfect|acknowledged"
+    r"|roger|copy\ that|makes\ sense|sounds\ good|no\ problem|you[’']?re\ welcome|my\ pleasure"
+    r"|happy\ to(?:\ help)?"
+    r"|sorry|apologies|i\ apologi[sz]e|good\ (?:point|catch|question|idea)|interesting|hm+|hi|hello|hey"
+    r"|for\ (?:that|this|the\ \w+|letting\ me\ know|flagging\ (?:it|this|that)))"
+)
+_COURTESIES = re.compile(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
+_OPENER = re.compile(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
+_AHEAD = re.compile(
+    r"""(?:
+      (?:i|we)(?:[’']ll|\ will|\ shall|[’']?m\ going\ to|\ am\ going\ to|[’']re\ going\ to)\b
+    | (?:i|we)\ (?:have\ to|need\ to|must|should|want\ to)\ (?:\w+\ )?
+      (?:check|look|see|think|find\ out|investigate|ask)\b
+    | (?:let\ me|let[’']?s|allow\ me\ to|give\ me\ a|one\ (?:moment|sec)|just\ a\ (?:moment|sec)|hold\ on)\b
+    | on\ it\b
+    | (?:will|going\ to|about\ to)\s
+    | (?:i[’']?m\ |i\ am\ |now\ )?
+      (?:starting|beginning|looking|working|checking|investigating|getting\ started|proceeding)\b
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""How a sentence begins that speaks of what is still to come."""
+_UNSETTLED = re.compile(
+    r"""(?:unfortunately,?\ )?(?:
+      i\ (?:really\ |honestly\ )?(?:don[’']?t|do\ not)[ ]
+      (?:know|have\ (?:an?\ answer|any\ idea|that\ information))\b
+    | i[’']?m\ not\ (?:sure|certain)\b | i\ am\ not\ (?:sure|certain)\b | (?:i\ have\ )?no\ idea\b
+    | i\ (?:can[’']?t|cannot|can\ not)\ (?:tell|say|answer)\b | not\ sure\b | don[’']?t\ know\b
+    | i\ (?:won[’']?t|will\ not|refuse|decline|must\ decline|have\ to\ decline|would\ rather\ not)\b
+    | i[’']?m\ not\ (?:going|willing|able)\ to\b | i[’']?m\ unable\ to\b | i\ am\ (?:not\ able|unable)\ to\b
+    | i\ (?:can[’']?t|cannot|can\ not)\ (?:do|help|assist|comply|fulfil)
+    | (?:that[’']?s\ |this\ is\ |request\ )?declined\b
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""How a sentence begins that refuses, or that knows no answer."""
+_STILL_TELLS = re.compile(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
+_TOLD_BEHIND_COLON = re.compile(r":\s+(?:\S+\s+){2}\S")
+_ALL_DONE = re.compile(
+    r"\b(?:all|everything)\b[^.!?\n]{0,40}"
+    r"\b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]{3,}")
+_STEM = 6
+_ENOUGH = 2
+
+
+def is_report(text: str) -> bool:
+    """Tell whether a text of the model can finish what is open: it says what is, or what was done."""
+    if len(text) <= _LONGEST_REFUSAL and _leaves_unsettled(text):
+        return False
+    return len(text) > _LONGEST_HOLLOW or any(map(_tells, _SENTENCE.findall(text)))
+
+
+def _leaves_unsettled(text: str) -> bool:
+    """Tell whether a text begins by refusing, or by not knowing, and offers nothing instead."""
+    opener = _OPENER.match(text)
+    refusal = _UNSETTLED.match(text, opener.end() if opener else 0)
+    return refusal is not None and not _STILL_TELLS.search(text, refusal.end())
+
+
+def _tells(sentence: str) -> bool:
+    said = sentence.strip()
+    if said.endswith("?") or _COURTESIES.fullmatch(said) or not any(map(str.isalnum, said)):
+        return False
+    opener = _OPENER.match(said)
+    ahead = _AHEAD.match(said, opener.end() if opener else 0)
+    return ahead is None or _TOLD_BEHIND_COLON.search(said, ahead.end()) is not None
+
+
+def says_all_done(text: str) -> bool:
+    """Tell whether a text says that everything is done."""
+    return _ALL_DONE.search(text) is not None
+
+
+def matter(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that carry meaning."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(word[:_STEM] for word in words if not is_function_word(word))
+
+
+def speaks_of(shared: int, wanted: int) -> bool:
+    """Tell whether a report that shares so many of the words that are wanted is about them."""
+    return shared >= min(_ENOUGH, max(1, wanted))

@@ -1,0 +1,86 @@
+"""What is an answer: not the question, not what stands beside it, not what looked for it before."""
+
+import pytest
+
+from clew.memory import Memory
+from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.ports import Ctx
+from clew.session import Session
+from clew.store import SqliteStore
+from clew.store.index import SqliteIndex
+
+QUESTION = "what port did we choose for the kiln"
+
+
+@pytest.fixture
+def session(tmp_path):
+    with SqliteStore(tmp_path / "clew.db") as store:
+        yield Session.open("main", store)
+
+
+@pytest.fixture
+def found(tmp_path, session):
+    with SqliteIndex(tmp_path / "clew.db") as index:
+        memory = Memory(session.store, Ctx(workspace="local", session="other"), index)
+
+        def find(query=QUESTION):
+            Memory(session.store, session.ctx, index).catch_up()
+            return [hit.entry.ref for hit in memory.search(query)]
+
+        yield find
+
+
+def looked_up(n, words="Let me use recall_search."):
+    call = ToolCall(f"c{n}", "recall_search", {"query": QUESTION})
+    result = ToolResult(f"c{n}", (Text("[m3] the port of the kiln is 8443"),))
+    return Message(Role.ASSISTANT, (Text(words), call)), Message(Role.TOOL, (result,))
+
+
+def talk(session):
+    session.add(
+        said(Role.USER, "The kiln needs a port."),
+        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        said(Role.USER, "ok"),
+        said(Role.ASSISTANT, "Fine."),
+    )
+
+
+def test_a_question_is_no_answer_to_itself(session, found):
+    talk(session)
+    session.add(
+        said(Role.USER, "What port did we choose for the kiln?"),
+        said(Role.USER, QUESTION),
+        said(Role.ASSISTANT, "Let me look for what port we choose for the kiln."),
+    )
+    assert found() == ["m2", "m1"]
+
+
+def test_what_has_nothing_but_its_neighbours_is_no_hit(session, found):
+    talk(session)
+    assert {"m3", "m4"}.isdisjoint(found())
+
+
+def test_looking_something_up_leaves_nothing_to_be_found(session, found):
+    talk(session)
+    session.add(*looked_up(1, "Let me use recall_search for the port of the kiln."))
+    assert found() == ["m2", "m1"]
+
+
+def test_what_is_told_at_length_beside_a_look_up_stays(session, found):
+    session.add(*looked_up(1, "The kiln has port 8443, as we choose on Monday. " * 6))
+    assert found() == ["m1"]
+
+
+def test_a_question_that_tells_something_is_found(session, found):
+    session.add(said(Role.USER, "Do you remember that we choose port 8443 for the kiln in Bergen?"))
+    assert found() == ["m1"]
+
+
+def test_a_neighbour_with_little_of_its_own_comes_behind_the_others(session, found):
+    session.add(
+        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        said(Role.USER, "The kiln, good."),
+        said(Role.USER, "Thanks."),
+        said(Role.USER, "Bergen has a port, too: choose well."),
+    )
+    assert found() == ["m1", "m4", "m2"]
