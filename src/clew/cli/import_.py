@@ -62,6 +62,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def import_export(store: Store, source: Source) -> Imported:
+    """Read a session that clew exported into a store; every line is verified first."""
     with source.on_disk() as path, Path(path).open("rb") as file:
         return import_session(store, WORKSPACE, file)
 
