@@ -6,6 +6,7 @@ Nothing that is open is finished by "Noted.", by "I will look at it", by "I won'
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from clew.ledger.constraints.languages import is_function_word
 
@@ -92,6 +93,7 @@ def says_all_done(text: str) -> bool:
     return _ALL_DONE.search(text) is not None
 
 
+@lru_cache(maxsize=4_096)  # what was put off is held against every report
 def matter(text: str) -> frozenset[str]:
     """Return the beginnings of the words of a text that carry meaning."""
     words = (word.lower() for word in _WORD.findall(text))
