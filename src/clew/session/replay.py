@@ -6,6 +6,8 @@ the budget remembers. A message costs as much as it is long, whatever came befor
 
 from __future__ import annotations
 
+import random
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -39,8 +41,10 @@ from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
 from clew.session.record import Compaction, read_compaction, state_of
 from clew.tokens import Tally, TokenCounter
 
-TRIES = 16
+TRIES = 64
 """How often an append is tried while others append to the same session."""
+LONGEST_WAIT_S = 0.1
+"""Between the last of these tries; the first follow each other at once, nearly."""
 SAVE_EVERY = 5_000
 """Events after which what was derived is saved again."""
 SAVED_VERSION = 1
@@ -118,12 +122,20 @@ class Replay:
         with suppress(StoreError):  # it can be derived again
             self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
 
+    def append_anywhere(self, events: Sequence[Event]) -> int:
+        """Append events that are true whatever others append meanwhile; return the place of the last."""
+        last = self.store.append(self.ctx, events, None)
+        self.catch_up()
+        return last.seq
+
     def append(self, make: Callable[[], Sequence[Event]]) -> int:
         """Append events, made for the session as it stands; return the place of the last.
 
         Where somebody else appends first, theirs is taken in and ``make`` is asked anew.
         """
-        for _ in range(TRIES):
+        for tried in range(TRIES):
+            if tried:  # many who try in step would go on losing to each other
+                time.sleep(random.random() * LONGEST_WAIT_S * tried / TRIES)
             self.catch_up()
             head = self.store.head(self.ctx)
             if head.seq != self.view.seq:

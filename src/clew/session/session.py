@@ -221,7 +221,8 @@ class Session:
             return []
         read = [_message(one, wire) for one in messages]
         events = [message_event(mask_message(one) if self._masks else one) for one in read]
-        seq = self._replay.append(lambda: [*self._news(), *events])
+        self._replay.catch_up()
+        seq = self._replay.append_anywhere([*self._news(), *events])
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
