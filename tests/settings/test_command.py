@@ -36,7 +36,11 @@ def test_a_mistake_is_one_line_that_says_where(clew: Run, tmp_path: Path) -> Non
 
 
 def test_what_a_project_may_not_decide_is_warned_of(clew: Run, tmp_path: Path) -> None:
-    (tmp_path / "clew.toml").write_text("auto = true\n")
-    done = clew("config", "--json")
-    assert json.loads(done.stdout)["auto"]["value"] is False
-    assert "clew.toml:1: auto is ignored: no trust_roots of yours holds this project" in done.stderr
+    home = tmp_path / "own"
+    home.mkdir()
+    (home / "clew.toml").write_text("offline = true\n")
+    (tmp_path / "clew.toml").write_text("model = 'openai/gpt-5'\nauto = true\n")
+    done = clew("config", "--json", CLEW_HOME=str(home))
+    told = json.loads(done.stdout)
+    assert (told["model"]["value"], told["auto"]["value"]) == ("", True)
+    assert "clew.toml:1: model is ignored: you chose who answers" in done.stderr

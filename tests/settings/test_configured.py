@@ -129,16 +129,26 @@ def test_the_store_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
 CHOSEN = "model = 'openai/gpt-5'\nsummariser = 'openai/gpt-5'\nauto = true\nwindow = 9\n"
 
 
-def test_a_project_chooses_no_model_for_a_person_who_does_not_trust_it(home: Path, project: Path) -> None:
+def test_a_project_chooses_no_model_for_a_person_who_chose_one_and_does_not_trust_it(
+    home: Path, project: Path
+) -> None:
     (home / "clew.toml").write_text("model = 'ollama/llama'\n")
     (project / "clew.toml").write_text(CHOSEN)
     found = configured(env=env(home), start=project)
     got = found.settings
-    assert (got.model, got.summariser, got.auto, got.window) == ("ollama/llama", "", False, 9)
+    assert (got.model, got.summariser, got.auto, got.window) == ("ollama/llama", "", True, 9)
     assert found.warnings[0] == (
-        f"{project / 'clew.toml'}:1: model is ignored: no trust_roots of yours holds this project"
+        f"{project / 'clew.toml'}:1: model is ignored: "
+        "you chose who answers, and no trust_roots of yours holds this project"
     )
-    assert len(found.warnings) == 3
+    assert len(found.warnings) == 2
+
+
+def test_a_project_chooses_the_model_where_nobody_else_did(home: Path, project: Path) -> None:
+    (project / "clew.toml").write_text(CHOSEN)
+    found = configured(env=env(home), start=project)
+    assert (found.settings.model, found.settings.auto) == ("openai/gpt-5", True)
+    assert found.warnings == ()
 
 
 def test_a_project_that_is_trusted_may_choose(home: Path, project: Path) -> None:

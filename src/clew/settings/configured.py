@@ -18,6 +18,10 @@ DEFAULT = "default"
 """The origin of what nobody set."""
 
 
+WHO_ANSWERS = frozenset({"model", "summariser", "base_url", "offline"})
+"""Settings by which a person has said who may read their words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configured:
     """What holds, and where each of it was set."""
@@ -37,11 +41,13 @@ def configured(
 
     From weak to strong: ``clew.toml`` in clew's home, the project's ``clew.toml``, ``[tool.clew]`` of its
     ``pyproject.toml``, variables ``CLEW_…``, flags. What makes no sense is an ``InputError`` that names the
-    place, never ignored. What a project may not decide unless it is trusted is, and a warning says so.
+    place, never ignored. Which model is asked is the person's where they chose: then what a project that is
+    not trusted says of it is ignored, and a warning says so.
     """
     home = clew_home(env)
     own, said = in_home(home), [*in_environment(env), *in_flags(flags)]
-    given = [*own, *in_project(start or Path.cwd(), _trusted([*own, *said])), *said]
+    chose = any(one.key.name in WHO_ANSWERS for one in own)
+    given = [*own, *in_project(start or Path.cwd(), _trusted([*own, *said]), chose), *said]
     origins: dict[str, str] = {}
     values: dict[str, object] = {}
     warnings = misspelt(env)

@@ -35,22 +35,23 @@ def in_home(home: Path) -> list[Given]:
     return list(_in_file(home / FILE, None, Holder.PERSON))
 
 
-def in_project(start: Path, trusted: Sequence[Path] = ()) -> list[Given]:
+def in_project(start: Path, trusted: Sequence[Path] = (), chose: bool = False) -> list[Given]:
     """Return what the project says: the nearest ``clew.toml``, then the nearest ``pyproject.toml``.
 
     Looks from ``start`` upwards and no further than the folder that holds ``.git``. What decides who reads a
-    person's words is ignored outside of the folders that they trust, and so is a file of somebody else's.
+    person's words is ignored where they ``chose`` that themselves, outside of the folders that they trust;
+    and so is a file of somebody else's.
     """
     folders = list(_folders(start))
     plain = _first(folders, FILE)
     shared = next((file for folder in folders if _has_table(file := folder / PROJECT)), None)
     return [
-        *(_of_project(plain, None, trusted) if plain else ()),
-        *(_of_project(shared, "tool.clew", trusted) if shared else ()),
+        *(_of_project(plain, None, trusted, chose) if plain else ()),
+        *(_of_project(shared, "tool.clew", trusted, chose) if shared else ()),
     ]
 
 
-def _of_project(file: Path, table: str | None, trusted: Sequence[Path]) -> Iterator[Given]:
+def _of_project(file: Path, table: str | None, trusted: Sequence[Path], chose: bool) -> Iterator[Given]:
     folder = file.resolve().parent
     if any(folder.is_relative_to(root.resolve()) for root in trusted):
         yield from _in_file(file, table, Holder.ANYBODY)
@@ -59,8 +60,10 @@ def _of_project(file: Path, table: str | None, trusted: Sequence[Path]) -> Itera
     for given in _in_file(file, table, Holder.ANYBODY):
         if strangers:
             yield given._replace(ignored="the file is somebody else's")
-        elif given.key.holder is Holder.TRUSTED:
-            yield given._replace(ignored="no trust_roots of yours holds this project")
+        elif chose and given.key.holder is Holder.TRUSTED:
+            yield given._replace(
+                ignored="you chose who answers, and no trust_roots of yours holds this project"
+            )
         else:
             yield given
 

@@ -101,7 +101,7 @@ _ALL = (
     Key("down_to", share, "go down to this share; else as the preset says"),
     Key("keep_messages", whole, "the last messages that stay verbatim, at least"),
     Key("keep_tokens", whole, "the last tokens that stay verbatim, at least"),
-    Key("auto", yes_no, "compact without being asked", Holder.TRUSTED),
+    Key("auto", yes_no, "compact without being asked"),
     Key("notes_tokens", whole, "the most that notes may take of a request"),
     Key("trust_roots", paths, "folders whose instruction files and settings count", Holder.PERSON),
     Key("mask_secrets", yes_no, "mask secrets before they are kept", Holder.PERSON),
