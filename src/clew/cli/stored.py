@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE, Input, opened, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
-from clew.message import Json
 from clew.ports import Ctx, Store
-from clew.session import Compaction, Session
-from clew.session.record import read_compaction
+from clew.session import Session
+from clew.session.past import Past, past_of
 from clew.store import MemoryStore
 from clew.transcripts import Source
 
@@ -105,33 +104,6 @@ def _exported(source: Source) -> Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A compaction of a session, in force or not."""
-
-    name: str
-    """By its number: ``d2`` is the second one, and its digest, where it made one."""
-    compaction: Compaction
-    undone: str | None = None
-    """When it was undone."""
-    taken_in: str | None = None
-    """The later digest that took its own in."""
-
-    @property
-    def in_force(self) -> bool:
-        """Tell whether it shapes the view."""
-        return self.undone is None
-
-    @property
-    def folds(self) -> tuple[str, ...]:
-        """Return the digests that went into its own."""
-        return self.compaction.digest.folds if self.compaction.digest else ()
-
-    def stands_since(self, seq: Json) -> bool:
-        """Tell whether it is in force, and was made by this event or after it."""
-        return self.in_force and isinstance(seq, int) and self.compaction.seq >= seq
-
-
-@dataclass(frozen=True, slots=True)
 class Refusal:
     """A compaction that did not take effect."""
 
@@ -141,15 +113,7 @@ class Refusal:
 
 def history(log: Log) -> list[Past]:
     """Return every compaction there ever was, oldest first."""
-    past: list[Past] = []
-    for stored in log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]):
-        if stored.event.kind == COMPACTION.name:
-            past.append(Past(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
-        else:
-            since, time = stored.event.body["compaction"], stored.event.time
-            past = [replace(one, undone=time) if one.stands_since(since) else one for one in past]
-    folded = {name: one.name for one in past if one.in_force for name in one.folds}
-    return [replace(one, taken_in=folded.get(one.name)) for one in past]
+    return past_of(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
 
 
 def refusals(log: Log) -> list[Refusal]:

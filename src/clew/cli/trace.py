@@ -21,13 +21,14 @@ from dataclasses import asdict
 from rich.text import Text as Styled
 
 from clew.cli.picture import author
-from clew.cli.stored import Log, Past, Refusal, a_log, add_session, history, past_named, refusals
+from clew.cli.stored import Log, Refusal, a_log, add_session, history, past_named, refusals
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.ledger.codec import to_json
 from clew.message import JsonObject
 from clew.plan.spans import spans
 from clew.session import Outcome
+from clew.session.past import Past
 from clew.telemetry import lines
 from clew.verify import render_report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from itertools import takewhile
 
 from clew.budget import Cache
@@ -14,8 +14,8 @@ from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject
 from clew.plan import Claim, Pin
 from clew.plan.spans import spans
-from clew.session import Compaction
-from clew.session.record import read_compaction
+from clew.session import past as every
+from clew.session.past import Past
 from clew.verify import Report
 from clew.verify.checks import CHECKS
 
@@ -23,39 +23,9 @@ MOST_WEIGHED = 20_000
 """Messages of a view that are weighed to say what an undo costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A compaction, and what became of it."""
-
-    name: str
-    """By its number: ``d2`` is the second one, and its digest, where it made one."""
-    compaction: Compaction
-    undone: str | None = None
-    """When it was undone."""
-    taken_in: str | None = None
-    """The later digest that took its own in."""
-
-
 def past_of(book: Book) -> list[Past]:
     """Return every compaction there ever was, oldest first."""
-    past: list[Past] = []
-    for stored in book.places.of_kinds(COMPACTION.name, UNDO.name):
-        if stored.event.kind == COMPACTION.name:
-            past.append(Past(f"d{len(past) + 1}", read_compaction(stored)))
-        else:
-            since, time = stored.event.body.get("compaction"), stored.event.time
-            past = [_undone(one, since, time) for one in past]
-    into = {name: one.name for one in past if not one.undone for name in _folds(one)}
-    return [replace(one, taken_in=into.get(one.name)) for one in past]
-
-
-def _undone(one: Past, since: Json, time: str) -> Past:
-    stood = one.undone is None and isinstance(since, int) and one.compaction.seq >= since
-    return replace(one, undone=time) if stood else one
-
-
-def _folds(one: Past) -> tuple[str, ...]:
-    return one.compaction.digest.folds if one.compaction.digest else ()
+    return every.past_of(book.places.of_kinds(COMPACTION.name, UNDO.name))
 
 
 def compactions(book: Book) -> JsonObject:

@@ -8,13 +8,14 @@ from typing import Any
 from clew.budget import FRESH, Fill, Region
 from clew.budget.levels import levels_for
 from clew.inspector.context import DIGEST, marks, region, sent_besides
-from clew.inspector.history import Past, past_of
+from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, COMPACTION, MESSAGE, SWITCH, TOKEN_BUDGET, UNDO, Ref, Visible
 from clew.message import Json, JsonObject, Origin
 from clew.models.api import whole
 from clew.ports import Stored
+from clew.session.past import Past
 from clew.tokens import Model, model_named
 from clew.wire.shapes import as_object, as_text, objects
 

@@ -1,0 +1,51 @@
+"""Every compaction that a session went through: in force, undone, or taken into a later one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from clew.log import COMPACTION
+from clew.message import Json
+from clew.ports import Stored
+from clew.session.record import Compaction, read_compaction
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A compaction of a session, in force or not."""
+
+    name: str
+    """By its number: ``d2`` is the second one, and its digest, where it made one."""
+    compaction: Compaction
+    undone: str | None = None
+    """When it was undone."""
+    taken_in: str | None = None
+    """The later digest that took its own in."""
+
+    @property
+    def in_force(self) -> bool:
+        """Tell whether it shapes the view."""
+        return self.undone is None
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """Return the digests that went into its own."""
+        return self.compaction.digest.folds if self.compaction.digest else ()
+
+    def stands_since(self, seq: Json) -> bool:
+        """Tell whether it is in force, and was made by this event or after it."""
+        return self.in_force and isinstance(seq, int) and self.compaction.seq >= seq
+
+
+def past_of(events: Iterable[Stored]) -> list[Past]:
+    """Return every compaction there ever was, oldest first, from the compactions and undos of a log."""
+    past: list[Past] = []
+    for stored in events:
+        if stored.event.kind == COMPACTION.name:
+            past.append(Past(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
+        else:
+            since, time = stored.event.body.get("compaction"), stored.event.time
+            past = [replace(one, undone=time) if one.stands_since(since) else one for one in past]
+    folded = {name: one.name for one in past if one.in_force for name in one.folds}
+    return [replace(one, taken_in=folded.get(one.name)) for one in past]
