@@ -14,11 +14,10 @@ from typing import Any
 
 from clew.errors import NotFound
 from clew.ledger.constraints.active import ActiveRules
-from clew.ledger.constraints.evidence import may_matter
 from clew.ledger.constraints.find import find
-from clew.ledger.constraints.pasted import LONG
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.scope import scope_of
+from clew.ledger.constraints.silence import may_state_rule
 from clew.ledger.constraints.tokens import tokens
 from clew.ledger.constraints.values import (
     Constraint,
@@ -32,9 +31,8 @@ from clew.ledger.constraints.values import (
     Strength,
 )
 from clew.ledger.exchange import Reading
-from clew.ledger.sift import CHUNKS, marks
 from clew.ledger.speech import USER, WHOLE_SPEECH, speech
-from clew.message import Cite, Message, Origin, Part, Role, Text, Trust
+from clew.message import Cite, Message, Origin, Role, Text, Trust
 
 
 class PinStatus(StrEnum):
@@ -60,7 +58,6 @@ class MadeBy(StrEnum):
     """Set by hand."""
 
 
-_RULE_MARK = CHUNKS.mark_by(may_matter)
 ANYTHING = Scope()
 """The scope of a rule that names nothing."""
 
@@ -276,7 +273,9 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:
         return
-    if message.role in _SPEAKERS and any(map(_may_tell, message.parts)):
+    if message.role in _SPEAKERS and any(
+        isinstance(part, Text) and may_state_rule(part.text) for part in message.parts
+    ):
         if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
             yield message, Cite(reading.item.id)
         else:
@@ -284,11 +283,6 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     for said in reading.said:
         if said.aside:
             yield Message(Role.USER, (Text(said.text, trust=said.trust),)), said.cite(0, 0)
-
-
-def _may_tell(part: Part) -> bool:
-    """Tell whether a part may state a rule or end one; most say by their words alone that they do not."""
-    return isinstance(part, Text) and (len(part.text) >= LONG or bool(marks(part.text) & _RULE_MARK))
 
 
 def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:

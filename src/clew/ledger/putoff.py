@@ -25,13 +25,17 @@ class PutOff:
     heard: list[str] = field(default_factory=list)
     """The ids of those that the model's last report speaks of; a call behind it takes that back."""
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
+    _wanted: dict[str, int] = field(init=False, default_factory=dict)
+    """By id: how many words of it carry meaning."""
 
     def __post_init__(self) -> None:
         for loop in self.held.values():
             self._index(loop)
 
     def _index(self, loop: Loop) -> None:
-        for word in matter(loop.text):
+        words = matter(loop.text)
+        self._wanted[loop.id] = len(words)
+        for word in words:
             self._by_word.setdefault(word, set()).add(loop.id)
 
     @property
@@ -55,6 +59,7 @@ class PutOff:
         loop = self.held.pop(id_, None)
         if id_ in self.heard:
             self.heard.remove(id_)
+        self._wanted.pop(id_, None)
         for word in matter(loop.text) if loop else ():
             self._by_word[word].discard(id_)
             if not self._by_word[word]:
@@ -69,9 +74,12 @@ class PutOff:
         if says_all_done(report):
             self.heard = list(self.held)
             return
-        told = (self._by_word.get(word, set()) for word in matter(report))
-        shared = Counter(id_ for ids in told if len(ids) <= _MOST_WITH_ONE_WORD for id_ in ids)
-        spoken_of = (id_ for id_ in shared if speaks_of(shared[id_], len(matter(self.held[id_].text))))
+        shared: Counter[str] = Counter()
+        for word in matter(report) & self._by_word.keys():
+            ids = self._by_word[word]
+            if len(ids) <= _MOST_WITH_ONE_WORD:
+                shared.update(ids)
+        spoken_of = [id_ for id_, words in shared.items() if speaks_of(words, self._wanted[id_])]
         self.heard = sorted(spoken_of, key=_number)
 
     def forget_report(self) -> None:

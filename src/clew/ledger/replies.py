@@ -62,6 +62,7 @@ _ALL_DONE = re.compile(
 )
 _WORD = re.compile(r"[^\W_]{3,}")
 _STEM = 6
+_REMEMBERED = 50_000
 _ENOUGH = 2
 
 
@@ -96,8 +97,23 @@ def says_all_done(text: str) -> bool:
 @lru_cache(maxsize=4_096)  # what was put off is held against every report
 def matter(text: str) -> frozenset[str]:
     """Return the beginnings of the words of a text that carry meaning."""
-    words = (word.lower() for word in _WORD.findall(text))
-    return frozenset(word[:_STEM] for word in words if not is_function_word(word))
+    stems = set(map(_STEMS.__getitem__, _WORD.findall(text)))
+    stems.discard("")
+    return frozenset(stems)
+
+
+class _Stems(dict[str, str]):
+    """Remembers how words begin, none for those without meaning; forgets all when they are too many."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        small = word.lower()
+        stem = self[word] = "" if is_function_word(small) else small[:_STEM]
+        return stem
+
+
+_STEMS = _Stems()
 
 
 def speaks_of(shared: int, wanted: int) -> bool:

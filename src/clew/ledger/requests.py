@@ -6,7 +6,9 @@ import re
 
 from clew.ledger.constraints.find import find
 from clew.ledger.constraints.sentences import Sentence, sentences
+from clew.ledger.constraints.silence import may_state_rule
 from clew.ledger.constraints.values import Found, Kind
+from clew.ledger.sift import CHUNKS, marks
 from clew.message import Message, Role, Text, Trust
 
 _LONGEST = 600
@@ -14,11 +16,16 @@ _LONGEST = 600
 _RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
 _LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
 _ASKS = frozenset(("task", "request", "can_you", "asked"))
+_FACT_VERBS = (
+    *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
+    *("belong", "belongs", "contain", "contains", "stand", "stands"),
+)
 _FACT = re.compile(
     r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
-    r"\b(?:is|are|has|have|uses?|lives?|runs?|belongs?|contains?|stands?)\b(?!\s+to\b)[^?:]*",
+    rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
     re.IGNORECASE,
 )
+_FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
 _TROUBLE = re.compile(
     r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
     r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
@@ -49,7 +56,10 @@ def only_tells(text: str) -> bool:
     """Tell whether words hold nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
-    found = {one.span.start: one for one in find(_spoken(text))}
+    may_rule = may_state_rule(text)
+    if not may_rule and not marks(text) & _FACT_MARK:
+        return False
+    found = {one.span.start: one for one in find(_spoken(text))} if may_rule else {}
     said = list(sentences(text))
     return bool(said) and all(_asks_nothing(sentence, found) for sentence in said)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message.message import Message, Origin, Role
-from clew.message.parts import ApprovalAnswer, ApprovalRequest, Thinking, ToolCall, ToolResult
+from clew.message.parts import ApprovalAnswer, ApprovalRequest, Text, Thinking, ToolCall, ToolResult
 
 
 class Place(NamedTuple):
@@ -74,14 +74,16 @@ def pair(messages: Sequence[Message]) -> Pairing:
     pairing = Pairing()
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
+            if isinstance(part, Text):
+                continue  # most parts are, and need not be held against the others
             place = Place(i, j)
             match part:
                 case ToolCall(call_id=key):
                     waiting["tool", key].add(place)
-                case ApprovalRequest(approval_id=key):
-                    waiting["approval", key].add(place)
                 case ToolResult(call_id=key):
                     _answer(pairing, waiting["tool", key], place)
+                case ApprovalRequest(approval_id=key):
+                    waiting["approval", key].add(place)
                 case ApprovalAnswer(approval_id=key):
                     _answer(pairing, waiting["approval", key], place)
                 case _:
@@ -109,12 +111,14 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
     glued = bytearray(len(messages) + 1)  # glued[i]: no cut between message i-1 and message i
     furthest: dict[int, int] = {}
     for result, call in pair(messages).answers.items():
-        furthest[call.message] = max(furthest.get(call.message, 0), result.message)
+        if result.message > furthest.get(call.message, call.message):
+            furthest[call.message] = result.message
     reach = 0
-    for i in range(len(messages)):
-        if i <= reach and i:
-            glued[i] = 1
-        reach = max(reach, furthest.get(i, 0))
+    for first in sorted(furthest):
+        begin, last = max(first, reach), furthest[first]
+        if last > begin:
+            glued[begin + 1 : last + 1] = b"\1" * (last - begin)
+            reach = last
     for i in _after_reasoning(messages):
         glued[i] = 1
     for i in _inside_running_loop(messages):
@@ -131,7 +135,10 @@ def _after_reasoning(messages: Sequence[Message]) -> Iterator[int]:
 
 
 def _only_signed_thinking(message: Message) -> bool:
-    return bool(message.parts) and all(isinstance(p, Thinking) and p.signed for p in message.parts)
+    parts = message.parts
+    if not parts or not isinstance(parts[0], Thinking):
+        return False  # told at once of nearly every message
+    return all(isinstance(part, Thinking) and part.signed for part in parts)
 
 
 def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:

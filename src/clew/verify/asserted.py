@@ -28,6 +28,8 @@ class Assertion(NamedTuple):
         return self.kind.value if self.kind else "name"
 
 
+_LIST = "also: "
+"""How a list of values alone begins."""
 _NO_MORE_DIGITS = r"(?!\d|\.\d|,\d{3}(?!\d))"
 _NUMBER = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:,\d{{3}})+|\d+(?:_\d{{3}})*)(?:\.\d+)?(?!\w){_NO_MORE_DIGITS}"
@@ -40,6 +42,22 @@ _LONG_QUOTE = re.compile(r"[\"“„«]([^\"“”„«»]{5,2000})[\"”»]")
 _NAME = re.compile(r"(?<=[^\W\d_.!?:…] |[,;] |.[(\"'`])[^\W\d_]{2,}")
 _NOT_NAMES = frozenset(["it", "the", "this", "that", "user", "assistant"])
 _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|sind|ein|eine|wird|wurde|für|auf|den|dem)\b")
+
+
+def bare_values(text: str) -> list[Assertion]:
+    """Return what a claim lists that is nothing but a list of exact values; nothing for any other claim.
+
+    There are no words of its own in such a list that could be held against its sources.
+    """
+    if not (text.startswith(_LIST) and text.isascii() and text.isprintable()):
+        return []
+    found = []
+    for word in text.removeprefix(_LIST).split(", "):
+        known = KNOWN_WORDS[word]
+        if known is None or known.value != word:
+            return []
+        found.append(Assertion(known.kind, word))
+    return found
 
 
 def assertions(text: str) -> Iterator[Assertion]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clew.ledger.speech import Speaker
 from clew.message import Text, Trust
 from clew.plan import Claim, ClaimKind
-from clew.verify.asserted import assertions, is_found
+from clew.verify.asserted import Assertion, assertions, bare_values, is_found
 from clew.verify.case import Case, Look
 from clew.verify.hidden import directs, is_unseen, mimics_tag, two_scripts
 from clew.verify.leave import agreed, gives_leave
@@ -63,12 +63,16 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     claim = look.claim
     if claim.verbatim and not _is_verbatim(case, claim):
         return f'"{short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
-    if len(claim.text) > LONGEST_CLAIM and not _speaks_for_user(look):
+    for_user = _speaks_for_user(look)
+    if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # an echo, and as such not looked up word by word
+    listed = () if for_user else bare_values(claim.text)
+    if listed:
+        return _invented(look, listed)
     disguised = _disguised(look)
     if disguised is not None:
         return disguised
-    if _speaks_for_user(look):
+    if for_user:
         return _not_said(case, look)
     if not _may_give_leave(look) and gives_leave(claim.text, case.evidence.pins):
         said = f'"{short(claim.text)}" gives leave, or ends a rule'
@@ -160,9 +164,9 @@ def _torn(look: Look) -> tuple[str, str] | None:
 def _ungrounded(look: Look) -> tuple[str, str] | None:
     claim, turns = look.claim, look.turns
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
-    for asserted in assertions(text):
-        if not any(is_found(asserted, place) for place in look.said):
-            return f'"{asserted.text}" is invented', f"no such {asserted.noun} stands in {turns}"
+    invented = _invented(look, assertions(text))
+    if invented is not None:
+        return invented
     whole = " ".join(place.plain for place in look.said)
     for word in agreed(text):
         if not stands(plain(word)[:_AGREED_STEM], whole):
@@ -174,6 +178,14 @@ def _ungrounded(look: Look) -> tuple[str, str] | None:
     if clause:
         return f'"{short(clause)}" is turned round', f"{turns} says the opposite of the same"
     return _unsupported(claim, text, whole, turns)
+
+
+def _invented(look: Look, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
+    """Find what is asserted and does not stand in the sources."""
+    for one in asserted:
+        if not any(is_found(one, place) for place in look.said):
+            return f'"{one.text}" is invented', f"no such {one.noun} stands in {look.turns}"
+    return None
 
 
 def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:

@@ -22,6 +22,8 @@ _TWO_SCRIPTS = re.compile(r"[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
 
 def is_unseen(text: str) -> bool:
     """Tell whether a text holds signs that are not seen and that no word needs."""
+    if text.isascii() and text.isprintable():
+        return False  # most texts, and much quicker than the pattern
     return _UNSEEN.search(text) is not None
 
 

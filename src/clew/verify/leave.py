@@ -70,7 +70,9 @@ _REMEMBERED = 1_024
 
 def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
     """Tell whether a text, taken for somebody's word, would allow something or end one of the rules."""
-    if _GRANTS.search(text) or _permits(text) or _would_retire(text, pins):
+    if _GRANTS.search(text):
+        return True
+    if spoken(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
         return True
     told = plain(text)
     return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))

@@ -31,6 +31,7 @@ _ACTS = tuple(
 _RUN = re.compile(r"[^\W\d_]{2,}")
 _ENDING = re.compile(r"(?<=\w{3})(\w?)(?:(?<=(\w))\2)?(?:ed|ing|e?s)$")
 """English ones, with a letter that is doubled before them: dropped, pushing."""
+_ENDINGS = ("s", "ed", "ing")
 _DIGIT = re.compile(r"\d")
 _LONGER = 4
 _STEM = 5
@@ -93,7 +94,12 @@ def _stems(text: str, is_left_out: Callable[[str], bool] | None = None) -> Itera
         if is_unspaced(run[0]):
             yield from (run[i : i + 2] for i in range(len(run) - 1))
         else:
-            yield _ENDING.sub(r"\1", run)[:_STEM]
+            yield _without_ending(run)[:_STEM]
+
+
+def _without_ending(word: str) -> str:
+    ending = _ENDING.search(word) if word.endswith(_ENDINGS) else None
+    return word[: ending.end(1)] if ending else word
 
 
 _OPPOSITES = (

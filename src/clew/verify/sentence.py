@@ -155,9 +155,14 @@ def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> st
 
     Strictly, a negation also counts that stands further ahead in the same statement.
     """
+    clauses = [*islice(filter(_says_enough, _ONE_THING.split(straight(text))), _MOST_CLAUSES)]
     ends = _STATEMENT if strictly else _CLAUSE
-    told = [said for source in sources for said in ends.split(source.straight[:_LOOKED_THROUGH].casefold())]
-    for clause in islice(filter(_says_enough, _ONE_THING.split(straight(text))), _MOST_CLAUSES):
+    told = [
+        said
+        for source in (sources if clauses else ())
+        for said in ends.split(source.straight[:_LOOKED_THROUGH].casefold())
+    ]
+    for clause in clauses:
         words = [word for word in things(clause) if word not in _MODAL and not NEGATION.fullmatch(word)]
         same = [said for said in told if all(stands(word, said) for word in words)]
         if not same:
