@@ -10,12 +10,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.log import ABOUT, COMPACTION, KINDS, MESSAGE, REFUSAL, SWITCH, UNDO, Ref, View
+from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View
 from clew.ports import Ctx, Store, Stored
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
-SHAPING = frozenset({COMPACTION.name, UNDO.name, SWITCH.name})
-AT_HAND = SHAPING | {REFUSAL.name, ABOUT.name}
+AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})
 """Kinds whose events are few and asked for again and again; of all others only the place is remembered."""
 
 
@@ -91,7 +90,7 @@ class Places:
     @property
     def is_shaped(self) -> bool:
         """Tell whether anything but messages ever changed what the model sees."""
-        return any(stored.event.kind in SHAPING for stored in self.at_hand)
+        return any(stored.event.kind in RESHAPING for stored in self.at_hand)
 
     def view(self, seq: int) -> View:
         """Return the view as it was right after an event."""
@@ -105,7 +104,7 @@ class Places:
     def _shape(self, seq: int) -> None:
         """Work out the views after each shaping event up to a place, as far as that was not done."""
         view = self._views[-1]
-        for stored in self.of_kinds(*SHAPING, after=view.seq):
+        for stored in self.of_kinds(*RESHAPING, after=view.seq):
             if stored.seq > seq:
                 return
             shaped = KINDS[stored.event.kind].fold(self._grown(view, stored.seq - 1), stored)

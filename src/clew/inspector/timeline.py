@@ -11,7 +11,7 @@ from clew.inspector.context import DIGEST, marks, region, sent_besides
 from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
 from clew.inspector.transcript import message_of, said_at
-from clew.log import CALL, COMPACTION, MESSAGE, SWITCH, TOKEN_BUDGET, UNDO, Ref, Visible
+from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, Ref, Visible
 from clew.message import Json, JsonObject, Origin
 from clew.models.api import whole
 from clew.ports import Stored
@@ -23,7 +23,6 @@ MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000
 """Messages that are counted one by one; of longer sessions the budgets on record are drawn."""
 REGIONS = (Region.SYSTEM.value, DIGEST, Region.HISTORY.value, Region.TOOL_OUTPUTS.value)
-_RESHAPES = (COMPACTION.name, UNDO.name, SWITCH.name)
 
 Event = dict[str, Any]
 Point = tuple[int, dict[str, int]]
@@ -73,7 +72,7 @@ def _counted(book: Book, summaries: list[Event]) -> Iterator[Point]:
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
             if message.origin is Origin.SUMMARY:
                 summaries.append(_summary(book, stored))
-        elif kind in _RESHAPES:
+        elif kind in RESHAPING:
             sizes = _sizes(book, stored.seq)
         elif kind == TOKEN_BUDGET.name:
             besides = dict(sent_besides(stored.event.body))
@@ -119,7 +118,7 @@ def _thinned(points: list[Point]) -> list[Point]:
 def _reshaped(book: Book) -> Iterator[Event]:
     """Yield what reshaped the view, with its reason."""
     past = {one.compaction.seq: one for one in past_of(book)}
-    for stored in book.places.of_kinds(*_RESHAPES):
+    for stored in book.places.of_kinds(*RESHAPING):
         known = past.get(stored.seq)
         plan = known.compaction.plan if known else None
         yield {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.loop import LATER, Loop
-from clew.ledger.replies import matter, says_all_done, speaks_of
+from clew.ledger.replies import enough_of, matter, says_all_done
 
 _MOST_WITH_ONE_WORD = 64
 """Loops that share a word, above which it tells none of them apart."""
@@ -25,8 +25,8 @@ class PutOff:
     heard: list[str] = field(default_factory=list)
     """The ids of those that the model's last report speaks of; a call behind it takes that back."""
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
-    _wanted: dict[str, int] = field(init=False, default_factory=dict)
-    """By id: how many words of it carry meaning."""
+    _enough: dict[str, int] = field(init=False, default_factory=dict)
+    """By id: how many of its words a report must share to be about it."""
 
     def __post_init__(self) -> None:
         for loop in self.held.values():
@@ -34,7 +34,7 @@ class PutOff:
 
     def _index(self, loop: Loop) -> None:
         words = matter(loop.text)
-        self._wanted[loop.id] = len(words)
+        self._enough[loop.id] = enough_of(len(words))
         for word in words:
             self._by_word.setdefault(word, set()).add(loop.id)
 
@@ -59,7 +59,7 @@ class PutOff:
         loop = self.held.pop(id_, None)
         if id_ in self.heard:
             self.heard.remove(id_)
-        self._wanted.pop(id_, None)
+        self._enough.pop(id_, None)
         for word in matter(loop.text) if loop else ():
             self._by_word[word].discard(id_)
             if not self._by_word[word]:
@@ -79,7 +79,7 @@ class PutOff:
             ids = self._by_word[word]
             if len(ids) <= _MOST_WITH_ONE_WORD:
                 shared.update(ids)
-        spoken_of = [id_ for id_, words in shared.items() if speaks_of(words, self._wanted[id_])]
+        spoken_of = [id_ for id_, words in shared.items() if words >= self._enough[id_]]
         self.heard = sorted(spoken_of, key=_number)
 
     def forget_report(self) -> None:

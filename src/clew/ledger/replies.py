@@ -116,6 +116,6 @@ class _Stems(dict[str, str]):
 _STEMS = _Stems()
 
 
-def speaks_of(shared: int, wanted: int) -> bool:
-    """Tell whether a report that shares so many of the words that are wanted is about them."""
-    return shared >= min(_ENOUGH, max(1, wanted))
+def enough_of(words: int) -> int:
+    """Return how many of so many words a report must share to be about them."""
+    return min(_ENOUGH, max(1, words))

@@ -56,10 +56,9 @@ def only_tells(text: str) -> bool:
     """Tell whether words hold nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
-    may_rule = may_state_rule(text)
-    if not may_rule and not marks(text) & _FACT_MARK:
+    found = {one.span.start: one for one in find(_spoken(text))} if may_state_rule(text) else {}
+    if not found and not marks(text) & _FACT_MARK:
         return False
-    found = {one.span.start: one for one in find(_spoken(text))} if may_rule else {}
     said = list(sentences(text))
     return bool(said) and all(_asks_nothing(sentence, found) for sentence in said)
 

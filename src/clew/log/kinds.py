@@ -160,4 +160,6 @@ _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
     *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
 )
+RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
+"""Kinds of events after which the model sees the same messages in another way."""
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -9,8 +9,8 @@ from typing import Any
 
 from clew.errors import InputError
 from clew.message import Message
-from clew.plan.recognise import parted
-from clew.wire import Body, Wire
+from clew.plan.recognise import as_told, parted
+from clew.wire import Body, Wire, wire_named
 from clew.wire.sdk import plain
 
 
@@ -63,6 +63,19 @@ class Given:
         if self.wire is None:
             return list(messages)
         return [self.held.get(id(entry), entry) for entry in self.wire.render(messages)]
+
+
+def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
+    """Return a message, read from a provider's format where it is in one."""
+    if isinstance(given, Message):
+        return as_told(given)
+    entry = plain(given)
+    if not isinstance(entry, dict):
+        told = "give messages one by one: session.add(*messages)"
+        raise InputError(f"a {type(given).__name__} is no message", told)
+    body = Body.parse([entry], wire_named(wire) if wire else None)
+    (message,) = (*body.system, *body.messages)
+    return as_told(message)
 
 
 def _must_hold_messages(given: object) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 from clew.budget import FRESH, Region, State
 from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.ledger import Ledger
-from clew.ledger.pins import Pins
 from clew.log import (
     ABOUT,
     COMPACTION,
@@ -25,8 +24,7 @@ from clew.log import (
     LOOP,
     MESSAGE,
     PIN,
-    SWITCH,
-    UNDO,
+    RESHAPING,
     Ref,
     View,
     fold,
@@ -38,6 +36,7 @@ from clew.log import (
 from clew.message import Item, JsonObject, Message, Role
 from clew.plan import Digest
 from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
+from clew.session.by_hand import redo, redo_loop
 from clew.session.record import Compaction, read_compaction, state_of
 from clew.tokens import Tally, TokenCounter
 
@@ -50,7 +49,6 @@ SAVE_EVERY = 5_000
 SAVED_VERSION = 1
 REMEMBERED = 256
 """Originals that were looked up and are kept at hand."""
-_RESHAPES = (COMPACTION.name, UNDO.name, SWITCH.name)
 
 
 class Replay:
@@ -158,7 +156,7 @@ class Replay:
             redo_loop(self.ledger, body)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
-        elif kind in _RESHAPES:
+        elif kind in RESHAPING:
             self._items = None
             self.compactions += kind == COMPACTION.name
         self.state = state_of(body) or self.state
@@ -278,28 +276,3 @@ def region_of(message: Message) -> Region:
     if message.role in (Role.SYSTEM, Role.DEVELOPER):
         return Region.SYSTEM
     return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY
-
-
-def redo(pins: Pins, body: dict[str, Any]) -> str:
-    """Do to the rules what a person did by hand, as the log tells it; return the id of the rule."""
-    match body:
-        case {"does": "pin", "quote": str(quote)}:
-            return pins.pin(quote).id
-        case {"does": "edit", "pin": str(name), "quote": str(quote)}:
-            return pins.edit(name, quote).id
-        case {"does": "revoke", "pin": str(name), "why": str(why)}:
-            return pins.revoke(name, why).id
-        case {"does": "expire", "pin": str(name), "why": str(why)}:
-            return pins.expire(name, why).id
-    raise StoreDamaged(f"nothing that can be done to a rule is called {body.get('does')!r}")
-
-
-def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
-    """Do to open work what a person did by hand, as the log tells it."""
-    match body:
-        case {"does": "close", "loop": str(name), "why": str(why)}:
-            ledger.close_loop(name, why)
-        case {"does": "reopen", "loop": str(name)}:
-            ledger.reopen_loop(name)
-        case _:
-            raise StoreDamaged(f"nothing that can be done to open work is called {body.get('does')!r}")

@@ -14,22 +14,23 @@ from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
-from clew.log import ABOUT, COMPACTION, KINDS, LOOP, MESSAGE, PIN, SWITCH, UNDO, message_event, new_event
+from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, SWITCH, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
-from clew.plan.recognise import as_told
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
 from clew.secrets import mask, mask_json, mask_message
+from clew.session.by_hand import on_loop, on_pin
 from clew.session.compacting import Request, compacting, fitting, nobody, previewed, wish_of
 from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
+from clew.session.given import one_message
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
-from clew.session.replay import Replay, redo, redo_loop
+from clew.session.replay import Replay
+from clew.session.undoing import undo
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
-from clew.wire import Body, Converted, convert, wire_named
-from clew.wire.sdk import plain
+from clew.wire import Converted, convert, wire_named
 
-SHAPING = frozenset({MESSAGE.name, COMPACTION.name, UNDO.name, SWITCH.name, PIN.name, LOOP.name})
+SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name})
 """Kinds of events that have their own methods, because they change what is shown or what stands."""
 PLAIN = Request()
 """A request of which nothing is known but the view."""
@@ -219,7 +220,7 @@ class Session:
         """
         if not messages:
             return []
-        read = [_message(one, wire) for one in messages]
+        read = [one_message(one, wire) for one in messages]
         events = [message_event(mask_message(one) if self._masks else one) for one in read]
         self._replay.catch_up()
         seq = self._replay.append_anywhere([*self._news(), *events])
@@ -245,37 +246,26 @@ class Session:
 
     def pin(self, quote: str) -> Pin:
         """Set a rule by hand: it will stand word for word, whatever is compacted."""
-        return self._by_hand({"does": "pin", "quote": self._masked(quote)})
+        return on_pin(self._replay, {"does": "pin", "quote": self._masked(quote)})
 
     def edit_pin(self, pin: str, quote: str) -> Pin:
         """Put other words in place of a rule."""
-        return self._by_hand({"does": "edit", "pin": pin, "quote": self._masked(quote)})
+        return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._masked(quote)})
 
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
         """Take a rule off."""
-        return self._by_hand({"does": "revoke", "pin": pin, "why": self._masked(why)})
+        return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._masked(why)})
 
     def close_loop(self, loop: str, why: str = "closed by hand") -> None:
         """Say that open work is done, or will not be; it stays on record with its reason."""
-        self._on_loop({"does": "close", "loop": loop, "why": self._masked(why)})
+        on_loop(self._replay, {"does": "close", "loop": loop, "why": self._masked(why)})
 
     def reopen_loop(self, loop: str) -> None:
         """Take that back."""
-        self._on_loop({"does": "reopen", "loop": loop})
-
-    def _on_loop(self, body: JsonObject) -> None:
-        self._replay.catch_up()
-        redo_loop(self.ledger.copy(), body)  # says now what is wrong with it
-        self._replay.append(lambda: [new_event(LOOP.name, body, LOOP.version)])
+        on_loop(self._replay, {"does": "reopen", "loop": loop})
 
     def _masked(self, text: str) -> str:
         return mask(text).text if self._masks else text
-
-    def _by_hand(self, body: JsonObject) -> Pin:
-        self._replay.catch_up()
-        name = redo(self.ledger.copy().pins, body)  # says now what is wrong with it
-        self._replay.append(lambda: [new_event(PIN.name, body, PIN.version)])
-        return self.ledger.pins.get(name)
 
     # Compaction ------------------------------------------------------------------------------------------
 
@@ -361,18 +351,9 @@ class Session:
 
     def undo(self, compactions: int = 1) -> list[Compaction]:
         """Undo the last compactions; return them, newest first. What came since stays."""
-        self._replay.catch_up()
-        steps = self._replay.view.steps
-        if not 0 < compactions <= len(steps):
-            some = {0: "there is none", 1: "there is 1"}.get(len(steps), f"there are {len(steps)}")
-            raise InputError(f"cannot undo {compactions}", f"{some} to undo")
-        undone = self._replay.in_force()[-compactions:]
-        back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
-        state = self._replay.state.undone(self.tokens + back)
-        body: JsonObject = {"compaction": undone[0].seq, "state": state.to_json()}
-        self._replay.append(lambda: [new_event(UNDO.name, body, UNDO.version)])
+        undone = undo(self._replay, compactions)
         self._moved()
-        return undone[::-1]
+        return undone
 
     def _moved(self) -> None:
         """Put on record what moved between the tiers, where somebody uses the memory."""
@@ -402,19 +383,6 @@ class Session:
         """Say why something is shown as it is, or why it left."""
         self._replay.catch_up()
         return explain(self._replay, ref)
-
-
-def _message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
-    """Return a message, read from a provider's format where it is in one."""
-    if isinstance(given, Message):
-        return as_told(given)
-    entry = plain(given)
-    if not isinstance(entry, dict):
-        told = "give messages one by one: session.add(*messages)"
-        raise InputError(f"a {type(given).__name__} is no message", told)
-    body = Body.parse([entry], wire_named(wire) if wire else None)
-    (message,) = (*body.system, *body.messages)
-    return as_told(message)
 
 
 def _own_store() -> SqliteStore:
