@@ -32,8 +32,8 @@ class TokenCounter:
         self.exact = tokenizer is not None
         """Whether texts are counted by the model's own tokenizer. Framing and media never are."""
         self._tokenizer = tokenizer
-        self._known = self.calibration.of(family)
-        self._scale = self._known.scale
+        self._learnt = self.calibration.learnt.get(family.name)
+        self._scale = self.calibration.of(family).scale
         self._texts: TextCache[Tally] = TextCache()
         self._balance = Balance(family, self.weigh_text)
 
@@ -67,9 +67,9 @@ class TokenCounter:
 
     def tokens(self, tally: Tally) -> int:
         """Return a tally in this family's tokens, as far as is known now."""
-        known = self.calibration.of(self.family)
-        if known is not self._known:
-            self._known, self._scale = known, known.scale
+        learnt = self.calibration.learnt.get(self.family.name)
+        if learnt is not self._learnt:
+            self._learnt, self._scale = learnt, self.calibration.of(self.family).scale
         return round(tally.tokens(self._scale))
 
     def report_usage(self, counted: Tally, reported: int) -> None:

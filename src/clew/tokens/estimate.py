@@ -12,7 +12,8 @@ The weights are fitted to o200k_base on one half of a corpus and reported on the
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter, mul
 from typing import Literal, NamedTuple
 
 from clew.tokens.tally import NOTHING, Tally
@@ -123,8 +124,8 @@ class _Reading(NamedTuple):
 
     views: tuple[tuple[bytes, tuple[bytes, ...]], ...]
     """Each view with its patterns."""
-    weights: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
-    """By kind: the place of each count, and its weight."""
+    weights: tuple[tuple[str, Callable[[list[int]], tuple[int, ...]], tuple[float, ...]], ...]
+    """By kind: what picks its counts out of all, and their weights."""
 
 
 def _reading(features: Sequence[Feature]) -> _Reading:
@@ -137,7 +138,10 @@ def _reading(features: Sequence[Feature]) -> _Reading:
         by_kind.setdefault(feature.kind, []).append((counted.index(feature), feature.weight))
     return _Reading(
         tuple((view, tuple(one.pattern for one in found)) for view, found in by_view.items()),
-        tuple((kind, tuple(places)) for kind, places in by_kind.items()),
+        tuple(
+            (kind, itemgetter(*(place for place, _ in found)), tuple(weight for _, weight in found))
+            for kind, found in by_kind.items()
+        ),
     )
 
 
@@ -154,7 +158,7 @@ def estimate(text: str) -> Tally:
     counts: list[int] = []
     for view, patterns in views:
         counts += map(padded.translate(view).count, patterns)
-    return Tally(**{kind: sum([weight * counts[i] for i, weight in places]) for kind, places in weights})
+    return Tally(**{kind: sum(map(mul, pick(counts), by)) for kind, pick, by in weights})
 
 
 def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
