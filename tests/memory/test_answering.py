@@ -84,3 +84,26 @@ def test_a_neighbour_with_little_of_its_own_comes_behind_the_others(session, fou
         said(Role.USER, "Bergen has a port, too: choose well."),
     )
     assert found() == ["m1", "m4", "m2"]
+
+
+def test_a_brief_neighbour_that_tells_something_new_keeps_its_place(session, found):
+    session.add(
+        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        said(Role.USER, "The kiln stands in Bergen behind the old bakery."),
+        said(Role.USER, "Thanks."),
+        said(
+            Role.USER,
+            "Oslo has a harbour, a port of sorts, and ferries to Denmark; nobody there would choose well.",
+        ),
+    )
+    assert found() == ["m1", "m2", "m4"]
+
+
+def test_a_long_neighbour_with_few_of_the_words_comes_behind_the_others(session, found):
+    session.add(
+        said(Role.ASSISTANT, "For the kiln we choose port 8443."),
+        said(Role.USER, "The kiln is old. " + "Bread, glaze, invoices and ferries to Denmark are due. " * 10),
+        said(Role.USER, "Thanks."),
+        said(Role.USER, "Bergen has a port, too: choose well."),
+    )
+    assert found() == ["m1", "m4", "m2"]

@@ -58,6 +58,11 @@ def test_a_value_is_found_however_often_its_words_stand_together_later(index):
     assert found(index, "where is heat-map.v2?")[0] == "m0"
 
 
+def test_a_value_that_ends_in_one_letter_is_found_before_those_it_is_a_part_of(index):
+    keep(index, "look in data.c", *(f"look in data.cpp and data c{n}" for n in range(60)))
+    assert found(index, "where is data.c?")[0] == "m0"
+
+
 def test_who_is_named_in_the_question_is_preferred(index):
     index.add(
         "north", [analyse(turn("I like tea a lot", n, speaker=name)) for n, name in enumerate(["Ann", "Bob"])]

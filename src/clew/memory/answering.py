@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from clew.memory.search import Hit
 from clew.memory.words import stop_words, terms
@@ -12,6 +12,10 @@ MEANS = 0.4
 """How near in meaning something is that has none of the words."""
 RIDES = 0.5
 """Of the share of the words that the hit beside it has, what a neighbour needs to stand on its own."""
+BRIEF = 400
+"""Characters. What has few of the words and is longer speaks of something else."""
+NEWS = 3
+"""Words that a brief neighbour needs beyond the question's and the hit's; with fewer it only nods."""
 SPARE = 10
 """Hits to look at beyond those wanted, because some are no answers."""
 ADDS_NOTHING = 0.1
@@ -31,12 +35,12 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the hits that may answer a query, best first.
 
     What asks the same is left out, and what has nothing of the query but its neighbourhood. A neighbour with
-    little of its own rides on the hit beside it: it comes behind what stands on its own.
+    few of the words rides on the hit beside it where it is long or says nothing new: it comes last.
     """
     asked = frozenset(_telling(query))
     real = [hit for hit in hits if has_something(hit) and not is_echo(asked, hit)]
-    shares = {place: hit.why.share for hit in hits if (place := _place(hit))}
-    riding = [hit for hit in real if _rides(hit, shares)]
+    there = {place: hit for hit in hits if (place := _place(hit))}
+    riding = [hit for hit in real if _rides(hit, asked, there)]
     return [*(hit for hit in real if hit not in riding), *riding][:limit]
 
 
@@ -55,13 +59,17 @@ def is_echo(asked: frozenset[str], hit: Hit) -> bool:
     return len(words - asked) <= ADDS_NOTHING * len(words)
 
 
-def _rides(hit: Hit, shares: dict[tuple[str, int], float]) -> bool:
+def _rides(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str, int], Hit]) -> bool:
     place = _place(hit)
     if place is None or hit.why.exact:
         return False
     session, number = place
-    beside = max(shares.get((session, number - 1), 0.0), shares.get((session, number + 1), 0.0))
-    return hit.why.share < RIDES * beside
+    beside = [there[at] for at in ((session, number - 1), (session, number + 1)) if at in there]
+    carrier = max(beside, key=lambda one: one.why.share, default=hit)
+    if hit.why.share >= RIDES * carrier.why.share:
+        return False
+    news = set(_telling(hit.entry.text)) - asked - set(_telling(carrier.entry.text))
+    return len(hit.entry.text) > BRIEF or len(news) < NEWS
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:

@@ -16,7 +16,7 @@ from clew.memory.question import Question
 from clew.memory.stem import stem
 from clew.memory.when import Span
 from clew.memory.words import Trait, marks_to_find, surface
-from clew.ports.index import Row, Stats
+from clew.ports.index import Analysed, Row, Stats
 
 LEXICAL = (
     "words", "window", "window_if_short", "covered", "covered_squared", "window_covered", "session_words",
@@ -44,10 +44,6 @@ class Said(NamedTuple):
     """How many of its words carry meaning."""
     traits: int
 
-    def has(self, trait: int) -> float:
-        """Return 1 where the text has the trait."""
-        return 1.0 if self.traits & trait else 0.0
-
 
 Place: TypeAlias = tuple[str, str, int]
 """Where a row stands: its session, its kind, its number among its like."""
@@ -66,17 +62,16 @@ class Seen(NamedTuple):
     place: Place
 
 
-def look(question: Question, rows: Sequence[Row]) -> list[Seen]:
-    """Return the candidates with their neighbours, as far as these are among them."""
-    wanted = set(question.terms)
+def look(question: Question, rows: Sequence[Row], known: Mapping[int, Said] | None = None) -> list[Seen]:
+    """Return the candidates with their neighbours, as far as these are among them.
+
+    ``known`` are those that were read for the same question before, by their keys.
+    """
     texts: dict[Place, Said] = {}
     for row in rows:
-        analysed = row.analysed
-        entry = analysed.entry
-        words = analysed.terms.split()
-        there = wanted.intersection(words)
-        at = {term: _places(term, words) for term in question.terms if term in there} if there else {}
-        texts[entry.session, entry.kind, row.place] = Said(at, analysed.length, analysed.traits)
+        entry = row.analysed.entry
+        said = known.get(row.key) if known else None
+        texts[entry.session, entry.kind, row.place] = said or _read(question.terms, row.analysed)
     beside = texts.get
     return [
         Seen(row, said, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n))
@@ -84,10 +79,23 @@ def look(question: Question, rows: Sequence[Row]) -> list[Seen]:
     ]
 
 
-def _places(term: str, words: list[str]) -> list[int]:
-    found = [words.index(term)]
-    for _ in range(words.count(term) - 1):
-        found.append(words.index(term, found[-1] + 1))
+def _read(terms: Sequence[str], analysed: Analysed) -> Said:
+    at = {}
+    text = f" {analysed.terms} "
+    for term in terms:
+        # Most terms are in few texts: parting every text into its words takes twice as long.
+        if term in text and (places := _places(f" {term} ", text)):
+            at[term] = places
+    return Said(at, analysed.length, analysed.traits)
+
+
+def _places(word: str, text: str) -> list[int]:
+    """Return where a word with its blanks stands in a text, counted in words."""
+    found = []
+    place = text.find(word)
+    while place >= 0:
+        found.append(text.count(" ", 0, place))
+        place = text.find(word, place + len(word) - 1)
     return found
 
 
@@ -103,38 +111,37 @@ class Judge:
         self._mean_length = stats.mean_length or 1.0
         self._sessions = self._session_words(seen)
         self._marks = frozenset(marks_to_find(question.spans))
+        self._days: dict[str, tuple[frozenset[str], float]] = {}
 
     def lexical(self, seen: Seen) -> tuple[float, ...]:
         """Return the features of ``LEXICAL``, in order."""
-        question, entry, said = self.question, seen.row.entry, seen.said
-        words, covered = self._words(said.at, said.length, 1)
-        window, window_covered = words, covered
+        question, entry, said = self.question, seen.row.analysed.entry, seen.said
+        traits, length = said.traits, said.length
+        words, covered = window, window_covered = self._words(said.at, length, 1)
         if seen.before or seen.after:
             window, window_covered = self._window(seen)
-        speaks = {stem(word) for word in surface(entry.speaker)} & self.named if self.named else ()
-        dated, numbered = said.has(DATED), said.has(COUNTS)
-        date_named, date_said = self._dates(seen)
+        date_named, date_said = self._dates(seen) if self._marks else (0.0, 0.0)
         return (
             words,
             window,
-            window / (1 + said.length / 20),
+            window / (1 + length / 20),
             covered,
             covered * covered,
             window_covered,
             self._sessions.get(entry.session, 0.0),
-            self._close_together(seen),
-            1 / len(self.named) if speaks else 0.0,
+            self._close_together(said.at) if len(said.at) > 1 else 0.0,
+            self._speaker_named(entry.speaker) if self.named else 0.0,
             1.0 if question.of_me and entry.role == "user" else 0.0,
             1.0 if question.of_you and entry.role == "assistant" else 0.0,
-            said.has(ASKS),
-            said.has(HOLDS_QUESTION),
-            seen.before.has(ASKS) if seen.before else 0.0,
-            math.log(1 + said.length),
-            dated if question.wants_date else 0.0,
-            numbered if question.wants_number else 0.0,
-            said.has(NAMES) if question.wants_name else 0.0,
-            dated,
-            numbered,
+            1.0 if traits & ASKS else 0.0,
+            1.0 if traits & HOLDS_QUESTION else 0.0,
+            1.0 if seen.before and seen.before.traits & ASKS else 0.0,
+            math.log(1 + length),
+            1.0 if traits & DATED and question.wants_date else 0.0,
+            1.0 if traits & COUNTS and question.wants_number else 0.0,
+            1.0 if traits & NAMES and question.wants_name else 0.0,
+            1.0 if traits & DATED else 0.0,
+            1.0 if traits & COUNTS else 0.0,
             date_named,
             date_said,
         )
@@ -151,6 +158,8 @@ class Judge:
 
         Both are shares of the best that there could be.
         """
+        if not at:
+            return 0.0, 0.0
         norm = K1 * (1 - B + B * length / (self._mean_length * texts))
         score = covered = 0.0
         for term, places in at.items():
@@ -184,8 +193,11 @@ class Judge:
             for session, found in counts.items()
         }
 
-    def _close_together(self, seen: Seen) -> float:
-        total, at = 0.0, seen.said.at
+    def _speaker_named(self, speaker: str) -> float:
+        return 0.0 if self.named.isdisjoint(map(stem, surface(speaker))) else 1 / len(self.named)
+
+    def _close_together(self, at: Mapping[str, list[int]]) -> float:
+        total = 0.0
         for one, other in zip(self.terms, self.terms[1:], strict=False):
             if one in at and other in at:
                 gaps = (abs(a - b) for a in at[one][:8] for b in at[other][:8])
@@ -195,16 +207,20 @@ class Judge:
 
     def _dates(self, seen: Seen) -> tuple[float, float]:
         """Return whether it speaks of the date asked about, and whether it was said then or soon after."""
-        if not self._marks:
-            return 0.0, 0.0
-        said = date.fromisoformat(seen.row.entry.time[:10])
-        day = Span(said, said)
-        own = {f"d{said:%Y%m%d}", f"m{said:%Y%m}", f"y{said:%Y}"}
-        named = float(not self._marks.isdisjoint(set(seen.row.analysed.days) - own))
-        if any(span.overlaps(day) for span in self.question.spans):
-            return named, 1.0
-        soon = Span(said - SOON, said)
-        return named, 0.5 if any(span.overlaps(soon) for span in self.question.spans) else 0.0
+        day = seen.row.analysed.entry.time[:10]
+        if day not in self._days:
+            self._days[day] = self._day(date.fromisoformat(day))
+        own, said = self._days[day]
+        named = self._marks.intersection(seen.row.analysed.days)
+        return float(not named <= own), said
+
+    def _day(self, day: date) -> tuple[frozenset[str], float]:
+        """Return the marks that everything of a day has, and how near the day is to the date asked about."""
+        own = frozenset((f"d{day:%Y%m%d}", f"m{day:%Y%m}", f"y{day:%Y}"))
+        for before, near in ((timedelta(), 1.0), (SOON, 0.5)):
+            if any(span.overlaps(Span(day - before, day)) for span in self.question.spans):
+                return own, near
+        return own, 0.0
 
 
 def rarity(stats: Stats, term: str) -> float:

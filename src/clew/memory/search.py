@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from heapq import nlargest
 from importlib.resources import files
+from itertools import islice
 from operator import mul
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
 from clew.memory.meaning import dense
@@ -25,6 +26,10 @@ BY_DATE = 60
 BY_VALUE = 30
 DEEP = 2_000
 """How many are read for a value whose words stand together in more than the latest ones."""
+PAGE = 200
+"""How many of them at a time."""
+TELLING = 3
+"""Fewer letters are the beginning of a great share of all words; to look through them takes long."""
 KEPT = 50
 """How many of them are looked at again, with their neighbours."""
 APART = (EntryKind.DIGEST, EntryKind.NOTE)
@@ -76,8 +81,7 @@ class Hit:
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A candidate with everything that speaks for it."""
 
     seen: Seen
@@ -107,17 +111,17 @@ def judge(index: Index, workspace: str, query: Query, embedder: Embedder | None 
         for key in index.find(workspace, wanted, filters, limit)
     )  # fmt: skip
     rows = index.rows(workspace, list(keys))
-    rows += index.rows(workspace, _deeper(index, workspace, question, query.filters, rows))
+    rows += _deeper(index, workspace, question, query.filters, rows)
     alone = look(question, rows)
     court = Judge(question, stats, alone)
     judged = _judged(court, alone, asked)
     first = nlargest(KEPT, judged, key=lambda one: (_exactness(one), _worth(one.features)))
-    found = {one.seen.row.key for one in first}
+    found = {one.seen.row.key: one.seen.said for one in first}
     rows = index.rows(workspace, list(found), around=1)
     beside = [row for row in rows if row.key in found or row.entry.kind not in APART]
     return [
         one
-        for one in _judged(court, look(question, beside), asked)
+        for one in _judged(court, look(question, beside, found), asked)
         if _passes(query.filters, one.seen.row.entry)
     ]
 
@@ -132,19 +136,29 @@ def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
 
 def _deeper(
     index: Index, workspace: str, question: Question, filters: Filters, rows: Sequence[Row]
-) -> list[int]:
+) -> list[Row]:
     """Return what holds a value that none of the candidates does: its words may stand together often."""
-    found: list[int] = []
+    # Fewer rows than were asked for means that all there are have been seen.
+    if not question.values or len(rows) < BY_VALUE:
+        return []
+    found: dict[int, Row] = {}
+    known = {row.key for row in rows}
     texts = [row.entry.text for row in rows]
     for value in question.values:
         phrase = tuple(terms(value))
-        # Fewer rows than were asked for means that all there are have been seen.
-        if phrase and len(rows) >= BY_VALUE and not any(stands_in(value, text) for text in texts):
-            keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)
-            candidates = index.rows(workspace, keys) if len(keys) > BY_VALUE else []
-            found += [row.key for row in candidates if stands_in(value, row.entry.text)][:BY_VALUE]
-    known = {row.key for row in rows}
-    return [key for key in dict.fromkeys(found) if key not in known]
+        if phrase and not any(stands_in(value, text) for text in texts):
+            keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)[BY_VALUE:]
+            new = [key for key in keys if key not in known]
+            found |= _holding(
+                value, (index.rows(workspace, new[n : n + PAGE]) for n in range(0, len(new), PAGE))
+            )
+    return list(found.values())
+
+
+def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
+    """Return the first rows in which a value stands, by their keys; no page is read beyond these."""
+    holding = (row for page in pages for row in page if stands_in(value, row.entry.text))
+    return {row.key: row for row in islice(holding, BY_VALUE)}
 
 
 def _exactness(one: Judged) -> tuple[int, int]:
@@ -189,7 +203,8 @@ def _wanted(
     for value in question.values:
         if phrase := tuple(terms(value)):
             yield Wanted(phrase=phrase), filters, BY_VALUE
-            yield Wanted(phrase=phrase, beginning=True), filters, BY_VALUE
+            if len(phrase[-1]) >= TELLING:
+                yield Wanted(phrase=phrase, beginning=True), filters, BY_VALUE
     weighed = tuple((term, rarity(stats, term)) for term in question.terms)
     days = marks_to_find(question.spans)
     if weighed:

@@ -59,7 +59,7 @@ class Analysed:
     traits: int
     """What the ranking wants to know of the text, as bits."""
     days: tuple[str, ...]
-    """Marks of the days, months and years that it speaks of or was said in."""
+    """Marks of the days, months and years that it speaks of or was said in: ``d20240131 m202401 y2024``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -255,25 +255,31 @@ class _Looking:
         """Return the latest keys that match; with no match given, the latest within the filters."""
         both = " AND ".join(part for part in (match, self._scope) if part) or "scope : t*"
         found = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
-        return [key for (key,) in found]
+        return list(chain.from_iterable(found))
 
     def any_of(
         self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
     ) -> list[int]:
         """Return the keys whose terms weigh most; rare terms are read first, as far as the bound allows."""
         left = POSTINGS
-        worth: dict[int, float] = defaultdict(float)
+        worth: dict[int, float] = {}
         for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
             if left <= 0:
                 break
             keys = self.latest(f"terms : {quoted(term)}", left)
             left -= len(keys)
-            for key in keys:
-                worth[key] += weight
+            fresh = dict.fromkeys(keys, weight)
+            for key in worth.keys() & fresh:
+                fresh[key] += worth[key]
+            worth |= fresh
         shares = KEYS.shares(mean_length)
         mask = KEYS.length_mask
-        best = nlargest(limit, [(total * shares[key & mask], key) for key, total in worth.items()])
-        return [key for _, key in best]
+        for key, total in worth.items():
+            worth[key] = total * shares[key & mask]
+        # Thousands of pairs to sort would be thousands of objects for the garbage collector to look through.
+        least = min(nlargest(limit, worth.values()), default=0.0)
+        best = [(total, key) for key, total in worth.items() if total >= least]
+        return [key for _, key in sorted(best, reverse=True)[:limit]]
 
 
 def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:

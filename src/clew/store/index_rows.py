@@ -10,6 +10,7 @@ from typing import Any
 
 from clew.message import Trust
 from clew.ports.index import Analysed, Entry, EntryKind, Filters, Row
+from clew.store.calendar import days_between
 
 
 class _Keys:
@@ -100,6 +101,7 @@ def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]
         [_role(role) for role in filters.roles],
         [_file(name) for name in filters.files],
         [f"t{int(trust)}" for trust in Trust if trust >= filters.trust] if filters.trust else [],
+        days_between(filters.after, filters.before) if filters.after or filters.before else [],
     ]
     return [group for group in groups if group]
 
