@@ -2,6 +2,7 @@
 
     uv run python bench/endurance.py                       100 and 1,000 compactions, 1,000,000 messages
     uv run python bench/endurance.py --compactions 100 --messages 20000 --print
+    uv run python bench/endurance.py --compactions 100 --messages 1000000 --gigabytes 5
 
 **Compactions.** Each round an agent reads files and the session is compacted to 3,000 tokens, on top of the
 rounds before. After every round: each rule stands in the view byte for byte, and every source of every claim
@@ -9,14 +10,17 @@ of the digest can be looked up, with the very characters it cites. Drift: the sh
 first rounds (by the person, and by tools) that can still be read in the view; the log keeps all of them.
 
 **Messages.** A session of short messages grows through ``Session.add``, a thousand at a time, compacted
-whenever its view has more than 60,000 tokens. Then a new process opens it. Times are by wall clock.
+whenever its view has more than 60,000 tokens. With ``--gigabytes``, one message in twenty is a screenshot,
+all of those together so large. Then a new process opens it. Times are by wall clock.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import platform
+import random
 import resource
 import statistics
 import subprocess
@@ -27,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clew.message import Message, Role, Text, ToolCall, ToolResult, said
+from clew.message import Media, Message, Role, Text, ToolCall, ToolResult, said
 from clew.plan import Digest
 from clew.session import Session
 from clew.store import SqliteStore
@@ -46,6 +50,8 @@ TARGET_TOKENS = 3_000
 MARKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 BATCH = 1_000
 WINDOW = 60_000
+EACH = 20
+"""One message in so many tells a value, and one in so many is a screenshot."""
 
 
 # Compactions -----------------------------------------------------------------------------------------
@@ -148,15 +154,17 @@ class Grown:
     view_ms: float
     peak_mb: float
     shown: int
+    file_gb: float
 
 
-def grow(path: Path, count: int) -> tuple[float, list[float]]:
-    """Write a session of short messages; return the seconds in all, and of one message now and then."""
+def grow(path: Path, count: int, gigabytes: float = 0.0) -> tuple[float, list[float]]:
+    """Write a long session; return the seconds in all, and of one message now and then."""
     singles: list[float] = []
+    screen_bytes = int(gigabytes * 1e9 / count * EACH)
     started = time.perf_counter()
     with SqliteStore(path) as store, Session.open("main", store, window=WINDOW) as session:
         for start in range(0, count, BATCH):
-            session.add(*(short(n) for n in range(start, start + BATCH - 1)))
+            session.add(*(message(n, screen_bytes) for n in range(start, start + BATCH - 1)))
             began = time.perf_counter()
             session.add(short(start + BATCH - 1))
             singles.append(time.perf_counter() - began)
@@ -165,9 +173,25 @@ def grow(path: Path, count: int) -> tuple[float, list[float]]:
     return time.perf_counter() - started, singles
 
 
+def message(n: int, screen_bytes: int) -> Message:
+    """Return the n-th message of a long session."""
+    if screen_bytes and n % EACH == 1:
+        return Message(Role.ASSISTANT, (ToolCall(f"t{n}", "look", {"page": f"orders/{n}"}),))
+    if screen_bytes and n % EACH == 2:
+        return Message(Role.TOOL, (ToolResult(f"t{n - 1}", screen(n, screen_bytes), name="look"),))
+    return short(n)
+
+
+def screen(n: int, size: int) -> tuple[Text, Media]:
+    """Return what an agent sees of a page: some words, and a picture that cannot be packed."""
+    words = "\n".join(f"Row {row} of page {n} is ready to be sent." for row in range(40))
+    picture = base64.b64encode(random.Random(n).randbytes(size * 3 // 4)).decode()
+    return Text(words), Media("image", "image/png", data=picture)
+
+
 def short(n: int) -> Message:
     """Return a few words; one message in twenty tells a value that no other has."""
-    words = f"Part {n % 97} is fine now." if n % 20 else f"The id of the build is {n * 7_919 + 100_003}."
+    words = f"Part {n % 97} is fine now." if n % EACH else f"The id of the build is {n * 7_919 + 100_003}."
     return said(Role.USER if n % 2 else Role.ASSISTANT, words)
 
 
@@ -183,9 +207,9 @@ def open_anew(path: Path) -> dict[str, float]:
     return {"open": opened - started, "view": viewed - opened, "shown": shown, "peak": peak}
 
 
-def grown(folder: Path, count: int) -> Grown:
+def grown(folder: Path, count: int, gigabytes: float) -> Grown:
     path = folder / "long.db"
-    wrote, singles = grow(path, count)
+    wrote, singles = grow(path, count, gigabytes)
     command = [sys.executable, __file__, "--open", str(path)]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     tenth = max(1, len(singles) // 10)
@@ -198,6 +222,7 @@ def grown(folder: Path, count: int) -> Grown:
         told["view"] * 1e3,
         told["peak"],
         int(told["shown"]),
+        path.stat().st_size / 1e9,
     )
 
 
@@ -206,7 +231,14 @@ def grown(folder: Path, count: int) -> Grown:
 
 def page(endured: Sequence[Endured], long: Grown | None, command: str) -> str:
     lines = ["# Endurance", "", f"`{command}`, Python {platform.python_version()}, {platform.machine()}.", ""]
-    lines += [
+    lines += chained(endured) if endured else []
+    lines += lengthy(long) if long else []
+    return "\n".join(lines) + "\n"
+
+
+def chained(endured: Sequence[Endured]) -> list[str]:
+    """Return what became of sessions that were compacted over and over."""
+    lines = [
         "| compactions | rules changed | claims | sources | of them lost | ms each, first and last tenth |"
     ]
     lines += ["|---|---|---|---|---|---|"]
@@ -223,28 +255,28 @@ def page(endured: Sequence[Endured], long: Grown | None, command: str) -> str:
     lines += ["|---" * (len(most.persons) + 1) + "|"]
     for who, shares in (("told by the person", most.persons), ("told by a tool", most.tools)):
         lines.append(f"| {who} | " + " | ".join(f"{share:.0%}" for share in shares.values()) + " |")
-    if long:
-        lines += [
-            "",
-            "| messages | written, s | one more, ms, first and last tenth | open, s | view, ms | peak, MB |",
-        ]
-        lines += ["|---|---|---|---|---|---|"]
-        one_more = f"{long.first_append_ms:.2f}, {long.last_append_ms:.2f}"
-        lines.append(
-            f"| {long.messages:,} | {long.wrote_s:.0f} | {one_more} | {long.open_s:.2f} |"
-            f" {long.view_ms:.0f} | {long.peak_mb:.0f} |"
-        )
-        lines += [
-            "",
-            f"Wanted: open < 2 s, view < 200 ms, peak < 500 MB. The view shows {long.shown:,} messages.",
-        ]
-    return "\n".join(lines) + "\n"
+    return [*lines, ""]
+
+
+def lengthy(long: Grown) -> list[str]:
+    """Return what a long session costs."""
+    one_more = f"{long.first_append_ms:.2f}, {long.last_append_ms:.2f}"
+    return [
+        "| messages | file, GB | written, s | one more, ms, first and last tenth | open, s | view, ms |"
+        " peak, MB |",
+        "|---|---|---|---|---|---|---|",
+        f"| {long.messages:,} | {long.file_gb:.2f} | {long.wrote_s:.0f} | {one_more} | {long.open_s:.2f} |"
+        f" {long.view_ms:.0f} | {long.peak_mb:.0f} |",
+        "",
+        f"Wanted: open < 2 s, view < 200 ms, peak < 500 MB. The view shows {long.shown:,} messages.",
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--compactions", type=int, nargs="+", default=[100, 1_000])
+    parser.add_argument("--compactions", type=int, nargs="*", default=[100, 1_000])
     parser.add_argument("--messages", type=int, default=1_000_000, help="0 for none")
+    parser.add_argument("--gigabytes", type=float, default=0.0, help="of screenshots among the messages")
     parser.add_argument("--print", action="store_true", help="write nothing to bench/results")
     parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -256,9 +288,10 @@ def main() -> None:
         for rounds in args.compactions:
             with SqliteStore(Path(folder, f"{rounds}.db")) as store:
                 endured.append(endure(Session.open("main", store, window=WINDOW), rounds))
-        long = grown(Path(folder), args.messages) if args.messages else None
+        long = grown(Path(folder), args.messages, args.gigabytes) if args.messages else None
     rounds_told = " ".join(map(str, args.compactions))
     command = f"uv run python bench/endurance.py --compactions {rounds_told} --messages {args.messages}"
+    command += f" --gigabytes {args.gigabytes:g}" if args.gigabytes else ""
     told = page(endured, long, command)
     print(told)
     if not args.print:

@@ -9,6 +9,7 @@ import pytest
 
 from clew.budget import Stop
 from clew.errors import PinsDoNotFit
+from clew.message import Role, said
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
 from clew.store import SqliteStore
@@ -52,4 +53,16 @@ def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path)
             verdicts.append(type(session.fit().budget.verdict).__name__)
             with pytest.raises(PinsDoNotFit):
                 session.compact(target_tokens=1)
+    assert verdicts == ["Compact", "Compact", "Compact", Stop.__name__]
+
+
+def test_that_nothing_can_be_gained_is_remembered_by_every_process_after(tmp_path):
+    rules = [said(Role.USER, f"Never touch the folder archive/{n}/.") for n in range(60)]
+    verdicts = []
+    for n in range(4):
+        with SqliteStore(tmp_path / "clew.db") as store:
+            session = Session.open("main", store, window=1_000)
+            session.add(*(rules if n == 0 else ()))
+            verdicts.append(type(session.fit().budget.verdict).__name__)
+            assert session.compact() is None
     assert verdicts == ["Compact", "Compact", "Compact", Stop.__name__]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -45,6 +46,15 @@ def test_a_body_that_is_long_by_many_short_strings_lies_apart_whole():
     short, blobs = detach(body)
     assert re.fullmatch(b"\x02sha256:[0-9a-f]{64}\x03", short)
     assert list(blobs.values()) == [body]
+
+
+def test_a_string_of_escapes_alone_costs_no_more_memory_than_it_is_long():
+    body = canonical({"text": "\n" * 500_000})
+    tracemalloc.start()
+    detach(body)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * len(body)
 
 
 def test_what_compresses_is_compressed_and_what_does_not_is_not():

@@ -6,12 +6,13 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from clew.errors import NotFound, StoreTooNew
+from clew.errors import NotFound, StoreTooNew, StoreUnwritable
 from clew.log import KINDS, Kind, message_event, new_event
 from clew.message import Role, said
 from clew.ports import Ctx
@@ -333,6 +334,16 @@ def test_where_nothing_is_nothing_is_audited(tmp_path):
     with pytest.raises(NotFound, match="no store at"):
         audit(tmp_path / "clew.db")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_left_open_where_nothing_may_be_written_is_not_called_damaged(path, open_sqlite, tmp_path):
+    open_sqlite().append(Ctx(workspace="w", session="s"), [message_event(said(Role.USER, "hi"))], None)
+    left = tmp_path / "left.db"
+    for side in ("", "-wal"):
+        shutil.copy(f"{path}{side}", f"{left}{side}")
+    Path(f"{left}-shm").symlink_to(tmp_path / "nowhere" / "shm")  # as if it could not be made
+    with pytest.raises(StoreUnwritable, match="audit the copy"):
+        audit(left)
 
 
 def test_a_store_of_a_later_clew_is_not_called_damaged(copy):

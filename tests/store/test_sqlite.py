@@ -42,12 +42,17 @@ def test_the_files_are_for_their_owner_alone(path, open_sqlite):
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_writes_are_durable_and_shared(open_sqlite):
+def test_writes_are_durable_and_shared_and_a_file_is_not_trusted(open_sqlite):
     database = connection_of(open_sqlite())
-    found = {
-        name: database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
-    }
-    assert found == {"journal_mode": "wal", "synchronous": 2}
+    wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "trusted_schema": 0}
+    assert {name: database.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted} == wanted
+
+
+def test_places_beyond_what_sqlite_can_count_are_before_or_after_all(open_sqlite):
+    store = open_sqlite()
+    store.append(CTX, [note(), note()], None)
+    assert [one.seq for one in store.read(CTX, -(2**70), 2**70)] == [1, 2]
+    assert list(store.read(CTX, 2**70)) == []
 
 
 def test_a_long_text_lies_in_the_file_once_however_often_it_comes(path, open_sqlite):

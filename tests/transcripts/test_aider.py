@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clew.transcripts.readers.aider import read, sniff
 from clew.transcripts.records import Start
 from clew.transcripts.source import open_source
@@ -41,18 +43,26 @@ def test_every_chat_in_which_something_was_said_is_a_session():
     source = open_source(HISTORY.encode(), ".aider.chat.history.md")
     assert sniff(source) == 1
     records = list(read(source))
-    assert records[0] == Start(".aider.chat.history#L2", "aider", time="2026-08-01T10:00:00")
+    time = "2026-08-01T10:00:00"
+    assert records[0] == Start(f".aider.chat.history#L2@{time}", "aider", time=time)
     assert tell(records) == [
-        "start .aider.chat.history#L2",
+        "start .aider.chat.history#L2@2026-08-01T10:00:00",
         "L4 user/injected: <untrusted>Aider v0.50\nModels: gpt-4o",
         "L7 user: fix the parser\nand test it",
         "L10 assistant: Sure.\n\n#### Plan\n\n> a quotation\n\n1. fix",
         "L18 user/injected: <untrusted>Applied edit to a.py",
-        "start .aider.chat.history#L19",
+        "start .aider.chat.history#L19@2026-08-01T11:00:00",
         "L21 user/injected: <untrusted>Aider v0.50",
-        "start .aider.chat.history#L23",
+        "start .aider.chat.history#L23@2026-08-01T12:00:00",
         "L25 user: /clear\nhello",
     ]
+
+
+@pytest.mark.parametrize("head", ["# aider chat started at 2026-08-01 1{}:00:00\n", "Chat {}\n"])
+def test_histories_of_one_name_are_sessions_of_their_own(head):
+    pages = [f"{head.format(n)}\n#### hello  \n" for n in (1, 2)]
+    starts = [next(read(open_source(page.encode(), ".aider.chat.history.md"))) for page in pages]
+    assert starts[0].session_id != starts[1].session_id
 
 
 def test_a_command_to_forget_is_a_boundary():
@@ -68,7 +78,7 @@ def test_a_page_that_shows_a_chat_is_read_by_its_marks_alone():
     page = b"# Hello\n\nAn example.\n\n#### change it\n\nDone.\n\n> Commit 1  \n"
     assert 0 < sniff(open_source(page)) < 1
     assert tell(read(open_source(page, "page.md"))) == [
-        "start page",
+        "start page-717c84c4",
         "L1 assistant: # Hello\n\nAn example.",
         "L5 user: change it",
         "L7 assistant: Done.",

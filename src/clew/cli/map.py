@@ -20,7 +20,7 @@ from rich.text import Text as Styled
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
 from clew.cli.inputs import OWN_FORMAT, add_input, conversation, opened
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive
+from clew.cli.text import count, one_line, positive, printable
 from clew.message import JsonObject
 from clew.tokens import counter_for, model_named
 from clew.transcripts import Transcript
@@ -45,7 +45,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Draw each session of the file."""
     found = opened(args).sessions(term)
     if len(found) > MOST_DRAWN and not args.all and not args.json:
-        term.write(f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:")
+        held = f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:"
+        term.write(printable(held))
         for session in found:
             term.write(f"  {one_line(session.id, 70):<72}{count(len(session.entries), 'message'):>16}")
         return 0
@@ -112,7 +113,8 @@ def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> 
 def _sizes(session: Transcript, found: Anatomy, sight: _Sight) -> list[Styled]:
     """Say how full the window is now, and how much there is in all."""
     kind = "" if sight.exact else " (estimated)"
-    share = f"{sight.now / sight.window:.0%} of the {sight.window:,} of {sight.model or 'an unknown model'}"
+    model = one_line(sight.model or "an unknown model", 60)
+    share = f"{sight.now / sight.window:.0%} of the {sight.window:,} of {model}"
     lines = [Styled.assemble((f"{sight.now:,} tokens", "bold"), f"{kind}, {share}")]
     if sight.reported:
         lines.append(

@@ -20,6 +20,7 @@ from clew.chat.stats import stats_lines, stats_of
 from clew.cli.inputs import WORKSPACE, own_store
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
+from clew.cli.text import printable
 from clew.ports import Ctx
 
 
@@ -45,5 +46,5 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(stats.to_json()))
         return 0
     for line in stats_lines(stats):
-        term.write(line)
+        term.write(printable(line))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 MOST_IDS = 10_000_000
 """That a text may stand for; more is nobody's session."""
@@ -14,6 +15,11 @@ _RUN = re.compile(r"([a-z]+)([1-9][0-9]{0,9})-\1([1-9][0-9]{0,9})")
 
 def spans(ids: Iterable[str]) -> str:
     """Write ids in their order, runs of consecutive ones as their first and last."""
+    return _spans(tuple(ids))
+
+
+@lru_cache(maxsize=4)  # a digest is drawn several times while its room is measured, and may cover a million
+def _spans(ids: tuple[str, ...]) -> str:
     runs: list[list[str]] = []
     word, number, following = "", 0, None
     for name in ids:

@@ -113,19 +113,30 @@ def compacting(
     try:
         outcome = yield from decide(job_of(replay, gauge, wish), writer)
         if not outcome.plan.operations:
-            replay.state = replay.state.failed(replay.tokens, "nothing could be made smaller")
+            _record_failure(replay, wish, "nothing could be made smaller")
             return None
         return _commit(replay, outcome, wish)
     except (CompactionRefused, BudgetExceeded) as refusal:
-        replay.state = replay.state.failed(replay.tokens, refusal.detail)
-        if isinstance(refusal, NothingToGain) and not wish.sized:
+        nothing = isinstance(refusal, NothingToGain) and not wish.sized
+        _record_failure(replay, wish, refusal.detail, None if nothing else str(refusal))
+        if nothing:
             return None
-        event = refusal_event(str(refusal), wish.trigger, replay.state)
-        replay.append(lambda: [event])
         raise
     finally:
         # Whatever broke it off, a cancelled call too: nobody is compacting any more.
         replay.state = replay.state.released()
+
+
+def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = None) -> None:
+    """Count a compaction that came to nothing, on record: a later process must not pay for it again.
+
+    A person who asked for it is told, and may ask again.
+    """
+    replay.state = replay.state.failed(replay.tokens, reason)
+    if told is None and wish.trigger is Trigger.MANUAL:
+        return
+    event = refusal_event(told or reason, wish.trigger, replay.state)
+    replay.append(lambda: [event])
 
 
 def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew
+from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew, StoreUnwritable
 from clew.log import KINDS, ChainCheck, Flaw, Kind, Row, View, digest, fold, parse
 from clew.ports import Ctx, Event, Head, Stored
 from clew.store.blobs import attach, unpack
@@ -77,9 +77,21 @@ def _audit(path: Path, kinds: Mapping[str, Kind], at_rest: bool) -> AuditReport:
     with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
         database.execute("BEGIN")  # one moment of the store, whoever writes meanwhile
+        _require_reach(database, path)
         checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
+
+
+def _require_reach(database: sqlite3.Connection, path: Path) -> None:
+    """Tell a place where SQLite may not do its work from a file that is damaged."""
+    try:
+        database.execute("PRAGMA schema_version").fetchone()
+    except UNREADABLE as cause:
+        if getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            told = f"{path} was left open by who wrote it, and cannot be read where nothing may be written"
+            advice = "copy it, with the files beside it, to where you may write, and audit the copy"
+            raise StoreUnwritable(told, advice) from cause
 
 
 def _lenient(text: bytes) -> str:

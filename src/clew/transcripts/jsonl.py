@@ -25,7 +25,7 @@ WIDE_PEEK_BYTES = 2 << 20
 _BLANK = b" \t\r\n\0"
 _BOM = b"\xef\xbb\xbf"
 _GAP = re.compile(r"[\s\0]*")
-_FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
+_FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*+"\s*:')  # possessive: a key may be as long as a line
 _MAX_FUSED = 10_000
 """A line of more records than this is no accident: the rest of it is passed over."""
 _SALVAGE_PASSES = 4

@@ -6,6 +6,7 @@ aider's line break; a heading or a quotation of the model's own does not.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -50,7 +51,8 @@ def read(source: Source) -> Iterator[Record]:
     for number, line in text_lines(source):
         if line.startswith(_CHAT):
             yield from chat.flush()
-            chat = _Chat(f"{name}#L{number}", time=line.removeprefix(_CHAT).strip().replace(" ", "T"))
+            time = line.removeprefix(_CHAT).strip().replace(" ", "T")
+            chat = _Chat(f"{name}#L{number}@{time}", time)
         else:
             yield from chat.line(number, line)
     yield from chat.flush()
@@ -62,7 +64,8 @@ def read(source: Source) -> Iterator[Record]:
 class _Chat:
     """One chat: what one speaker says is put together line by line."""
 
-    id: str
+    name: str
+    """Every project's history has the same name: the place and the time of a chat tell them apart."""
     time: str | None = None
     started: bool = False
     speaker: _Speaker | None = None
@@ -85,10 +88,16 @@ class _Chat:
             return
         if not self.started:
             self.started = True
-            yield Start(self.id, NAME, time=self.time)
+            yield Start(self._id(text), NAME, time=self.time)
         yield Entry(_message(self.speaker, text), f"L{self.since}", self.since)
         if self.speaker is _Speaker.PERSON and text.strip() in _FORGET:
             yield Boundary(f"L{self.since}:forgotten", self.since, trigger="clear")
+
+    def _id(self, first: str) -> str:
+        """Return the id of a chat: where no line tells its time, by how it begins."""
+        if self.time is not None:
+            return self.name
+        return f"{self.name}-{hashlib.sha256(first.encode(errors='replace')).hexdigest()[:8]}"
 
     def _attributed(self, line: str) -> tuple[_Speaker | None, str]:
         """Tell who says a line: the model, where it neither is marked nor just separates.

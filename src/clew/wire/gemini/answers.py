@@ -111,7 +111,8 @@ def response_fields(
     part: ToolResult, given: JsonObject | None, write_parts: Callable[[Sequence[Part]], list[Json]]
 ) -> JsonObject:
     """Write ``functionResponse``."""
-    name = part.name or "tool"
+    unnamed = "" if given and given.get("name") == "" else "tool"  # an empty name goes back as it came
+    name = part.name or unnamed
     fields: JsonObject = {"name": name, "response": _returned(part, given)}
     if part.call_id != derived_id(NAME, name):
         fields = {"id": part.call_id, **fields}
