@@ -68,6 +68,15 @@ def test_what_is_no_message_is_refused(session, wrong):
         session.add(wrong)
 
 
+def test_a_message_nested_without_end_is_refused(session):
+    arguments: dict = {}
+    for _ in range(5_000):
+        arguments = {"in": arguments}
+    call = {"type": "tool_use", "id": "t1", "name": "read", "input": arguments}
+    with pytest.raises(InputError, match="objects within objects"):
+        session.add({"role": "assistant", "content": [call]}, wire="anthropic")
+
+
 def test_a_summariser_that_is_awaited_is_not_taken_for_one_that_is_not(session):
     session.summariser = Awaited(good_summariser())
     with pytest.raises(InputError, match="compact_async"):

@@ -117,9 +117,8 @@ def compacting(
             return None
         return _commit(replay, outcome, wish)
     except (CompactionRefused, BudgetExceeded) as refusal:
-        nothing = isinstance(refusal, NothingToGain) and not wish.sized
-        _record_failure(replay, wish, refusal.detail, None if nothing else str(refusal))
-        if nothing:
+        _record_failure(replay, wish, refusal.detail, str(refusal))
+        if isinstance(refusal, NothingToGain) and not wish.sized:
             return None
         raise
     finally:
@@ -128,13 +127,8 @@ def compacting(
 
 
 def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = None) -> None:
-    """Count a compaction that came to nothing, on record: a later process must not pay for it again.
-
-    A person who asked for it is told, and may ask again.
-    """
+    """Count a compaction that came to nothing, on record: a later process must not pay for it again."""
     replay.state = replay.state.failed(replay.tokens, reason)
-    if told is None and wish.trigger is Trigger.MANUAL:
-        return
     event = refusal_event(told or reason, wish.trigger, replay.state)
     replay.append(lambda: [event])
 

@@ -41,9 +41,7 @@ class Given:
         try:
             body = Body.parse(_plain_body(given, held), wire)
         except RecursionError:
-            raise InputError(
-                "a message holds objects within objects without end", "send it as text"
-            ) from None
+            raise _endless() from None
         fields = given if isinstance(given, Mapping) else {body.wire.list_key: given}
         entries = list(fields.get(body.wire.list_key, ()))
         system = fields.get(body.wire.system_key or "")
@@ -69,13 +67,20 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
     """Return a message, read from a provider's format where it is in one."""
     if isinstance(given, Message):
         return as_told(given)
-    entry = plain(given)
-    if not isinstance(entry, dict):
-        told = "give messages one by one: session.add(*messages)"
-        raise InputError(f"a {type(given).__name__} is no message", told)
-    body = Body.parse([entry], wire_named(wire) if wire else None)
+    try:
+        entry = plain(given)
+        if not isinstance(entry, dict):
+            told = "give messages one by one: session.add(*messages)"
+            raise InputError(f"a {type(given).__name__} is no message", told)
+        body = Body.parse([entry], wire_named(wire) if wire else None)
+    except RecursionError:
+        raise _endless() from None
     (message,) = (*body.system, *body.messages)
     return as_told(message)
+
+
+def _endless() -> InputError:
+    return InputError("a message holds objects within objects without end", "send it as text")
 
 
 def _must_hold_messages(given: object) -> None:
