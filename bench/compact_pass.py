@@ -45,7 +45,9 @@ NAMED_LATELY = 100
 """So that a value is named two or three times, as in real coding sessions."""
 SHARE = 0.25
 """Of the tokens before, what the view may have after."""
-STAGES = ("count tokens", "ledger", "propose", "evidence", "verify", "apply")
+AT_A_COMPACTION = ("propose", "evidence", "verify", "apply")
+STAGES = ("count tokens", "ledger", *AT_A_COMPACTION)
+"""A session, and ``clew.compact`` with ``after=``, count and read each message when it comes in."""
 
 Result = TypeVar("Result")
 
@@ -253,7 +255,11 @@ def rows(shape: str, sizes: Sequence[int], runs: int) -> Iterator[str]:
     timed = {size: passes(shape, size, runs) for size in sizes}
     for stage in STAGES:
         yield row(stage, {size: [one[stage] for one in found] for size, found in timed.items()})
-    yield row("**all**", {size: [sum(one.values()) for one in found] for size, found in timed.items()})
+    for name, stages in (("**at a compaction**", AT_A_COMPACTION), ("**all, from nothing**", STAGES)):
+        spent = {
+            size: [sum(one[stage] for stage in stages) for one in found] for size, found in timed.items()
+        }
+        yield row(name, spent)
 
 
 def row(name: str, seconds: dict[int, list[float]]) -> str:
