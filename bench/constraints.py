@@ -22,13 +22,15 @@ from functools import cache
 from pathlib import Path
 
 from clew.errors import InputError
-from clew.ledger.constraints import find
+from clew.ledger.constraints import Constraint, find, retire
 from clew.message import Message, Role, Text, said
 from clew.transcripts import load, open_source
 
 HERE = Path(__file__).parent
 LABELS = HERE.parent / "tests" / "ledger" / "labels.jsonl"
 INVENTED = HERE.parent / "tests" / "ledger" / "invented.jsonl"
+FRESH = INVENTED.with_name("fresh.jsonl")
+ENDS = INVENTED.with_name("ends.jsonl")
 RESULTS = HERE / "results" / "constraints.md"
 NAMES = {"s": "standing", "d": "decision", "u": "unsure", "n": "none"}
 SPLITS = ("held-out", "test", "second-test", "first-test", "dev")
@@ -157,6 +159,33 @@ def invented_table() -> str:
     return "\n".join([HEAD, *(row(name, counts) for name, counts in sorted(by_name.items()))])
 
 
+def fresh_table() -> str:
+    """Return what is found of sentences written afresh, round by round; the last were never learnt from."""
+    by_name: defaultdict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
+    for line in FRESH.read_text("utf-8").splitlines():
+        one = json.loads(line)
+        hit = bool(find(said(Role.USER, one["text"])))
+        tongue = "English" if one["language"] == "en" else "others"
+        for name in (f"**{one['split']}**", f"{one['split']}, {tongue}", f"round {one['round']:02}"):
+            by_name[name][one["label"], hit] += 1
+    return "\n".join([HEAD, *(row(name, counts) for name, counts in sorted(by_name.items()))])
+
+
+def ends_line() -> str:
+    """Return how many invented ends of rules are seen, and how often one is seen where nothing ends."""
+    seen: Counter[tuple[bool, bool]] = Counter()
+    for line in ENDS.read_text("utf-8").splitlines():
+        one = json.loads(line)
+        active = [Constraint(one["rule"], found) for found in find(said(Role.USER, one["rule"]))]
+        how = [end.how for end in retire(active, said(Role.USER, one["text"]))]
+        seen[bool(one["ends"]), how == ([one["ends"]] if one["ends"] else [])] += 1
+    ends, others = (seen[True, True], seen[True, False]), (seen[False, True], seen[False, False])
+    return (
+        f"- an end is seen: {wilson(ends[0], sum(ends))}\n"
+        f"- nothing ends, and none is seen: {wilson(others[0], sum(others))}"
+    )
+
+
 def seed_table(root: Path, finder: Finder) -> str:
     """Return the recall on the sentences the labelling began with, by the labels they came with."""
     counts: Counter[tuple[str, bool]] = Counter()
@@ -228,7 +257,9 @@ def main(root: Path, *, misses: bool) -> None:
         f"## Labelled sentences of real sessions\n\n{natural_table(sentences, finder)}\n\n"
         f"Not found again in what the readers give: {dict(lost)}.\n\n"
         f"## The sentences the labelling began with\n\n{seed_table(root, finder)}\n\n"
-        f"## Invented sentences\n\n{invented_table()}\n\n## Speed\n\n{speed(root)}\n"
+        f"## Invented sentences\n\n{invented_table()}\n\n"
+        f"## Sentences written afresh\n\n{fresh_table()}\n\n"
+        f"## Ends of rules, invented\n\n{ends_line()}\n\n## Speed\n\n{speed(root)}\n"
     )
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(text, "utf-8")

@@ -16,13 +16,14 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from constraints import COLD, INVENTED, labelled
+from constraints import COLD, FRESH, INVENTED, labelled
 
 from clew.ledger.constraints.find import spoken
 from clew.ledger.constraints.model import model
 from clew.message import Trust
 
 WORTH = {"standing": 2.0, "decision": 0.05, "none": 1.0}
+LEARNT_FROM = frozenset(("dev", "learnt"))
 STEPS = 300
 Example = tuple[frozenset[str], bool, float]
 
@@ -42,9 +43,9 @@ def examples(root: Path) -> list[Example]:
             cues = cues_at(one.text, one.start, one.end)
             if cues is not None:
                 found.append((cues, one.label == "standing", WORTH[one.label]))
-    for line in INVENTED.read_text("utf-8").splitlines():
+    for line in (*INVENTED.read_text("utf-8").splitlines(), *FRESH.read_text("utf-8").splitlines()):
         row = json.loads(line)
-        if row["split"] == "dev":
+        if row["split"] in LEARNT_FROM:
             cues = cues_at(row["text"], 0, len(row["text"])) or frozenset()
             found.append((cues, row["label"] == "standing", 1.0))
     return found

@@ -37,6 +37,7 @@ SHAPES = {
         "if_order",
         "asked",
     ),
+    *("duty", "duty_weak", "contrast"),
     *("ordered", "document", "briefing", "rule_heading", "rule_lead", "ban_lead"),
 }
 """Cues that are not phrases."""

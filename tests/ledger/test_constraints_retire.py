@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +143,55 @@ def test_the_retirement_quotes_the_words_that_ended_the_rule():
 )
 def test_rules_end_in_other_languages_too(rule: str, text: str):
     assert [one.constraint for one in retire(rules(rule), said(Role.USER, text))] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("please leave the CSS alone", "ok the CSS can be changed now"),
+        ("don't merge anything this week", "merging is allowed again"),
+        ("keep answers under 50 words", "longer answers are fine now"),
+        ("keep the public API stable", "the public API no longer has to stay stable"),
+        ("pushe nicht auf main", "du darfst jetzt auf main pushen"),
+        ("не пушь в main", "теперь можно пушить в main"),
+    ],
+)
+def test_leave_is_given_in_other_words_than_the_rule_had(rule: str, text: str):
+    assert ends(text, rule) == [(rule, How.LIFTED, True)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("only edit src/parser.py", "you're free to edit other files as well"),
+        ("stick to the login page", "you can change anything now"),
+    ],
+)
+def test_leave_for_all_the_rest_lifts_the_latest_restriction_and_is_not_certain(rule: str, text: str):
+    assert ends(text, PUSH, rule) == [(rule, How.LIFTED, False)]
+
+
+def test_leave_for_one_place_does_not_end_a_rule_for_every_place():
+    assert ends("the mocks in tests/old are fine", "don't use mocks") == []
+
+
+def test_of_invented_ends_nine_in_ten_are_seen_and_none_where_nothing_ends():
+    rows = [
+        json.loads(line) for line in Path(__file__).with_name("ends.jsonl").read_text("utf-8").splitlines()
+    ]
+    seen = {
+        (row["rule"], row["text"]): [
+            one.how
+            for one in retire(
+                [Constraint(row["rule"], one) for one in find(said(Role.USER, row["rule"]))],
+                said(Role.USER, row["text"]),
+            )
+        ]
+        for row in rows
+    }
+    right = [[row["ends"]] == seen[row["rule"], row["text"]] for row in rows if row["ends"]]
+    wrong = [row for row in rows if not row["ends"] and seen[row["rule"], row["text"]]]
+    assert (sum(right) >= 0.9 * len(right), wrong) == (True, [])
 
 
 def test_a_user_cannot_end_what_the_system_laid_down():

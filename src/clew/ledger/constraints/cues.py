@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,19 +69,41 @@ class Language:
     """The cues of a language that writes spaces."""
 
     phrases: Node
+    openers: Node
+    """Those that count only where they open the sentence."""
     grammar: Grammar
+
+    def all(self) -> Iterator[Phrase]:
+        """Yield every phrase."""
+        yield from self.openers.all()
+        yield from self.phrases.all()
 
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
         """Yield the cues of a sentence from left to right."""
         del text  # the words are enough here
         present = {token.word for token in words}
+        opening = True
         for i, token in enumerate(words):
-            for node in self.phrases.after(token.word):
-                for phrase, behind in node.along(words, i + 1, self.grammar.fillers):
-                    if phrase.tail_words <= present and (end := self._end(phrase, words, i, behind)):
-                        yield Hit(phrase.cue, token.start, words[end - 1].end)
+            nodes = self.phrases.after(token.word)
+            if opening:
+                nodes = (*self.openers.after(token.word), *nodes)
+                opening = token.word in self.grammar.connectives
+            if nodes:
+                yield from self._hits_at(nodes, words, i, present)
             if token.word in self.grammar.imperatives and self._opens(words, i):
                 yield from self._negated(words, i)
+
+    def _hits_at(self, nodes: Iterable[Node], words: Sequence[Token], i: int, present: set[str]) -> list[Hit]:
+        """Return the cues whose first word stands at ``i``; none in words that merely contain them."""
+        found: list[Hit] = []
+        contained = -1
+        for node in nodes:
+            for phrase, behind in node.along(words, i + 1, self.grammar.fillers):
+                if phrase.tail_words <= present and (end := self._end(phrase, words, i, behind)):
+                    found.append(Hit(phrase.cue, words[i].start, words[end - 1].end))
+                    if phrase.cue == NOTHING:
+                        contained = max(contained, found[-1].end)
+        return found if contained < 0 else [hit for hit in found if hit.end > contained]
 
     def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
         """Tell whether a heading or lead-in announces rules."""

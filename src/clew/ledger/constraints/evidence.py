@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
@@ -13,50 +12,22 @@ from clew.ledger.constraints.languages import ENGLISH, guess, is_english, is_fun
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.phrases import Phrase
 from clew.ledger.constraints.sentences import Sentence
+from clew.ledger.constraints.shapes import OPENING, ORDERS, shapes
 from clew.ledger.constraints.tables import words as known_words
 from clew.ledger.constraints.tokens import Token, plain_words, tokens
 
-_TINY_WORDS = 2
-_LONG_WORDS = 35
-_OPENING = 8
-"""Characters within which a sentence still opens: "and then return"."""
-_NUMBER_WITHIN = 20
-_NUMBER = re.compile(r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b")
-_MEASURE = re.compile(
-    r"\b\d[\d.,k-]*\s?"
-    r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
-    re.IGNORECASE,
-)
-_ADDRESS = frozenset(("you", "your", "yourself"))
-_ORDERS = frozenset(("task", "use", "ensure"))
-_IN_CASE = frozenset((*_ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
-"""What may be ordered for a case: "if it is missing, leave the setting out"."""
-_ORDERED = {"only_mid": "only_task", "gate": "gate_task", "gate_you": "gate_task"}
-"""What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
-_ASKED = frozenset(
-    (
-        "avoid",
-        "ban",
-        "keep",
-        "keep_way",
-        "only",
-        "consent",
-        "omit",
-        "prefer",
-        "prefer_weak",
-        "must_work",
-        "always",
-    )
-)
-"""What makes a rule of a polite question: "can you keep the price the same"."""
-_BRIEFED = frozenset(("conduct", "must_thing", "if_order"))
+_BRIEFED = frozenset(("must_thing", "if_order"))
 """What binds an agent that is told who it is."""
+_LABEL_WITHIN = 40
+"""Characters within which a label stands before an order."""
 _RULE_PLACES = frozenset(("rule_heading", "rule_lead"))
 _BANS = frozenset(("ban", "ban_you", "ban_word", "avoid"))
 _REMEMBERED = 256
 """Headings and lead-ins kept: the sentences under one come one after the other."""
 _FAINT = 1.0
 """Cues worth less cannot make a rule without a heavier one."""
+_LEADING_ON = frozenset(("must_thing",))
+"""Cues that are faint by themselves, and heavy with what stands before them."""
 _TAKING_BACK = frozenset(("lift", "lift_that", "may"))
 _MANY = 20
 """Phrases that need a word, from which on it tells by itself that a rule may be near."""
@@ -73,6 +44,8 @@ class Surroundings(NamedTuple):
     """In a pasted document."""
     briefing: bool = False
     """In a long text that tells the agent who it is."""
+    orders: bool = False
+    """In a long text by which the system or a developer gives orders."""
 
 
 class Evidence(NamedTuple):
@@ -98,9 +71,9 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
         return None
     words = tuple(tokens(text))
     hits = [*tongue.hits(text, words), *over]
-    hits += _shape(text, words, hits, spaced=spaced)
+    hits += shapes(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
-    told = _told_by(cues, around, introduced=bool(sentence.lead), titled=_is_title(text))
+    told = () if _is_title(text) else _told_by(hits, around, sentence.lead, is_order=_is_order(words))
     return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over))
 
 
@@ -132,19 +105,40 @@ def _telling_words() -> frozenset[str]:
     return language(ENGLISH).heading_words | _anchors(ENGLISH).keys()
 
 
-def _told_by(cues: set[str], around: Surroundings, *, introduced: bool, titled: bool) -> Iterator[Hit]:
+def _told_by(hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool) -> Iterator[Hit]:
     """Yield what the surroundings say, alone and together with the cues of a sentence.
 
     In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices,
-    and a title is over what binds.
+    unless that line names the case they are for: "When closing issues:".
     """
     if around.document:
         yield Hit("document", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
-    told = around.briefing and not introduced and not cues.isdisjoint(_BRIEFED)
-    if not titled and (told or ("conduct" in cues and cues & _RULE_PLACES)):
+    listed = bool(lead) and _first_word(lead) not in known_words("evidence", "cases")
+    cues = {hit.cue for hit in hits}
+    opening = {hit.cue for hit in hits if hit.start <= OPENING}
+    binding = cues & _BRIEFED or "conduct" in opening or (around.orders and (is_order or opening & ORDERS))
+    if (around.briefing and binding and not listed) or ("conduct" in cues and cues & _RULE_PLACES):
         yield Hit("ordered", 0, 0)
+
+
+def _first_word(text: str) -> str:
+    return next(iter(plain_words(text)), "")
+
+
+def _is_order(words: Sequence[Token]) -> bool:
+    """Tell whether a sentence opens with an order, at most behind a label: "Imports: use aliases"."""
+    before = known_words("evidence", "before_orders")
+    opens = True
+    for token in words:
+        if token.start > _LABEL_WITHIN:
+            return False
+        opens |= token.opens
+        if opens and token.word in known_words("evidence", "orders"):
+            return True
+        opens = opens and token.word in before
+    return False
 
 
 def _may_tell(name: str, words: frozenset[str]) -> bool:
@@ -162,11 +156,11 @@ def _may_tell(name: str, words: frozenset[str]) -> bool:
 def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
     """Return the words each telling phrase needs, by the one that tells most and the next (or itself)."""
     cues = model().cues
-    telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK
+    telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK | _LEADING_ON
     tongue = language(name)
     if not isinstance(tongue, Language):
         return {}
-    phrases = [phrase for phrase in tongue.phrases.all() if phrase.cue in telling]
+    phrases = [phrase for phrase in tongue.all() if phrase.cue in telling]
     alone = (frozenset((negator,)) for negator in tongue.grammar.negators)
     needs = [*alone, *(words for phrase in phrases for words in _needed(phrase))]
     uses = Counter(word for needed in needs for word in needed)
@@ -227,54 +221,6 @@ def _bans(lead: str, name: str) -> bool:
     return any(hit.cue in _BANS for hit in language(name).hits(completed, tokens(completed)))
 
 
-def _shape(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
-    """Yield the cues that are not phrases: how the sentence looks, and what its phrases add up to."""
-    end = len(text)
-    if text.endswith(("?", "？")) and not any(hit.cue == "request" for hit in hits):
-        yield Hit("question", end - 1, end)
-    if text.endswith((":", "：")):
-        yield Hit("colon", end - 1, end)
-    if spaced and len(words) <= _TINY_WORDS:
-        yield Hit("tiny", 0, end)
-    if len(words) > _LONG_WORDS:
-        yield Hit("long", 0, end)
-    if measure := _MEASURE.search(text):
-        yield Hit("measure", *measure.span())
-    yield from _marked(text, words, hits)
-    yield from _sums(text, hits)
-
-
 def _is_title(text: str) -> bool:
     """Tell whether every word of a line has a capital, and nothing ends it: "Exit Immediately"."""
     return text.istitle() and text[-1].isalnum()
-
-
-def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the words that address somebody, and cues in capitals."""
-    for token in words:
-        if token.word in _ADDRESS:
-            yield Hit("you", token.start, token.end)
-    cues = model().cues
-    for hit in hits:
-        shouted = any(len(word) > 2 and word.isupper() for word in text[hit.start : hit.end].split())
-        if shouted and cues[hit.cue].kind is not None:
-            yield Hit("shouted", hit.start, hit.end)
-
-
-def _sums(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
-    opens_with_order = any(hit.cue in _ORDERS and hit.start <= _OPENING for hit in hits)
-    for hit in hits:
-        if hit.cue == "limit" and (number := _NUMBER.search(text, hit.end, hit.end + _NUMBER_WITHIN)):
-            yield Hit("limit_number", hit.start, number.end())
-        elif hit.cue == "limit" and (number := _NUMBER.search(text, 0, hit.start)):
-            yield Hit("limit_number", number.start(), hit.end)
-        if opens_with_order and hit.cue in _ORDERED:
-            yield Hit(_ORDERED[hit.cue], hit.start, hit.end)
-    case = next((hit for hit in hits if hit.cue == "if" and hit.start <= _OPENING), None)
-    order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)
-    if case and order:
-        yield Hit("if_order", case.start, order.end)
-    asked = next((hit for hit in hits if hit.cue == "request"), None)
-    if asked and any(hit.cue in _ASKED for hit in hits):
-        yield Hit("asked", asked.start, asked.end)

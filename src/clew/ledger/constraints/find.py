@@ -21,8 +21,9 @@ from clew.message import Message, Origin, Text, Trust
 _BOUNDS = ("limit_number", "measure")
 _SAMPLE = 2_000
 """Characters that tell the language of a message."""
-_REMEMBERED = 4
-"""Texts kept as read: a message is asked for the rules that it ends, and at once for those that it makes."""
+_REMEMBERED = 512
+"""Short texts kept as read: several keepers ask about each, and they read some hundred messages in turn."""
+_REMEMBERED_LONG = 4
 
 
 def find(message: Message) -> list[Found]:
@@ -51,10 +52,19 @@ def _in_part(part: Text, index: int) -> list[Found]:
     return found
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
     """Return the speaker's own sentences that could make or end a rule, each with what fires in it."""
-    return () if len(text) < LONG and is_silent(text) else tuple(sentences_that_tell(text, trust))
+    return _told_briefly(text, trust) if len(text) < LONG else _told_at_length(text, trust)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _told_briefly(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return () if is_silent(text) else tuple(sentences_that_tell(text, trust))
+
+
+@lru_cache(maxsize=_REMEMBERED_LONG)
+def _told_at_length(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return tuple(sentences_that_tell(text, trust))
 
 
 def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
@@ -63,12 +73,13 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
     default = guess(sample, plain_words(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
-    briefing = is_briefing(text)
+    orders = trust > Trust.USER and len(text) >= LONG
+    briefing = orders or is_briefing(text)
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
-        around = Surroundings(default, inside, briefing)
+        around = Surroundings(default, inside, briefing, orders)
         seen = evidence(sentence, around)
         if seen is not None and (not inside or seen.among_rules):
             yield from rules_apart(sentence, seen, around)

@@ -37,7 +37,7 @@ class Line(NamedTuple):
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _FENCE = re.compile(r" {0,12}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
-_BOLD_HEADING = re.compile(r"\s*(?:[-*+]\s+)?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
+_BOLD_HEADING = re.compile(r"\s*(?:[-*+]\s+(?=.*:\W*$))?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
 _ITEM = re.compile(
     r"(\s*)(?:[-*+•‣–—·]|\(?\d{1,3}[.)、．]|\(?[a-zA-Z][.)])(?:\s+\[[ xX]\])?(?:\s+|(?<=[、．]))(?=\S)"
 )

@@ -18,7 +18,8 @@ _MATERIAL = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _TO_THE_AGENT = re.compile(
-    r"\b(?:you are an?|you're an?|you are the|your (?:name|task|job|role|goal|mission) is|act as"
+    r"(?<![\"'`“‘])\b(?:you are (?:an?|the|now|taking|working|going)|you're an?"
+    r"|your (?:name|task|job|role|goal|mission) is|act as"
     r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
     re.IGNORECASE,
 )
@@ -69,7 +70,7 @@ def pasted(text: str) -> Pasted:
     if plan := _opener(_PLAN, text, len(text)):
         if any(start >= plan for start in headings):
             return Pasted(plan, len(text))
-    elif (material := _opener(_MATERIAL, text, len(text))) and not headings:
+    elif (material := _opener(_MATERIAL, text, len(text))) and not headings and not is_briefing(text):
         return Pasted(material, _last_words(text), material=True)
     if len(headings) >= 3 and not _TO_THE_AGENT.search(text[: headings[0] + _ADDRESS_WITHIN]):
         return Pasted(headings[0], len(text))

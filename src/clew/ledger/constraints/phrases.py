@@ -25,6 +25,8 @@ class Place(Enum):
 
 _REMEMBERED = 10_000
 """Words of which a place in the tree remembers where they lead."""
+_NO_ENDING = ("ss", "ias", "us")
+"""Words that end so do not have the ending "-s": "pass", "alias", "focus"."""
 Entry = str | frozenset[str]
 """A word of a phrase: itself, an ending ("-ing"), or any of a class of words."""
 
@@ -67,7 +69,7 @@ def is_entry(word: str, entry: Entry) -> bool:
     if isinstance(entry, frozenset):
         return word in entry
     if entry[0] == "-":
-        return word.endswith(entry[1:]) and not word.endswith("ss") and len(word) > len(entry)
+        return word.endswith(entry[1:]) and not word.endswith(_NO_ENDING) and len(word) > len(entry)
     return word == entry
 
 

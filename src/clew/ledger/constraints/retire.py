@@ -12,6 +12,7 @@ from clew.ledger.constraints.model import model
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.subject import Choice, Subject, choices, subject_of
+from clew.ledger.constraints.tables import words
 from clew.ledger.constraints.values import Constraint, Found, How, Kind, Retirement, Span
 from clew.message import Message, Origin, Text, Trust
 
@@ -68,7 +69,8 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
         return
     span = Span(part, sentence.start, sentence.end)
     subject = subject_of(sentence.text, seen.words, scope_of(sentence.text, seen.words, seen.hits))
-    if cues & _TAKES_BACK and (lifted := _lifted(rules, may_end, cues, subject)):
+    said_words = {token.word for token in seen.words}
+    if cues & _TAKES_BACK and (lifted := _lifted(rules, may_end, cues, subject, said_words)):
         constraint, certain, why = lifted
         yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
     elif (found := found_in(sentence, seen, part, trust)) is not None:
@@ -81,10 +83,12 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
 
 
 def _lifted(
-    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
 ) -> tuple[Constraint, bool, str] | None:
     """Return the constraint that a sentence takes back, whether that is certain, and why it is this one."""
     kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & _ALLOWS else _DUTIES
+    if said_words & words("subject", "beyond"):
+        kinds |= {Kind.LIMIT}
     scores = [
         (subject.likeness(rule.subject), subject.closeness(rule.subject), rule.place, rule.constraint)
         for rule in filter(may_end, rules.near(subject))
@@ -99,6 +103,10 @@ def _lifted(
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
             return last.constraint, False, "it names no rule, so the most recent one was taken"
+    if said_words & words("subject", "widening") and cues & (_LIFTS | _ALLOWS):
+        for last in filter(may_end, rules.latest()):
+            if last.constraint.found.kind is Kind.SCOPE:
+                return last.constraint, False, "it allows what the rule had left out"
     return None
 
 
@@ -107,6 +115,8 @@ def _narrower(subject: Subject, old: Subject) -> bool:
 
     To edit a thing that was off limits is no exception: a rule need not say what must not be done to it.
     """
+    if subject.paths and not old.paths:
+        return old.words.isdisjoint(word for path in subject.paths for word in path.split("/"))
     return subject.words - _ANY_WORK > old.words - _ANY_WORK and not subject.paths
 
 

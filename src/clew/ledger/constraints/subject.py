@@ -62,11 +62,13 @@ def _stems(text: str, tokens: Sequence[Token], scope: Scope) -> Iterator[str]:
     }
     for token in tokens:
         word = token.word
-        if len(word) > 1 and word[0].isalnum() and word not in elsewhere and not _says_nothing(word):
+        # Where no spaces are written a "word" is a whole clause; its pairs of signs follow below.
+        is_word = len(word) > 1 and word[0].isalnum() and not _UNSPACED.match(word)
+        if is_word and word not in elsewhere and not _says_nothing(word):
             yield _stem(word)
     for name in scope.names:
         yield name.lower()
-    for run in _UNSPACED.findall(text):
+    for run in _UNSPACED.findall(_noise_runs().sub(" ", text)):
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 
@@ -82,9 +84,17 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith("ss"):
             word = word[: len(word) - len(ending)] + instead
             break
-    if len(word) > 3 and word[-1] == word[-2]:
+    if word in _synonyms():
+        return _synonyms()[word]
+    if len(word) > 3 and (word[-1] == word[-2] or word[-1] == "e"):  # "running", "merging" and "merge"
         word = word[:-1]
     return _synonyms().get(word, word)
+
+
+@cache
+def _noise_runs() -> re.Pattern[str]:
+    """Return what finds words that say nothing in a text without spaces, the longest first."""
+    return re.compile("|".join(sorted(words("subject", "noise_runs"), key=len, reverse=True)))
 
 
 @cache

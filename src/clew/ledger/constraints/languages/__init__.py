@@ -20,6 +20,15 @@ _SCRIPTS = (
     (re.compile(r"[\u4e00-\u9fff]"), "chinese"),
     (re.compile(r"[\u0400-\u04ff]"), "russian"),
 )
+_SPELLINGS = (
+    (re.compile(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
+    (re.compile(r"[ãõ]|ç(?:ã|õ)"), "portuguese"),
+    (re.compile(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
+    (re.compile(r"[çœêûîâ]|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
+    (re.compile(r"ß|[äöü]|sch"), "german"),
+    (re.compile(r"[łżźćśąęń]"), "polish"),
+)
+"""Spellings that tell apart languages that share many words."""
 _OTHER_SCRIPT = re.compile("|".join(script.pattern for script, _ in _SCRIPTS))
 _FEW_WORDS = 6
 _GAP = " * "
@@ -37,6 +46,7 @@ def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
         return default
     index = _common_words()
     counts = Counter(name for word in words for name in index.get(word, ()))
+    counts.update(name for spelling, name in _SPELLINGS if name in counts and spelling.search(text))
     ours = counts.pop(default, 0)
     best, most = max(counts.items(), key=lambda entry: entry[1], default=(default, 0))
     # One word of another language in a long sentence is a name or a slip, not a change of language.
@@ -70,8 +80,10 @@ def language(name: str) -> Language | UnspacedLanguage:
             tuple(grammar["headings"].split()),
         )
     classes = {f"{{{key}}}": frozenset(words.split()) for key, words in content.get("classes", {}).items()}
+    phrases = list(_spaced_phrases(content["cues"], classes))
     return Language(
-        tree(_spaced_phrases(content["cues"], classes)),
+        tree(phrase for phrase in phrases if phrase.place is not Place.FIRST),
+        tree(phrase for phrase in phrases if phrase.place is Place.FIRST),
         Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()}),
     )
 

@@ -1,0 +1,138 @@
+"""Cues that are no phrases: how a sentence looks, what its words do, and what its phrases add up to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from clew.ledger.constraints.cues import Hit
+from clew.ledger.constraints.model import model
+from clew.ledger.constraints.tables import words as known_words
+from clew.ledger.constraints.tokens import Token
+
+OPENING = 8
+"""Characters within which a sentence still opens: "and then return"."""
+ORDERS = frozenset(("task", "use", "ensure"))
+"""Cues of an order, where a sentence opens with them."""
+_TINY_WORDS = 2
+_LONG_WORDS = 35
+_NUMBER_WITHIN = 20
+_NUMBER = re.compile(r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_MEASURE = re.compile(
+    r"\b\d[\d.,k-]*\s?"
+    r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
+"""A word in front that makes a rule of whatever follows: "Never: edit this file"."""
+_ADDRESS = frozenset(("you", "your", "yourself"))
+_IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
+"""What may be ordered for a case: "if it is missing, leave the setting out"."""
+_WITH_ORDER = {"only_mid": "only_task", "gate": "gate_task", "gate_you": "gate_task"}
+"""What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
+_ASKED = frozenset(
+    (
+        "avoid",
+        "ban",
+        "keep",
+        "keep_way",
+        "only",
+        "consent",
+        "omit",
+        "prefer",
+        "prefer_weak",
+        "must_work",
+        "always",
+        "wish",
+        "behave",
+        "unfit",
+        "mine",
+    )
+)
+"""What makes a rule of a polite question: "can you keep the price the same"."""
+_SHORT_WORDS = 10
+_NEGATING = frozenset(("not", "no"))
+_SHOULD = frozenset(("should", "shouldn't", "ought"))
+
+
+def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
+    """Yield the cues that are not phrases: how the sentence looks, and what its phrases add up to."""
+    end = len(text)
+    if text.endswith(("?", "？")) and not any(hit.cue == "request" for hit in hits):
+        yield Hit("question", end - 1, end)
+    if text.endswith((":", "：")):
+        yield Hit("colon", end - 1, end)
+    if spaced and len(words) <= _TINY_WORDS:
+        yield Hit("tiny", 0, end)
+    if len(words) > _LONG_WORDS:
+        yield Hit("long", 0, end)
+    if measure := _MEASURE.search(text):
+        yield Hit("measure", *measure.span())
+    yield from _marked(text, words, hits)
+    yield from _duties(words, hits)
+    yield from _contrast(words)
+    if label := _LABEL.match(text):
+        yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
+    yield from _sums(text, hits)
+
+
+def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield where a thing that is named, not "it" or "we", must or should be some way."""
+    obliged = {hit.start: hit for hit in hits if hit.cue == "must_thing"}
+    for i, token in enumerate(words[1:-1], start=1):
+        if token.start not in obliged or token.opens or _is_guess(words[i + 1 : i + 3]):
+            continue
+        subject = words[i - 1]
+        if "'" not in subject.word and subject.word not in known_words("evidence", "not_named"):
+            cue = "duty_weak" if token.word in _SHOULD else "duty"
+            yield Hit(cue, subject.start, obliged[token.start].end)
+
+
+def _is_guess(behind: Sequence[Token]) -> bool:
+    """Tell what must have been, and what must be the reason, from what must be done."""
+    first, last = behind[0].word, behind[-1].word
+    if first == "be":
+        return last in known_words("evidence", "guessed")
+    return first == "have" and last.endswith(("ed", "en", "had"))
+
+
+def _contrast(words: Sequence[Token]) -> Iterator[Hit]:
+    """Yield a last clause that says what is not meant: "tabs, not spaces", "plain SQL, no ORM"."""
+    opening = next((i for i in range(len(words) - 1, 0, -1) if words[i].opens), 0)
+    if not 0 < opening <= _SHORT_WORDS or words[opening].word not in _NEGATING:
+        return
+    # "It is slow, not wrong" tells; but "I want plain SQL, no ORM" does not tell of the ORM.
+    heard = words if words[opening].word == "not" else words[opening:]
+    if known_words("evidence", "telling").isdisjoint(token.word for token in heard):
+        yield Hit("contrast", words[opening].start, words[-1].end)
+
+
+def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the words that address somebody, and cues in capitals."""
+    for token in words:
+        if token.word in _ADDRESS:
+            yield Hit("you", token.start, token.end)
+    cues = model().cues
+    for hit in hits:
+        shouted = any(len(word) > 2 and word.isupper() for word in text[hit.start : hit.end].split())
+        if shouted and cues[hit.cue].kind is not None:
+            yield Hit("shouted", hit.start, hit.end)
+
+
+def _sums(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
+    opens_with_order = any(hit.cue in ORDERS and hit.start <= OPENING for hit in hits)
+    for hit in hits:
+        if hit.cue == "limit" and (number := _NUMBER.search(text, hit.end, hit.end + _NUMBER_WITHIN)):
+            yield Hit("limit_number", hit.start, number.end())
+        elif hit.cue == "limit" and (number := _NUMBER.search(text, 0, hit.start)):
+            yield Hit("limit_number", number.start(), hit.end)
+        if opens_with_order and hit.cue in _WITH_ORDER:
+            yield Hit(_WITH_ORDER[hit.cue], hit.start, hit.end)
+    case = next((hit for hit in hits if hit.cue == "if" and hit.start <= OPENING), None)
+    order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)
+    if case and order:
+        yield Hit("if_order", case.start, order.end)
+    asked = next((hit for hit in hits if hit.cue == "request"), None)
+    if asked and any(hit.cue in _ASKED for hit in hits):
+        yield Hit("asked", asked.start, asked.end)

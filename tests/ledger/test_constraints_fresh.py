@@ -1,0 +1,70 @@
+"""On sentences written afresh, round after round, the finder keeps what it reached."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from clew.ledger.constraints import find
+from clew.message import Role, said
+
+FRESH = [json.loads(line) for line in Path(__file__).with_name("fresh.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("split", "recall", "precision"), [("cold", 0.87, 0.95), ("learnt", 0.92, 0.93)])
+def test_recall_and_precision_hold(split: str, recall: float, precision: float):
+    counts = Counter(
+        (row["label"], bool(find(said(Role.USER, row["text"])))) for row in FRESH if row["split"] == split
+    )
+    right = counts["standing", True]
+    assert right / (right + counts["standing", False]) >= recall
+    assert right / (right + counts["none", True]) >= precision
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Leave the changelog to me.",
+        "Any function over 40 lines gets split.",
+        "Tabs, not spaces.",
+        "All timestamps in UTC.",
+        "Correctness beats speed in this project.",
+        "I'd be grateful if you left the footnotes alone.",
+        "The migration has to be reversible.",
+        "Never: edit this file by hand.",
+    ],
+)
+def test_a_rule_that_is_told_rather_than_ordered_is_found(text: str):
+    assert [found.quote for found in find(said(Role.USER, text))] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The docs say you must not call it twice.",
+        "The service must be down.",
+        "It should have been merged yesterday.",
+        "It's a bug, not a feature.",
+        "Every request takes about a second.",
+        "No carga nada desde el escritorio.",
+        "Сервер никогда не отвечает.",
+        "Non ho capito.",
+        "Não entendi.",
+    ],
+)
+def test_what_is_reported_guessed_or_denied_is_no_rule(text: str):
+    assert find(said(Role.USER, text)) == []
+
+
+def test_in_a_long_system_prompt_plain_orders_bind_and_descriptions_do_not():
+    prose = "The service reads events from the queue and writes them to the store. " * 9
+    orders = "When closing issues:\n\n- Add the label of the package\n- Target python 3.10\n"
+    prompt = f"# Service\n\n{prose}\n\n{orders}"
+    assert [found.quote for found in find(said(Role.SYSTEM, prompt))] == [
+        "Add the label of the package",
+        "Target python 3.10",
+    ]
+    assert find(said(Role.USER, prompt)) == []
