@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.errors import BudgetExceeded, PinsDoNotFit
@@ -104,6 +106,20 @@ def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
     many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
     with pytest.raises(PinsDoNotFit):
         propose(situation(turns(30), 2_000, Brief(many)))
+
+
+def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of_it():
+    rules = "".join(f"Never touch the folder legacy_{n} of the store. " for n in range(30))
+    asked = f"Port these: {', '.join(f'the report of table_{n}' for n in range(60))}."
+    living = Living([said(Role.USER, rules), said(Role.USER, asked), *(one.message for one in turns(20)[1:])])
+    least = propose(living.situation(2_000))
+    plan = propose(living.situation(620))
+    assert [pin.quote for pin in condensed(plan).digest.pins] == [
+        pin.quote for pin in condensed(least).digest.pins
+    ]
+    assert plan.fits
+    assert any(claim.text.endswith("…") for claim in condensed(plan).digest.claims)
+    assert verify(plan, replace(living.evidence(620), keep_messages=1)).accepted
 
 
 def test_a_system_prompt_that_alone_is_too_large_is_said_to_be():

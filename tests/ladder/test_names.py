@@ -24,12 +24,15 @@ def value(line: str, text: str) -> Value:
         ("mv /one/app/a.py /two/app/a.py", "/one/app/a.py", "/one/app/a.py"),
         ("sed ./sessions./gg", "./sessions./gg", "./sessions./gg"),
         ("write ${file}-temp.gif", "temp.gif", ""),
+        ("took 11.100 seconds", "11.100", "11.100"),
+        ("encoder: Lavc62.11.100 gif", "11.100", ""),
+        ("libavcodec 62. 11.100", "11.100", ""),
     ],
 )
 def test_a_path_is_shown_by_its_end_and_a_name_only_where_it_stands_by_itself(
     line: str, text: str, shown: str
 ):
-    known = value(f"{line} and temp.gif", text)
+    known = value(f"{line} and temp.gif or 11.100", text)
     assert shown_name(known, line) == shown
 
 

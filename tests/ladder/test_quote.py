@@ -1,7 +1,7 @@
 import pytest
 
-from clew.ladder.quote import LONGEST, quoted
-from clew.message import Cite, Message, Role, Text, ToolResult, Trust, said
+from clew.ladder.quote import LONGEST, last_line, plain_words, quoted
+from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
 
 
 def output(text: str) -> Message:
@@ -64,10 +64,35 @@ def test_a_cut_quote_does_not_begin_right_after_a_negation(cue: str):
         "  </li></ul></app-main_menu>",
         '<path id="icon_main" d="M12.5 3.1l4 4"/>',
         "url(data:image/png;base64,iVBORw0KGgo)",
-        "cert_text = " + "QUJD" * 50,
+        "cert_text = " + "QUJD" * 35,
         "cp path/to/my_file.py .",
     ],
 )
 def test_noise_is_not_quoted_from_tools(line: str):
     assert quoted(output(line), Cite("m1"), line.split(maxsplit=1)[0]) is None
     assert quote(said(Role.USER, line), line.split(maxsplit=1)[0]) == line.strip()
+
+
+def test_a_line_without_spaces_is_not_cut_inside_a_number():
+    line = f"{'1234.5678,' * 30}load_config{',8765.4321' * 30}"
+    numbers = quote(output(f"x {line} y"), "load_config").split(",")
+    assert {number for number in numbers if "load" not in number} <= {"1234.5678", "8765.4321"}
+
+
+def test_an_argument_is_quoted_with_its_name():
+    call = Message(Role.ASSISTANT, (ToolCall("c1", "run", '{"cmd": "make load_config", "dir": "."}'),))
+    at = '{"cmd": "make load_config", "dir": "."}'.index("make")
+    claim = quoted(call, Cite("m1", 0, at, at + len("make load_config")), "load_config")
+    assert claim is not None
+    assert claim.text == '"cmd": "make load_config"'
+
+
+def test_the_last_line_that_names_a_value_is_found_from_the_first():
+    text = "load_config reads it\nthen load_configs differs\nand load_config is done\nbye"
+    first = Cite("m1", 0, 0, len("load_config reads it"))
+    assert last_line(output(text), first, "load_config").quote(output(text)) == "and load_config is done"
+    assert last_line(output(text), first, "reads") == first
+
+
+def test_plain_words_are_whole_small_words_and_each_counts_once():
+    assert plain_words("the store reads the load_config of src/store.py, Store.read and re-reads") == 4

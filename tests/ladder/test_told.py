@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.ladder import brief_of
-from clew.ladder.told import is_told_anew, tells_of_changes
-from clew.message import Role, Trust, said
-from clew.plan import ClaimKind
+from clew.ladder.told import is_told_anew, shortened, tells_of_changes
+from clew.message import Cite, Role, Trust, said
+from clew.plan import Claim, ClaimKind
 from tests.ladder.sessions import Living, items, read, spoken, step
 
 
@@ -23,6 +23,26 @@ def test_a_failing_test_is_believed_like_the_tool_that_named_it():
 def test_a_request_that_is_the_goal_is_said_once():
     view = items([said(Role.USER, "Port the reports to v2.")])
     assert [claim.kind for claim in brief_of(read(view), view).claims] == [ClaimKind.GOAL]
+
+
+def test_a_request_that_says_more_than_the_goal_is_said_too():
+    first, more = "Port the reports to v2.", "Port the reports to v2. The logo is in art/logo.svg."
+    view = items([said(Role.USER, first), spoken("I will."), said(Role.USER, more)])
+    claims = brief_of(read(view), view).claims
+    assert [claim.text for claim in claims] == [first, f"request: {more}"]
+
+
+def test_the_last_test_run_is_told_though_its_message_stays():
+    ran = step("c", "bash", {"command": "pytest -q"}, "12 passed in 2.31s")
+    view = items([said(Role.USER, "Run the tests."), *ran])
+    claims = brief_of(read(view), view[:1]).claims
+    assert "last test run: pytest -q: 12 passed, 0 failed" in [claim.text for claim in claims]
+
+
+def test_the_goal_is_shortened_between_words_and_keeps_its_place():
+    goal = Claim("", ClaimKind.GOAL, "Port the reports to v2.", (Cite("m1"),), Trust.USER, verbatim=True)
+    short = Claim("", ClaimKind.GOAL, "Port the…", (Cite("m1"),), Trust.USER)
+    assert (shortened(goal, 13), shortened(goal, 40)) == (short, goal)
 
 
 def test_many_files_are_told_a_few_at_a_time():

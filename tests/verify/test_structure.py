@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.plan import Condense, Digest, Drop, Operation, Shrink
 from clew.plan.apply import apply
 from clew.plan.digest import checksum
@@ -181,3 +181,33 @@ def test_what_the_provider_refuses_before_and_after_is_noted():
 def test_what_the_provider_refuses_only_after_is_refused():
     report = judged(over(2, 3), evidence=replace(BARE, wire=ANTHROPIC))
     assert any("Anthropic Messages would refuse the view by rule" in what for what in refusals(report))
+
+
+THOUGHT = Thinking("Which of the two was it?", signature="sealed", trust=Trust.ASSISTANT)
+DECIDED = Message(Role.ASSISTANT, (THOUGHT, *VIEW[10].message.parts))
+THINKING = replace(BARE, view=[*VIEW[:10], Item("m11", DECIDED)], originals=None)
+
+
+def test_a_thought_may_be_left_out_whole_and_never_changed():
+    changed = replace(DECIDED, parts=(replace(THOUGHT, text="It was."), *DECIDED.parts[1:]))
+    left_out = Shrink("m11", VIEW[10].message, "no room for its thought")
+    assert refusals(judged(left_out, evidence=THINKING)) == set()
+    assert refusals(judged(Shrink("m11", changed, "shorter"), evidence=THINKING)) == {
+        "the smaller form is not the same message"
+    }
+
+
+def test_a_thought_holds_its_loop_together_only_where_one_is_shown():
+    def step(n: int, *before: Part) -> list[Message]:
+        call = ToolCall(f"t{n}", "run", {}, trust=Trust.ASSISTANT)
+        result = ToolResult(f"t{n}", (Text("ok"),))
+        return [Message(Role.ASSISTANT, (*before, call)), Message(Role.TOOL, (result,))]
+
+    def refused(*last: Part) -> set[str]:
+        steps = [*step(1, THOUGHT), *step(2), *step(3, *last)]
+        view = [*VIEW[:2], *(Item(f"s{n}", message) for n, message in enumerate(steps, start=1))]
+        evidence = replace(BARE, view=view, originals=None, keep_messages=1)
+        return refusals(judged(Drop(("s1", "s2"), "old"), evidence=evidence))
+
+    parted = "a call would be parted from its result"
+    assert (parted in refused(THOUGHT), parted in refused()) == (True, False)

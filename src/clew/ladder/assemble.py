@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from clew.ladder.brief import Brief, numbered
-from clew.ladder.choice import Choice, Matter, last_words
+from clew.ladder.choice import Choice, Matter, Terms, last_words
 from clew.ladder.labels import label_of
 from clew.ladder.situation import Scene
 from clew.ladder.written import Outline, Written
@@ -33,17 +33,14 @@ class Weighed(NamedTuple):
 class Assembly:
     """The digest of a span, before it is known how much room there is for it."""
 
-    def __init__(self, scene: Scene, span: Sequence[Item], for_changes: int = 0) -> None:
-        """Find out what must be in it, and what that takes.
-
-        Changed files must be in it, too, where their names take no more than ``for_changes`` tokens.
-        """
+    def __init__(self, scene: Scene, span: Sequence[Item], terms: Terms) -> None:
+        """Find out what must be in it, and what that takes."""
         self._scene = scene
         said = scene.now.brief(span)
         claims = tuple(replace(one, trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.now.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
-        self._matter = Matter(span, Brief(said.pins, claims), earlier, for_changes)
+        self._matter = Matter(span, Brief(said.pins, claims), earlier, terms)
         self._frame = _framed(scene, self._matter)
         self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
 

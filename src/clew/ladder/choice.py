@@ -12,9 +12,10 @@ from clew.ladder.facts import Facts
 from clew.ladder.gauge import Gauge
 from clew.ladder.labels import label_of
 from clew.ladder.names import is_names
-from clew.ladder.pick import Covered
+from clew.ladder.pick import IN_PASSING, Covered
 from clew.ladder.situation import Scene
-from clew.ladder.told import is_told_anew, tells_of_changes
+from clew.ladder.subjects import subjects_named
+from clew.ladder.told import is_told_anew, shortened, tells_of_changes
 from clew.ladder.written import Written
 from clew.message import Cite, Item, words
 from clew.plan import Claim, ClaimKind, Digest
@@ -36,6 +37,16 @@ NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN)
 LONGEST_SCRAP = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What of all that should never be left out is held to."""
+
+    for_changes: int = 0
+    """Tokens that the names of changed files may take and never be left out."""
+    longest: int | None = None
+    """Characters that are told of an open loop, and of the goal; None for as much as usual."""
+
+
 @dataclass(frozen=True)
 class Matter:
     """What a digest is about."""
@@ -44,16 +55,17 @@ class Matter:
     brief: Brief
     earlier: Digest | None
     """The digest that goes into it."""
-    for_changes: int = 0
-    """Tokens that the names of changed files may take and never be left out."""
+    terms: Terms
 
     @cached_property
     def must(self) -> list[Claim]:
         """Return what may never be left out."""
         changes = [claim for claim in self.brief.claims if tells_of_changes(claim)]
-        few = sum(len(claim.text) for claim in changes) <= self.for_changes * CHARACTERS_PER_TOKEN
-        always = changes if few else []
-        return [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT or claim in always]
+        few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
+        open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
+        if self.terms.longest is not None:
+            open_work = [shortened(claim, self.terms.longest) for claim in open_work]
+        return [*open_work, *(changes if few else ())]
 
 
 class Choice:
@@ -66,7 +78,7 @@ class Choice:
         earlier = matter.earlier.claims if matter.earlier else ()
         self._told = must
         self._ledger = sorted(
-            (claim for claim in matter.brief.claims if claim not in must),
+            (one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must),
             key=lambda claim: not focus.meets(claim.text),
         )
         if written is None:  # where nobody wrote now, what somebody wrote earlier
@@ -103,8 +115,10 @@ class Choice:
         quoted, cost = self._fill(self._people_by_weight, min(left, room * PEOPLE_SHARE))
         left -= cost
         covered = Covered()
-        for one in (*self._told, *known, *prose, *quoted):
-            covered.add(one.text, telling=one.kind is not ClaimKind.ARTIFACT)
+        for one in (*self._told, *known, *quoted):
+            covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
+        for one in prose:  # written to say what things are
+            covered.add(subjects_named(one.text), 1.0)
         facts, cost = self._facts.best(covered, left)
         left -= cost
         taken = {id(claim) for claim in (*known, *quoted)}

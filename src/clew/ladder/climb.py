@@ -13,12 +13,13 @@ from itertools import product
 from clew.budget import Trigger
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ladder.assemble import Assembly
-from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT
+from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
 from clew.ladder.prune import WORTH_TOKENS, prune
 from clew.ladder.rules import OVERSIZED_TOKENS
 from clew.ladder.situation import Scene, Situation
 from clew.ladder.stubs import Page, shorten
 from clew.ladder.tail import MOST_SHARE, Keep, last_cuts, water_level
+from clew.ladder.thoughts import left_out, thinks
 from clew.ladder.written import Outline, Written
 from clew.message import Cite, Role, Text, ToolCall, ToolResult
 from clew.plan import Condense, Digest, Freed, Plan, Rung, Shrink
@@ -32,6 +33,9 @@ SPARE_SHARE = 0.1
 TRIES = 6
 UNREAD_SHARE = 0.75
 """Of the room for recent messages: up to here, what nobody has answered yet stays whole."""
+SHORTENED = (240, 80)
+"""Characters that are told of each open loop, and of the goal, where nothing else helps."""
+LEAST = Terms(longest=SHORTENED[-1])
 MORE_SHARE = 0.5
 """Of the room for recent messages: what they get beyond their smallest forms where even those exceed it."""
 
@@ -60,12 +64,12 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
     gentle = _gentle(scene)
     if gentle is not None:
         return _plan(scene, gentle)
-    cut = _cut(scene)
+    scene, cut = _fitting(scene)
     if cut.assembly is None:
         return _plan(scene, cut.shrinks)
     digest, tokens = cut.assembly.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
-    if written is None and spare > scene.room * SPARE_SHARE:
+    if written is None and not scene.thoughtless and spare > scene.room * SPARE_SHARE:
         longer = _with_longer_tail(scene, cut.tokens + spare)
         if longer is not None:
             return longer
@@ -74,7 +78,7 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
 
 def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
     """Return the plan that keeps more recent messages, where a digest has nothing more to say."""
-    wider = Scene(replace(scene.now, keep=Keep(scene.now.keep.messages, tokens), sizes=scene.sizes))
+    wider = Scene(replace(scene.now, keep=Keep(scene.now.keep.messages, tokens), sizes=scene.sizes_now))
     if wider.stop >= scene.stop:
         return None
     plan = propose(wider.now)
@@ -85,7 +89,8 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
     ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
     rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
     condense = Condense(ids, digest, rung)
-    return _plan(scene, cut.shrinks, condense, scene.tokens(scene.first, cut.stop) - tokens)
+    freed = sum(scene.sizes_now[scene.first : cut.stop]) - tokens
+    return _plan(scene, cut.shrinks, condense, freed)
 
 
 def outline(now: Situation) -> Outline | None:
@@ -93,7 +98,7 @@ def outline(now: Situation) -> Outline | None:
     scene = Scene(now)
     if _gentle(scene) is not None:
         return None
-    cut = _cut(scene)
+    _, cut = _fitting(scene)
     return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 
@@ -157,26 +162,56 @@ def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
 # With one --------------------------------------------------------------------------------------------
 
 
-def _cut(scene: Scene) -> Cut:
+def _fitting(scene: Scene) -> tuple[Scene, Cut]:
+    """Find where to cut, giving up one thing after the other until it fits; and in which scene that is.
+
+    First thoughts are left out, then goal and open work are told by how they begin, then changed files may
+    be left out. Rules are never given up.
+    """
+    for_changes = int(scene.room * CHANGES_SHARE)
+    cut = _cut(scene, Terms(for_changes))
+    if cut is not None:
+        return scene, cut
+    scenes = [scene]
+    if any(thinks(item.message) for item in scene.view):
+        scenes.append(Scene(scene.now, thoughtless=True))
+    terms = [*(Terms(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
+    for held, one in list(product(terms, scenes))[1:]:
+        cut = _cut(one, held)
+        if cut is not None:
+            return one, _without_thoughts(one, cut) if one.thoughtless else cut
+    raise _too_large(scenes[-1])
+
+
+def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
+    """Return a cut that leaves out the thoughts of all that it keeps."""
+    kept = scene.now.view[cut.stop if cut.assembly else scene.first :]
+    return replace(cut, shrinks=left_out(kept, cut.shrinks))
+
+
+def _cut(scene: Scene, terms: Terms) -> Cut | None:
     """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
-    least = recent = 0
-    stops = list(_stops(scene))
-    for for_changes, stop in product((int(scene.room * CHANGES_SHARE), 0), stops):
-        span = scene.view[scene.first : stop]
-        assembly = Assembly(scene, span, for_changes) if span else None
-        cut = _cut_at(scene, stop, assembly)
+    for stop in _stops(scene):
+        span = scene.now.view[scene.first : stop]
+        cut = _cut_at(scene, stop, Assembly(scene, span, terms) if span else None)
         if cut is not None:
             return cut
-        least = assembly.least_tokens if assembly else 0
-        recent = scene.tokens(stop)
+    return None
+
+
+def _too_large(scene: Scene) -> BudgetExceeded:
+    """Say what does not fit, where nothing more can be given up."""
+    *_, stop = _stops(scene)
+    span = scene.now.view[scene.first : stop]
+    least = Assembly(scene, span, LEAST).least_tokens if span else 0
     there = scene.before - scene.fixed
     if least > scene.room and least >= there:
         told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
-        raise NothingToGain(f"nothing to gain: {told}")
+        return NothingToGain(f"nothing to gain: {told}")
     if least > scene.room:
-        raise PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
-    both = f"rules and open work take {least:,} tokens and the most recent messages {recent:,}"
-    raise BudgetExceeded(f"{both}: together more than the {scene.room:,} that there is room for")
+        return PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
+    both = f"rules and open work take {least:,} tokens and the most recent messages {scene.tokens(stop):,}"
+    return BudgetExceeded(f"{both}: together more than the {scene.room:,} that there is room for")
 
 
 def _stops(scene: Scene) -> Iterator[int]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 from clew.ladder.company import Company
 from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name, is_names, listed, shown_name
-from clew.ladder.pick import Covered, Line, Room
-from clew.ladder.quote import plain_words, quoted
+from clew.ladder.pick import Covered, Line, Room, chance, gains
+from clew.ladder.quote import last_line, plain_words, quoted
 from clew.ladder.retention import ranking
 from clew.ladder.situation import Scene
 from clew.ladder.subjects import Subject, faces, root_of, subjects, subjects_named
@@ -26,19 +27,37 @@ from clew.ledger.values import Value
 from clew.message import Cite, Item, Trust
 from clew.plan import Claim
 
-LINES_SHARE = 0.75
+LINES_SHARE = 0.7
 """Of the room for facts, for lines; the rest is for names alone."""
-ENOUGH_WORDS = 4
-"""Plain words of a line that says something about what it names..."""
-SAYS_ENOUGH = 3
-"""...and of one that is quoted for where it stands."""
+SAYS_ENOUGH = 2
+"""Plain words of a line that says something about what it names."""
+MOST_LINES = 3
+"""Lines among which one or more are taken to tell of a subject, if it is one of the best..."""
+TOKENS_PER_BEST = 60
+"""...of which there are as many as the room has this many tokens: half of what is needed is among few."""
+SHOWN_TELLS = 0.5
+"""How likely a recent message that stays as it is says what the things are that it names."""
+TOKENS_PER_LINE = 16
+"""Of the room: so many subjects are told of in lines; of what is worth less there is only room for names."""
 FEWEST_CANDIDATES, MOST_CANDIDATES = 200, 1_500
-TOKENS_PER_CANDIDATE = 2
+TOKENS_PER_CANDIDATE = 5
 """Of the room: more subjects than it could hold names of are not looked at."""
 MOST_RATED = 10_000
 """Values up to which all that a session ever named is rated; beyond, only what can still be quoted."""
 AROUND_A_NAME = 8
 """Characters by which a name is longer in a digest, for what stands around it."""
+
+
+class _Quote(NamedTuple):
+    """A line that could be kept to tell of a subject."""
+
+    face: Value
+    cite: Cite
+    claim: Claim
+    words: int
+    """Plain ones."""
+    introduces: bool
+    """Whether the subject is named here first, or last."""
 
 
 class Facts:
@@ -54,69 +73,92 @@ class Facts:
         earlier = list(earlier)
         values = _within_reach(scene, earlier)
         known = subjects(values)
-        self._worths = _worths(scene, known, values, whole)
+        self._worths = _worths(scene, known, values)
+        self._shown = [key for key, one in known.items() if one.last_message in whole]
         self._root = root_of(value.text for value in values if value.kind is ValueKind.PATH)
         self.lines: list[Line] = []
-        self._nameable: dict[str, tuple[Value, Cite, tuple[int, int, int], Trust]] = {}
+        self._nameable: dict[str, _Quote] = {}
         self._add_earlier(earlier)
-        self._add_new(known, min(max(FEWEST_CANDIDATES, room // TOKENS_PER_CANDIDATE), MOST_CANDIDATES))
+        self._add_new(known, room)
         self.left_out = False
         """Whether the last choice had no room for something that is worth something."""
 
     def _add_earlier(self, claims: Iterable[Claim]) -> None:
         """Take in what an earlier digest kept, judged anew."""
         for number, claim in enumerate(claims):
-            self.lines.append(Line(claim, (-1, number, 0), self._gains(claim.text), _telling(claim)))
+            tells = 0.0 if is_names(claim) else chance(plain_words(claim.text))
+            self.lines.append(Line(claim, (-1, number, 0), gains(self._worths_in(claim), tells)))
 
-    def _gains(self, text: str) -> dict[str, float]:
+    def _worths_in(self, claim: Claim) -> dict[str, float]:
         worths = self._worths
-        return {name: worths[name] for name in subjects_named(text) if name in worths}
+        return {name: worths[name] for name in subjects_named(claim.text) if name in worths}
 
-    def _add_new(self, known: dict[str, Subject], most: int) -> None:
-        """Take in the most telling lines of what is worth most, quoted from what was really said."""
-        worths, places = self._worths, self._places
+    def _add_new(self, known: dict[str, Subject], room: int) -> None:
+        """Take in what is worth most: lines that tell of it, as they were really said, and names."""
+        worths, focus = self._worths, self._scene.focus
+        most = min(max(FEWEST_CANDIDATES, room // TOKENS_PER_CANDIDATE), MOST_CANDIDATES)
         best = heapq.nlargest(most, worths, key=lambda key: worths[key] / (AROUND_A_NAME + len(key)))
-        quotes: set[Cite] = set()
-        for key in best:
-            told = self._told(known[key]) if worths[key] > 0 else None
-            if told is None:
+        quotes: dict[Cite, tuple[_Quote, list[str]]] = {}
+        for rank, key in enumerate(best):
+            found = self._quotes(known[key], MOST_LINES if rank * TOKENS_PER_BEST < room else 1)
+            is_lined = rank * TOKENS_PER_LINE < room or (focus and focus.meets(key))
+            for one in found if is_lined else ():
+                _, about = quotes.setdefault(one.claim.sources[0], (one, []))
+                if one.introduces:
+                    about.append(key)
+            if found:
+                self._nameable[key] = found[0]
+        for one, about in quotes.values():
+            named = self._worths_in(one.claim)
+            for key in about:  # what is escaped in its line is not found there
+                named[key] = worths[key]
+            self.lines.append(Line(one.claim, self._place(one.cite), gains(named, chance(one.words), about)))
+
+    def _place(self, cite: Cite) -> tuple[int, int, int]:
+        return (self._places[cite.message], cite.part, cite.start)
+
+    def _quotes(self, subject: Subject, most: int) -> list[_Quote]:
+        """Return the lines that are quoted for a subject; where none says much, one that says little."""
+        found: list[_Quote] = []
+        scarce: list[_Quote] = []
+        seen: set[Cite] = set()
+        for face, cite, introduces in self._cites(subject):
+            if cite.message not in self._places or cite in seen:
                 continue
-            face, cite, claim = told
-            place = (places[cite.message], cite.part, cite.start)
-            self._nameable[key] = (face, cite, place, claim.trust)
-            if claim.sources[0] not in quotes:
-                quotes.add(claim.sources[0])
-                gains = {key: worths[key], **self._gains(claim.text)}
-                self.lines.append(Line(claim, place, gains, _telling(claim)))
+            seen.add(cite)
+            claim = quoted(self._scene.original(cite.message), cite, face.text, self._root)
+            if claim is None:
+                continue
+            words = plain_words(claim.text)
+            said = found if words >= SAYS_ENOUGH else scarce
+            said.append(_Quote(face, cite, claim, words, introduces))
+            if len(found) == most:
+                break
+        return found or scarce[:1]
 
-    def _told(self, subject: Subject) -> tuple[Value, Cite, Claim] | None:
-        """Return the line that is quoted for a subject: where it was named first, or last, if that says much.
+    def _cites(self, subject: Subject) -> Iterator[tuple[Value, Cite, bool]]:
+        """Yield where a subject is named first, and last, and where most is said about it.
 
-        Where a thing is introduced says best what it is, and where it was named last, how it stands. Where
-        neither says much, the most telling line may.
+        Where a thing is introduced says best what it is, and where it was named last, how it stands.
         """
         named_by = faces(subject)
-        first = min(named_by, key=attrgetter("first_index"))
-        last = max(named_by, key=attrgetter("last_index"))
-        tellings = ((one, one.telling) for one in named_by)
-        scarce = None
-        for face, cite in dict.fromkeys(((first, first.first), (last, last.last), *tellings)):
-            if cite.message not in self._places:
-                continue
-            claim = quoted(self._scene.original(cite.message), cite, face.text, self._root)
-            if claim is not None and plain_words(claim.text) >= SAYS_ENOUGH:
-                return face, cite, claim
-            if claim is not None and scarce is None:
-                scarce = face, cite, claim
-        return scarce
+        if len(named_by) == 1:
+            first = last = named_by[0]
+        else:
+            first = min(named_by, key=attrgetter("first_index"))
+            last = max(named_by, key=attrgetter("last_index"))
+        yield first, first.first, True
+        yield last, last_line(self._scene.original(last.last_message), last.last, last.text), True
+        yield from ((one, one.telling, False) for one in named_by)
 
     def _names(self, covered: Covered) -> Iterator[Name]:
         """Yield the names of what is not named yet, as far as it can be named by itself."""
-        for key, (face, cite, place, trust) in self._nameable.items():
-            message = None if key in covered.named else self._scene.original(cite.message)
-            text = shown_name(face, cite.quote(message)) if message else ""
+        for key, one in self._nameable.items():
+            message = None if key in covered.untold else self._scene.original(one.cite.message)
+            text = shown_name(one.face, one.cite.quote(message)) if message else ""
             if text:
-                yield Name(key, text, cite, min(trust, Trust.ASSISTANT), place)
+                trust = min(one.claim.trust, Trust.ASSISTANT)
+                yield Name(key, text, one.cite, trust, self._place(one.cite))
 
     def weigh(self, gauge: Gauge) -> None:
         """Estimate what each line takes, and raise the worth of those that matter to a person."""
@@ -125,10 +167,11 @@ class Facts:
         for line in self.lines:
             line.tokens = gauge.line(line.claim)
             if focus and focus.meets(line.claim.text):
-                line.gains = {name: gain * IN_FOCUS for name, gain in line.gains.items()}
+                line.weight = IN_FOCUS
 
     def best(self, covered: Covered, tokens: float) -> tuple[list[Claim], float]:
         """Return what is worth most, in the order of the conversation, and the tokens that it takes."""
+        covered.add(self._shown, SHOWN_TELLS)
         room = Room(tokens * LINES_SHARE, self._gauge)
         lines = list(room.lines(self.lines, covered))
         room.tokens += tokens * (1 - LINES_SHARE)
@@ -160,20 +203,14 @@ def _within_reach(scene: Scene, earlier: Iterable[Claim]) -> list[Value]:
     return [value for value in values if value.last_message in shown or value.text in kept]
 
 
-def _worths(
-    scene: Scene, known: dict[str, Subject], values: Sequence[Value], whole: set[str]
-) -> dict[str, float]:
-    """Return what each subject is worth that no message shows which stays as it is."""
+def _worths(scene: Scene, known: dict[str, Subject], values: Sequence[Value]) -> dict[str, float]:
+    """Return what each subject is worth, where it is worth anything."""
     worth = scene.now.ranking or ranking()
     company = Company(values)
     focus = scene.focus
     found = {}
     for key, one in known.items():
-        named_by = [one] if isinstance(one, Value) else one.faces
-        if not any(value.last_message in whole for value in named_by):
-            found[key] = worth(one, company) * (IN_FOCUS if focus and focus.meets(key) else 1.0)
+        chance_of_need = worth(one, company) * (IN_FOCUS if focus and focus.meets(key) else 1.0)
+        if chance_of_need > 0:
+            found[key] = chance_of_need
     return found
-
-
-def _telling(claim: Claim) -> float:
-    return 0.0 if is_names(claim) else min(1.0, plain_words(claim.text) / ENOUGH_WORDS)

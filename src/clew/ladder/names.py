@@ -19,6 +19,8 @@ _PLAIN = re.compile(r"[\w./@+:#$%~-]*[\w/]")
 """What is written so is read as one value wherever it stands."""
 _END_OF_PATH = re.compile(r"\w[\w.@+-]*\w/\w[\w.@+-]*\w")
 """The end of a path that is read as one: no piece of an expression with slashes in it."""
+_NUMBER_BEFORE = re.compile(r"\d[.,] ?\Z")
+"""What a number stands behind that is the rest of one: ``62. 11.100``."""
 _OF_PATHS = frozenset("_.@+%$#~-/\\")
 
 
@@ -66,7 +68,9 @@ def _places(text: str, line: str) -> Iterator[int]:
     while at >= 0:
         end = at + len(text)
         before, after = line[at - 1 : at], line[end : end + 2]
-        if not (_is_wordly(before) or _is_wordly(after) or (after[:1] in ".," and after[1:].isdigit())):
+        goes_on = after[:1] in ".," and after[1:].isdigit()
+        begun = text[0].isdigit() and _NUMBER_BEFORE.search(line, max(0, at - 3), at)
+        if not (_is_wordly(before) or _is_wordly(after) or goes_on or begun):
             yield at
         at = line.find(text, at + 1)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name
@@ -14,24 +15,52 @@ from clew.plan import Claim
 
 NAMED = 0.2
 """Of a subject's worth, for being named; the rest is for something being said about it."""
-TOLD = 0.75
-"""How telling a line must be to have said something about what it names."""
+TELLS = (0.02, 0.05, 0.36, 0.6, 0.75, 0.85)
+"""How likely the line that names a thing first, or last, says what it is: by the line's plain words..."""
+IN_PASSING = 0.5
+"""...and how much of that is left for other things that the line names."""
+
+
+def chance(words: int) -> float:
+    """Return how likely a line with so many plain words says what it is about."""
+    return TELLS[min(words, len(TELLS) - 1)]
 
 
 @dataclass(slots=True)
 class Covered:
     """What is in a digest so far."""
 
-    named: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
-    """What something is said about."""
+    untold: dict[str, float] = field(default_factory=dict)
+    """Of all that is named: how likely nothing says yet what it is."""
 
-    def add(self, text: str, telling: float = 1.0) -> None:
-        """Count what a text names, and as told where it says enough."""
-        found = list(subjects_named(text))
-        self.named.update(found)
-        if telling >= TOLD:
-            self.told.update(found)
+    def add(self, names: Iterable[str], tells: float = 0.0) -> None:
+        """Count things as named, and how likely that says what they are."""
+        untold = self.untold
+        for name in names:
+            untold[name] = untold.get(name, 1.0) * (1 - tells)
+
+
+class Gain(NamedTuple):
+    """What a line brings in by naming a subject."""
+
+    name: str
+    tells: float
+    """How likely it says what that is."""
+    if_new: float
+    """What it is worth where nothing names it yet..."""
+    if_untold: float
+    """...and where something does, but nothing says what it is."""
+
+
+def gains(worths: Mapping[str, float], tells: float, about: Container[str] = ()) -> list[Gain]:
+    """Return what a line brings in that names these, is about some of them and tells so likely of those."""
+    passing = tells * IN_PASSING
+    found = []
+    for name, worth in worths.items():
+        likely = tells if name in about else passing
+        told = worth * (1 - NAMED) * likely
+        found.append(Gain(name, likely, worth * NAMED + told, told))
+    return found
 
 
 @dataclass(slots=True)
@@ -41,10 +70,9 @@ class Line:
     claim: Claim
     place: tuple[int, int, int]
     """Where it stands in the conversation; what an earlier digest kept comes first, as it was."""
-    gains: dict[str, float] = field(default_factory=dict)
-    """What each subject it names is worth."""
-    telling: float = 1.0
-    """How much it says about what it names: 0 for a list, 1 for a sentence."""
+    gains: Sequence[Gain] = ()
+    weight: float = 1.0
+    """How much more it matters than others."""
     tokens: float = 1.0
     """Without the name of its turn."""
 
@@ -55,14 +83,12 @@ class Line:
 
     def gain(self, covered: Covered) -> float:
         """Return the worth of what it names, or tells of, and nothing chosen so far does."""
-        named, told = covered.named, covered.told
-        new = said = 0.0
-        for name, worth in self.gains.items():
-            if name not in named:
-                new += worth
-            if name not in told:
-                said += worth
-        return NAMED * new + (1 - NAMED) * self.telling * said
+        untold = covered.untold
+        gain = 0.0
+        for name, _, if_new, if_untold in self.gains:
+            left = untold.get(name)
+            gain += if_new if left is None else if_untold * left
+        return gain * self.weight
 
 
 class Room:
@@ -112,8 +138,8 @@ class Room:
             elif self.takes(cost):
                 yield line
                 taken.add(i)
-                covered.named.update(line.gains)
-                covered.add(line.claim.text, line.telling)
+                for one in line.gains:
+                    covered.add((one.name,), one.tells)
                 if line.turn not in self._turns:
                     self._turns.add(line.turn)
                     for j in by_turn[line.turn]:
@@ -128,19 +154,18 @@ class Room:
         ranked = [
             (-worths.get(name.subject, 0.0) / cost(name.text), i)
             for i, name in enumerate(names)
-            if name.subject not in covered.named
+            if name.subject not in covered.untold
         ]
         ranked.sort()
         for worth, i in ranked:
             name = names[i]
-            if worth >= 0 or name.subject in covered.named:
+            if worth >= 0 or name.subject in covered.untold:
                 continue
             if self.takes(cost(name.text) + self._cost_of_list(name.turn)):
                 yield name
                 self._turns.add(name.turn)
                 self._lists.add(name.turn)
-                covered.named.add(name.subject)
-                covered.add(name.text, telling=0.0)
+                covered.add({name.subject, *subjects_named(name.text)})
             elif self.is_full:
                 return
 

@@ -6,20 +6,23 @@ import re
 
 from clew.ladder.excerpt import before_negation
 from clew.ladder.labels import trust_at
-from clew.message import Cite, Message, Trust, words
+from clew.message import Cite, Message, ToolCall, Trust, words
 from clew.plan import Claim, ClaimKind
 
-LONGEST = 220
+LONGEST = 160
 """Characters of a line that is quoted whole."""
-AROUND = 90
+AROUND = 70
 """Characters on either side of a value that are quoted of a longer line."""
 _LINE_NUMBER = re.compile(r"\s*(?:\d+(?:→|\t|│|: ?))?\s*")
 _FOUND_AT = re.compile(r"[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]\s*")
 """Where a search found a line: ``src/app.py:12:``, or ``src/app.py-13-`` for those around it."""
 _CLOSING_TAGS = re.compile(r"(?:</[\w:.-]+>[\s;,)]*)+")
 _DRAWING = re.compile(r"\bd=\\?[\"'][Mm]\s?-?\.?\d")
-_ENCODED = re.compile(r"[A-Za-z0-9+/]{160}")
-_LONG = 160
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{120}")
+_LONG = 120
+_ARGUMENT = re.compile(r'"\w{1,30}":\s*"\Z')
+_LONGEST_ARGUMENT = 40
+_PLAIN = re.compile(r"(?<![\w./-])[a-z]{3,}(?![\w./-])")
 _PLACEHOLDERS = ("path/to/", "your_", "your-", "<your ", "YOUR_")
 """What a template leaves open."""
 
@@ -32,10 +35,13 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
     trust = trust_at(message, cite) if message is not None else None
     if message is None or trust is None:
         return None
-    said = words(message.parts[cite.part])
+    part = message.parts[cite.part]
+    said = words(part)
     start, end = cite.start, len(said) if cite.end is None else cite.end
     if trust < Trust.USER:
         start, end = _cut(said, start, end, value, root)
+        if isinstance(part, ToolCall):
+            start, end = _with_its_name(said, start, end)
     while start < end and said[start].isspace():
         start += 1
     while end > start and said[end - 1].isspace():
@@ -47,6 +53,32 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
     return Claim("", ClaimKind.FACT, text, (place,), trust, verbatim=True)
 
 
+def _with_its_name(said: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the quote of an argument begins and ends with its name: that says what it is for."""
+    name = _ARGUMENT.search(said, max(0, start - _LONGEST_ARGUMENT), start)
+    if name is None or end - name.start() > LONGEST:
+        return start, end
+    return name.start(), end + said.startswith('"', end)
+
+
+def last_line(message: Message | None, cite: Cite, value: str) -> Cite:
+    """Return the last line of a part that names a value, of a cite of the first one in it that does."""
+    if message is None or cite.end is None or isinstance(message.parts[cite.part], ToolCall):
+        return cite
+    said = words(message.parts[cite.part])
+    at = said.rfind(value, cite.end)
+    while at >= 0 and (_is_wordly(said[at - 1]) or _is_wordly(said[at + len(value) : at + len(value) + 1])):
+        at = said.rfind(value, cite.end, at + len(value) - 1)
+    if at < 0:
+        return cite
+    start, end = said.rfind("\n", cite.end, at), said.find("\n", at)
+    return cite._replace(start=max(cite.end, start + 1), end=end if end >= 0 else len(said))
+
+
+def _is_wordly(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
 def _is_noise(text: str) -> bool:
     """Tell whether a line is what a tool prints and nobody needs to be told."""
     return (
@@ -54,8 +86,13 @@ def _is_noise(text: str) -> bool:
         or (" d=" in text and _DRAWING.search(text) is not None)
         or ";base64," in text
         or (len(text) >= _LONG and _ENCODED.search(text) is not None)
-        or any(sign in text for sign in _PLACEHOLDERS)
+        or _is_left_open(text)
     )
+
+
+def _is_left_open(text: str) -> bool:
+    may_be = "your" in text or "YOUR_" in text or "path/to/" in text  # told at once of nearly every line
+    return may_be and any(sign in text for sign in _PLACEHOLDERS)
 
 
 def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, int]:
@@ -76,13 +113,22 @@ def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, i
     low, high = max(start, at - AROUND), min(end, at + len(value) + AROUND)
     if low > start:
         space = said.find(" ", low, max(low, at))
+        while space < 0 and low < at and _joins(said, low):
+            low += 1
         low = max(start, before_negation(said, space + 1 if space >= 0 else low))
     if high < end:
         space = said.rfind(" ", min(high, at + len(value)), high)
+        while space < 0 and high > at + len(value) and _joins(said, high):
+            high -= 1
         high = space if space >= 0 else high
     return low, high
 
 
+def _joins(said: str, at: int) -> bool:
+    """Tell whether the signs on both sides of a place are of one word or number: half of it says another."""
+    return all(_is_wordly(sign) or sign in ".,-" for sign in said[at - 1 : at + 1])
+
+
 def plain_words(text: str) -> int:
-    """Count the plain words of a text, without the shortest."""
-    return sum([len(word) > 2 and word.isalpha() for word in text.split()])
+    """Count the different plain words of a text: in small letters, with nothing joined to them."""
+    return len(set(_PLAIN.findall(text)))

@@ -11,7 +11,7 @@ import math
 import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeAlias
@@ -57,34 +57,41 @@ class Table:
     steps: Mapping[str, Sequence[float]]
     in_error: float
 
+    _ladders: Sequence[tuple[Sequence[float], Sequence[float]]] = field(init=False, repr=False)
+    """The edges and the points of each list of steps, in the order of the edges."""
+
+    def __post_init__(self) -> None:
+        ladders = [(EDGES[name], self.steps[name]) for name in EDGES if name != "count"]
+        object.__setattr__(self, "_ladders", ladders)
+
     def __call__(self, subject: Subject, company: Company) -> float:
         """Return the chance that a subject is needed again."""
-        session_length = company.length
         points = self.start + self.form.get(form_of(subject.kind, subject.text), 0.0)
         mentions = 0
         for row, count in zip(self.named_by, subject.counts, strict=True):
             points += row[_STEP_OF_COUNT[count] if count < _MOST_COUNTED else -1]
             mentions += count
-        first, last = subject.first_index, subject.last_index
-        age = session_length - last
-        with_first, with_last = company.crowds(subject)
-        share, recent = company.kin(subject)
-        steps = self.steps
-        points += (
-            steps["mentions"][bisect_right(EDGES["mentions"], mentions)]
-            + steps["age_messages"][bisect_right(EDGES["age_messages"], age)]
-            + steps["age_share"][bisect_right(EDGES["age_share"], age / session_length)]
-            + steps["first_share"][bisect_right(EDGES["first_share"], first / session_length)]
-            + steps["spread"][bisect_right(EDGES["spread"], (last - first) / session_length)]
-            + steps["length"][bisect_right(EDGES["length"], len(subject.text))]
-            + steps["crowd_first"][bisect_right(EDGES["crowd_first"], with_first)]
-            + steps["crowd_last"][bisect_right(EDGES["crowd_last"], with_last)]
-            + steps["kin_share"][bisect_right(EDGES["kin_share"], share)]
-            + steps["kin_recent"][bisect_right(EDGES["kin_recent"], recent)]
-        )
         if subject.in_error:
             points += self.in_error
+        for (edges, row), value in zip(self._ladders, measured(subject, company, mentions), strict=True):
+            points += row[bisect_right(edges, value)]
         return 1.0 / (1.0 + math.exp(-points))
+
+
+def measured(subject: Subject, company: Company, mentions: int) -> tuple[float, ...]:
+    """Return what the steps count of a subject, in the order of the edges."""
+    first, last, session_length = subject.first_index, subject.last_index, company.length
+    age = session_length - last
+    return (
+        mentions,
+        age,
+        age / session_length,
+        first / session_length,
+        (last - first) / session_length,
+        len(subject.text),
+        *company.crowds(subject),
+        *company.kin(subject),
+    )
 
 
 def form_of(kind: ValueKind, text: str) -> str:
@@ -117,22 +124,8 @@ def features(subject: Subject, company: Company) -> Iterator[tuple[str, str | in
     yield "form", form_of(subject.kind, subject.text)
     for voice, count in zip(VOICES, subject.counts, strict=True):
         yield f"named_by.{voice.name.lower()}", bisect_right(EDGES["count"], count)
-    first, last, session_length = subject.first_index, subject.last_index, company.length
-    with_first, with_last = company.crowds(subject)
-    share, recent = company.kin(subject)
-    measured = {
-        "mentions": sum(subject.counts),
-        "age_messages": session_length - last,
-        "age_share": (session_length - last) / session_length,
-        "first_share": first / session_length,
-        "spread": (last - first) / session_length,
-        "length": len(subject.text),
-        "crowd_first": with_first,
-        "crowd_last": with_last,
-        "kin_share": share,
-        "kin_recent": recent,
-    }
-    for name, value in measured.items():
+    steps = (name for name in EDGES if name != "count")
+    for name, value in zip(steps, measured(subject, company, sum(subject.counts)), strict=True):
         yield name, bisect_right(EDGES[name], value)
     yield "in_error", int(subject.in_error)
 

@@ -10,6 +10,7 @@ from clew.ladder.brief import Brief
 from clew.ladder.focus import Focus
 from clew.ladder.retention import Ranking
 from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
+from clew.ladder.thoughts import with_gaps
 from clew.ledger.values import Values
 from clew.message import Item, Message
 from clew.plan import Digest, Shrink
@@ -50,13 +51,22 @@ class Situation:
 class Scene:
     """A situation with what several rungs look up, looked up once."""
 
-    def __init__(self, now: Situation) -> None:
-        """Count the view."""
+    def __init__(self, now: Situation, *, thoughtless: bool = False) -> None:
+        """Count the view; ``thoughtless`` looks at it as if nobody had thought."""
         self.now = now
-        self.view = now.view
+        self.thoughtless = thoughtless
         count = now.counter.count
-        self.sizes = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
-        self.before = sum(self.sizes)
+        self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
+        self.before = sum(self.sizes_now)
+        self.view = with_gaps(now.view) if thoughtless else now.view
+        self.sizes = (
+            [
+                size if item is known else count(item.message)
+                for item, known, size in zip(self.view, now.view, self.sizes_now, strict=True)
+            ]
+            if thoughtless
+            else self.sizes_now
+        )
         self.first = leading_system(now.view)
         """Where the system prompt ends: what stands before is never touched."""
         self.fixed = sum(self.sizes[: self.first])
@@ -83,12 +93,12 @@ class Scene:
     @cached_property
     def by_id(self) -> dict[str, Message]:
         """The messages of the view."""
-        return {item.id: item.message for item in self.view}
+        return {item.id: item.message for item in self.now.view}
 
     @cached_property
     def size_by_id(self) -> dict[str, int]:
         """The tokens of the messages of the view."""
-        return {item.id: size for item, size in zip(self.view, self.sizes, strict=True)}
+        return {item.id: size for item, size in zip(self.view, self.sizes_now, strict=True)}
 
     def original(self, name: str) -> Message | None:
         """Return a message of the view as it was said; None where the view does not have it."""

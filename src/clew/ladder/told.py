@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from clew.ladder.brief import Brief
@@ -36,7 +37,8 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
     """Return what a digest of this span must say, the most important first.
 
     What stands verbatim after the span is left to speak for itself: rules are always repeated, loops are
-    repeated because they must never seem closed, all else only where its source goes away. ``shown`` is
+    repeated because they must never seem closed, the outcome of the last test run because an excerpt may
+    leave it out, all else only where its source goes away. ``shown`` is
     the digest in the view with the id of its message: with it in the span goes all that it covers.
     """
     gone = {item.id for item in span}
@@ -46,7 +48,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_goal(ledger),
         *_open(ledger),
         *_changed_files(ledger),
-        *(claim for claim in _last_run(ledger) if _leaves(claim, gone)),
+        *_last_run(ledger),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
@@ -78,18 +80,26 @@ def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
     return Claim("", kind, text, (source._replace(end=source.start + len(start)),), trust)
 
 
-def _beginning(quote: str) -> str:
+def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
     """Return a quote, or as many whole words of its beginning as are told of it."""
-    if len(quote) <= LONGEST_QUOTE:
+    if len(quote) <= most:
         return quote
-    words = _LAST_BREAK.match(quote, 0, LONGEST_QUOTE)
-    return words[0].rstrip() if words else quote[:LONGEST_QUOTE]
+    words = _LAST_BREAK.match(quote, 0, most)
+    return words[0].rstrip() if words else quote[:most]
+
+
+def shortened(claim: Claim, most: int) -> Claim:
+    """Return the goal, or what is open, told by how it begins; its turn leads to the whole of it."""
+    start = _beginning(claim.text, most)
+    return claim if start == claim.text else replace(claim, text=f"{start}…", verbatim=False)
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
-    goal = _beginning(ledger.goal.quote) if ledger.goal else ""
+    whole = ledger.goal.quote if ledger.goal else ""
+    goal = _beginning(whole)
     for loop in ledger.loops.told:
-        if loop.kind is LoopKind.REQUEST and (loop.text in goal or (goal and loop.text.startswith(goal))):
+        is_goal = loop.text in goal or (loop.text in whole and loop.text.startswith(goal))
+        if loop.kind is LoopKind.REQUEST and is_goal:
             continue  # what was asked for is the goal, which is said word for word
         status = f" ({loop.status})" if loop.status else ""
         text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"

@@ -16,6 +16,11 @@ from clew.verify.evidence import Evidence, LedgerEntry
 from clew.verify.quotes import Wording, is_quote
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
+CUT = "…"
+"""How a claim ends that tells only how something begins."""
+LEAST_OF_A_LOOP = 40
+"""Characters of its beginning by which something is known that there was no room for."""
+_MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN)
 
 
 class Source:
@@ -254,8 +259,22 @@ class Case:
     # What needs no proof ---------------------------------------------------------------------------------
 
     def is_vouched(self, said: Gist) -> bool:
-        """Tell whether a claim is the ledger's, or that of a digest which was accepted before."""
-        return said in self._vouched
+        """Tell whether a claim is the ledger's, or that of a digest which was accepted before.
+
+        The goal and what is open may be told by how they begin, where there is no room for more.
+        """
+        return said in self._vouched or self._begins_vouched(said)
+
+    def _begins_vouched(self, said: Gist) -> bool:
+        kind, text, sources = said
+        if kind not in _MAY_BE_CUT or not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
+            return False
+        start = text.removesuffix(CUT)
+        return any(
+            known.startswith(start)
+            for one, known, places in self._vouched
+            if (one, places) == (kind, sources)
+        )
 
     @cached_property
     def _vouched(self) -> frozenset[Gist]:

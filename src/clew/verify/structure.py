@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
-from clew.message import Message, Part, Role, Text, ToolCall, ToolResult, cut_points, words
+from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
 from clew.plan import Drop, Shrink
 from clew.verify.case import Case
 from clew.verify.quotes import ELISION
@@ -44,9 +44,28 @@ def _prompt(case: Case) -> Iterator[Finding]:
 
 
 def _spans(case: Case) -> Iterator[Finding]:
-    """Find atoms that would be split, and recent messages that would go."""
+    """Find atoms that would be split, and recent messages that would go.
+
+    A thought holds the steps of its loop together as long as one is shown.
+    """
+    messages = [item.message for item in case.evidence.view]
+    found = list(_parted(case, messages))
+    if found and not any(map(_is_thought, _kept_parts(case))):
+        found = list(_parted(case, [_without_thoughts(message) for message in messages]))
+    yield from found
+
+
+def _kept_parts(case: Case) -> Iterator[Part]:
+    for item in case.evidence.view:
+        if item.id in case.shrinks:
+            yield from case.shrinks[item.id].message.parts
+        elif item.id not in case.removed:
+            yield from item.message.parts
+
+
+def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
     view = case.evidence.view
-    points = cut_points([item.message for item in view])
+    points = cut_points(messages)
     legal = frozenset(points)
     tail = max(0, len(view) - max(1, case.evidence.keep_messages))
     kept = max((point for point in points if point <= tail), default=0)
@@ -94,16 +113,18 @@ def _unpersisted(case: Case, name: str) -> Iterator[Finding]:
 
 def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
     """Find smaller forms that are not smaller, or say something else, or to somebody else."""
-    before, after = case.before[shrink.id], shrink.message
+    before, said, after = case.before[shrink.id], _said(case, shrink.id), shrink.message
+    if not any(map(_is_thought, after.parts)):  # left out whole, as providers allow
+        before, said = _without_thoughts(before), _without_thoughts(said)
     if _frame(before) != _frame(after):
         yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
         return
     if case.evidence.counter.count(after) >= case.sizes[shrink.id]:
         yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
-    for old, said, new in zip(before.parts, _said(case, shrink.id).parts, after.parts, strict=True):
+    for old, whole, new in zip(before.parts, said.parts, after.parts, strict=True):
         if new.trust > old.trust:
             yield _refuse(shrink.id, "the smaller form is labelled above the original")
-        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(said), words(new))):
+        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(whole), words(new))):
             yield _refuse(
                 shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"
             )
@@ -115,6 +136,17 @@ def _said(case: Case, name: str) -> Message:
     original = case.evidence.originals(name) if case.evidence.originals else None
     shown = case.before[name]
     return original if original and _frame(original) == _frame(shown) else shown
+
+
+def _without_thoughts(message: Message) -> Message:
+    """Return a message without what a provider takes whole or not at all; none of it is left empty."""
+    parts = tuple(part for part in message.parts if not _is_thought(part))
+    return replace(message, parts=parts) if parts and len(parts) < len(message.parts) else message
+
+
+def _is_thought(part: Part) -> bool:
+    # With an id of its own it is an item that the next one asks for, and may not go.
+    return isinstance(part, Thinking) and part.item_id is None
 
 
 def _frame(message: Message) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.message import Cite, Message, Trust, words
 from clew.plan import ClaimKind, Digest, Pin
-from clew.verify.case import Case
+from clew.verify.case import CUT, LEAST_OF_A_LOOP, Case
 from clew.verify.evidence import LedgerEntry
 from clew.verify.quotes import Wording, is_elided, is_quote, plain, stands_in
 from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
@@ -118,6 +118,8 @@ def missing_loops(case: Case) -> list[LedgerEntry]:
 def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     """Tell whether a claim from the same turn states a long loop by an excerpt or by how it begins."""
     if is_elided(text) and is_quote(text, Wording(loop.text)):
+        return True
+    if text.endswith(CUT) and len(loop.text) > LEAST_OF_A_LOOP and loop.text[:LEAST_OF_A_LOOP] in text:
         return True
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 

@@ -1,0 +1,86 @@
+"""Thoughts are kept as they are, and left out whole where nothing fits with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clew.ladder import propose
+from clew.ladder.thoughts import left_out, thinks, with_gaps
+from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.plan import Plan, Rung, Shrink
+from clew.plan.apply import apply
+from clew.verify import verify
+from tests.ladder.sessions import Living, items, situation, spoken, step, tokens_of
+
+THOUGHT = Thinking("Let me weigh this. " * 400, signature="sealed", trust=Trust.ASSISTANT)
+ITEM = Thinking("weighed", item_id="rs_1", trust=Trust.ASSISTANT)
+
+
+def thoughtful(*parts: Part) -> Message:
+    return Message(Role.ASSISTANT, (THOUGHT, *parts))
+
+
+def loop(first: Message) -> list[Item]:
+    """Make one request and a running loop of many steps, of which only the first may begin with a thought."""
+    asked = said(Role.USER, "Port the reports in src/reports.py to the new store.")
+    answer = Message(Role.TOOL, (ToolResult("c0", (Text("12 reports"),)),))
+    steps = (
+        message
+        for n in range(1, 30)
+        for message in step(f"c{n}", "run", {"cmd": f"make report_{n}"}, f"report_{n} is ported\n" * 20)
+    )
+    return items([asked, first, answer, *steps])
+
+
+def shown(plan: Plan, view: Sequence[Item]) -> list[Part]:
+    return [part for item in apply(plan, view) for part in item.message.parts]
+
+
+CALL = ToolCall("c0", "run", {"cmd": "ls src/reports.py"}, trust=Trust.ASSISTANT)
+
+
+def test_a_view_that_fits_with_its_thoughts_keeps_them():
+    view = loop(thoughtful(CALL))
+    plan = propose(situation(view, tokens_of(view) - 100))
+    assert THOUGHT in shown(plan, view)
+
+
+def test_a_thought_larger_than_the_room_is_left_out_whole():
+    old = [spoken(f"Report {n} reads table_{n} of the old store.") for n in range(60)]
+    view = items([said(Role.USER, "Port it."), *old, thoughtful(Text("Done.", trust=Trust.ASSISTANT))])
+    plan = propose(situation(view, 700))
+    assert plan.fits
+    assert plan.operations[-1] == Shrink(
+        view[-1].id, spoken("Done."), "there is no room for its thought", Rung.TRUNCATE
+    )
+
+
+def test_without_its_thought_a_running_loop_is_cut_like_any_other_and_checked():
+    living = Living([item.message for item in loop(thoughtful(CALL))])
+    plan = propose(living.situation(1_000))
+    assert plan.fits
+    assert THOUGHT not in shown(plan, living.view)
+    assert verify(plan, replace(living.evidence(1_000), keep_messages=1)).accepted
+
+
+def test_a_reasoning_item_stays_with_what_it_led_to():
+    assert not thinks(Message(Role.ASSISTANT, (ITEM, CALL)))
+
+
+def test_a_message_of_nothing_but_thought_stays():
+    assert not thinks(Message(Role.ASSISTANT, (THOUGHT,)))
+
+
+def test_a_gap_holds_the_place_of_a_thought():
+    [item] = with_gaps(items([thoughtful(CALL)]))
+    assert item.message.parts == (Thinking(""), CALL)
+
+
+def test_what_is_shown_smaller_anyway_loses_its_thought_too():
+    view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), said(Role.USER, "Go on.")])
+    [gapped, _] = with_gaps(view)
+    short = Message(Role.ASSISTANT, (gapped.message.parts[0], Text("[kept]", trust=Trust.ASSISTANT)))
+    assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
+        Shrink("m1", spoken("[kept]"), "large", Rung.TRUNCATE)
+    ]
