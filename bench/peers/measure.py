@@ -175,7 +175,7 @@ def main() -> int:
 def _asked() -> argparse.Namespace:
     known = read_peers()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=_data())
+    parser.add_argument("folder", type=Path, nargs="?", default=data_folder())
     parser.add_argument("--peers", nargs="+", choices=known, default=list(known), metavar="NAME")
     parser.add_argument("--share", type=float, nargs="+", default=SHARES, metavar="S")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many are drawn; one cut of each")
@@ -188,7 +188,8 @@ def _asked() -> argparse.Namespace:
     return asked
 
 
-def _data() -> Path | None:
+def data_folder() -> Path | None:
+    """Return the sessions that ``CLEW_TEST_DATA`` names, if it does."""
     folder = os.environ.get("CLEW_TEST_DATA")
     return Path(folder) / "transcripts" if folder else None
 

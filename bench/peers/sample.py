@@ -43,10 +43,11 @@ class Case:
             "messages": self.messages,
             "target_tokens": int(self.cut.tokens * share),
             "tokens": self.cut.tokens,
-            "pins": list(self._stating()),
+            "pins": list(self.stating()),
         }
 
-    def _stating(self) -> Iterator[int]:
+    def stating(self) -> Iterator[int]:
+        """Yield where the messages stand that state a labelled rule."""
         rules = [" ".join(rule.split()) for rule in self.cut.needs.constraints] if self.cut.needs else []
         for at, message in enumerate(self.messages):
             said = " ".join(str(message.get("content") or "").split())

@@ -15,7 +15,8 @@ from peers.catalogue import OWN, REPOSITORY, Peer
 
 from clew.evals import POLICIES, Row, agreement, summarised
 from clew.evals.paired import difference
-from clew.evals.study import usual_budget
+from clew.evals.report.figures import SLACK
+from clew.evals.study import probes_by_cut, usual_budget
 from clew.evals.summary import HEADLINE
 
 RESULTS = REPOSITORY / "bench" / "results"
@@ -37,8 +38,6 @@ plain policies of `clew eval`, its two cheats, and the ceiling.
 """
 AGREEING = (HEADLINE, "bound", "retained", "hard", "roundtrip")
 FEW = 20
-SLACK = 1.1
-"""Who takes more than this many times its budget is not compared at equal tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def to_json(
     rows: Sequence[Row], measured: Sequence[Measured], missing: Mapping[str, str], command: str
 ) -> dict[str, Any]:
     """Return everything that the page tells."""
-    cuts = {(row.session, row.at): row.probes for row in rows}
+    cuts = probes_by_cut(rows)
     return {
         "command": command,
         "python": platform.python_version(),
@@ -108,7 +107,7 @@ def ahead(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
                     "theirs": round(line.means[metric].value, 4),
                     "clew": round(ours.means[metric].value, 4),
                     "by": [round(one, 4) for one in (found.value, found.low, found.high)],
-                    "certain": found.low > 0,
+                    "certain": bool(found.interval) and found.low > 0,
                     "share": round(line.means["share"].value, 4),
                     "at_equal_tokens": line.means["share"].value <= share * SLACK,
                 }
@@ -182,8 +181,8 @@ def _cell(line: Mapping[str, Any], column: str) -> str:
     if value is None:
         return "–"
     if column == HEADLINE:
-        low, high = line["interval"][column]
-        return f"{value:.2f} ±{(high - low) / 2:.2f}"
+        interval = line["interval"][column]
+        return f"{value:.2f} ±{(interval[1] - interval[0]) / 2:.2f}" if interval else f"{value:.2f} ±–"
     if column in ("refetch_tokens", "rewritten"):
         return f"{value:,.0f}"
     return f"{value:.3f}" if column == "seconds" else f"{value:.2f}"

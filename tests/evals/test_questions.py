@@ -60,8 +60,10 @@ def test_a_model_fills_the_gaps_by_number():
     assert "1. We found that" in model.asked[0].instruction
 
 
-def test_a_model_that_fails_has_answered_nothing():
-    assert ModelReader(ScriptedModel(ModelTimeout()))("notes", [ASKED]) == [""]
+def test_a_model_that_fails_has_not_answered_wrong():
+    failing = ModelReader(ScriptedModel(ModelTimeout(), ModelTimeout()))
+    assert failing("notes", [ASKED]) is None
+    assert score_of(GIVEN, as_summary("Nothing of use."), 0.0, None, failing).roundtrip is None
 
 
 def test_the_reader_decides_the_round_trip():

@@ -106,7 +106,7 @@ def test_a_planted_rule_is_all_that_counts_in_a_chain(files: list[SessionFile]):
 def test_the_report_is_one_file_with_a_figure_for_each_question(files: list[SessionFile], rows: list[Row]):
     links = chained(files[:1], PLAN, {}, times=(1, 3))
     written = page(Findings(rows, links, command="clew eval <x>"))
-    assert written.count("<svg") == 8
+    assert written.count("<svg") == 9
     assert "clew eval &lt;x&gt;" in written
     assert "http" not in written
     assert "<script" not in written

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from peerkit import Job, serve
 from peerkit.chat import Chat
 
-from clew.session import compact
+from clew.session import Condensed, compact
+
+squeezed = partial(compact, model="gpt-4o", wire="openai")
 
 
 def compacted(job: Job) -> Chat:
     """Compact to the target; rules are found by clew, so pins that a person placed are not needed."""
     with job.timing():
-        result = compact(job.messages, target_tokens=job.target_tokens, model="gpt-4o", wire="openai")
+        result = squeezed(job.messages, target_tokens=job.target_tokens)
     return result.messages
 
 
-serve({"compact": compacted}, ["clew"])
+class Following:
+    """Hands each call the last result, as is meant for a list that is compacted again and again.
+
+    A list that does not begin with what was returned last is a new conversation; clew sees that itself.
+    """
+
+    def __init__(self) -> None:
+        self._last: Condensed | None = None
+
+    def __call__(self, job: Job) -> Chat:
+        """Compact to the target."""
+        with job.timing():
+            self._last = squeezed(job.messages, target_tokens=job.target_tokens, after=self._last)
+        return self._last.messages
+
+
+serve({"compact": compacted, "after": Following()}, ["clew"])

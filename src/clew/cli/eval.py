@@ -5,7 +5,7 @@ tokens; each policy compacts the first part to the same share of its tokens; the
 what was needed again. No model is asked and nothing leaves this computer. `told` ranks the policies: of the
 needed values, those of which the view still says what they are. See docs/concepts/measure.md for the rest.
 
-Where the sessions' own tools compacted, it also says what those compactions lost.
+Where the sessions' own tools compacted, it first says what those compactions lost.
 
 examples:
   clew eval ~/.claude/projects/my-project
@@ -24,18 +24,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clew.cli.eval_tables import figures, tables
+from clew.cli.eval_figures import figures
+from clew.cli.eval_tables import tables
 from clew.cli.inputs import open_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive
 from clew.errors import InputError, NotFound
 from clew.evals import POLICIES, SessionFile, Study, labels_near, read_labels, session_files, study
-from clew.evals.asked_model import reader_named
+from clew.evals.asked_model import try_reader
 from clew.evals.attacked import assaults
 from clew.evals.chain import chained
 from clew.evals.cuts import LEAST_TOKENS
 from clew.evals.evictions import Eviction, evictions
 from clew.evals.lost import lost_by_tools
+from clew.evals.policies import CEILING, UNCUT, USUAL
 from clew.evals.report import Findings, page
 from clew.evals.study import Progress, common_keys
 
@@ -48,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--policy", action="append", choices=[*POLICIES], metavar="NAME", help=f"of {', '.join(POLICIES)}"
+    )
+    parser.add_argument(
+        "--ceiling",
+        action="store_true",
+        help="also the uncut history, and an oracle that knows what will be asked: what can be reached",
     )
     parser.add_argument("--chain", action="store_true", help="also compact 1, 5, 20 and 100 times in a row")
     parser.add_argument(
@@ -80,15 +87,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     paths = [_path(name) for name in args.paths]
     files = session_files(paths)
     labels = read_labels(args.labels) if args.labels else labels_near(paths)
-    chosen = tuple(POLICIES[name] for name in args.policy or POLICIES)
+    names = dict.fromkeys([*(args.policy or USUAL), *((UNCUT, CEILING) if args.ceiling else ())])
+    chosen = tuple(POLICIES[name] for name in names)
     plan = Study(
         chosen, args.share, least_tokens=args.least, labels=labels, jobs=args.jobs, reader=args.reader
     )
-    reader_named(args.reader)  # a name that means nothing is said now, not after an hour
+    try_reader(args.reader)
     texts = evictions(args.attacks) if args.attack or args.attacks else []
     with _progress(term) as progress:
         found = _findings(files, plan, args.chain, texts, progress)
-    if not found.rows and not found.lost:
+    if not found.rows and not found.own.judged and not found.own.unjudged:
         raise NotFound(
             f"no session of at least {args.least:,} tokens in {', '.join(args.paths)}", "try --least 1000"
         )
@@ -111,10 +119,10 @@ def _findings(
 ) -> Findings:
     common = common_keys(files, plan, progress)
     rows = study(files, plan, common, progress)
-    lost = lost_by_tools(files, plan, common, progress)
+    own = lost_by_tools(files, plan, common, progress)
     links = chained(files, plan, common, progress) if with_chains else []
     attacks = assaults(files, plan, texts, progress) if texts else []
-    return Findings(rows, links, lost, shlex.join(["clew", *sys.argv[1:]]), attacks)
+    return Findings(rows, links, own, shlex.join(["clew", *sys.argv[1:]]), attacks)
 
 
 def _shares(text: str) -> tuple[float, ...]:

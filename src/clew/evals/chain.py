@@ -71,7 +71,7 @@ def _links_of(plan: Study, common: Common, times: Sequence[int], file: SessionFi
         cut = planted(cuts[-1], needs).budgeted(usual_budget(plan.shares))
         name = f"{file.path.name}#{cut.session}"
         for policy, number in product(plan.policies, times):
-            links.append(Link(file.set, name, policy.name, number, _after(cut, policy, number)))
+            links.append(Link(file.set, name, policy.name, number, after_times(cut, policy, number)))
     return links
 
 
@@ -84,7 +84,7 @@ def planted(cut: Cut, needs: Needs) -> Cut:
     return replace(cut, items=items, needs=replace(needs, constraints=(rule,), decisions=()))
 
 
-def _after(cut: Cut, policy: Policy, times: int) -> Score:
+def after_times(cut: Cut, policy: Policy, times: int) -> Score:
     """Compact so many times on the way to the cut, and score the last view."""
     begun = time.perf_counter()
     view = last_view(cut, policy, times)
@@ -98,7 +98,7 @@ def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
     view: Sequence[Item] = ()
     given = cut if policy.sees_future else cut.blind()
     refused = False
-    for piece in _pieces(cut.items, times):
+    for piece in pieces(cut.items, times):
         grown = (*view, *piece)
         try:
             view, refused = compact(replace(given, items=grown)), False
@@ -107,7 +107,7 @@ def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
     return None if refused else view
 
 
-def _pieces(items: Sequence[Item], count: int) -> Iterator[Sequence[Item]]:
+def pieces(items: Sequence[Item], count: int) -> Iterator[Sequence[Item]]:
     """Yield the messages in about so many pieces of equal tokens; no piece begins where no cut is legal."""
     points = cut_points([item.message for item in items])
     sizes = [COUNTER.count(item.message) for item in items]

@@ -75,6 +75,8 @@ class Compaction:
     trigger: str | None
     opaque: bool
     """Nothing can be read of what the model was left with but the kept messages."""
+    can_be_judged: bool
+    """Enough was said on both sides of it."""
 
 
 def cuts_of(
@@ -108,14 +110,12 @@ def _place(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int:
 
 
 def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
-    """Yield the tool's own compactions that left enough on both sides to judge them."""
-    stretches = _stretches(session)
-    for before, after in pairwise(stretches):
+    """Yield the tool's own compactions, in order."""
+    for before, after in pairwise(_stretches(session)):
         boundary = after.boundary
-        if boundary is None or len(before.entries) < LEAST_BEFORE_COMPACTION:
+        if boundary is None:
             continue
-        if len(after.entries) < LEAST_AFTER:
-            continue
+        enough = len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
         seen = [*before.made, *before.entries]
         items = _named(seen)
         first = _leading_system(items)
@@ -125,7 +125,7 @@ def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
         left = (*_named(after.made, prefix="s"), *kept)
         opaque = not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY)
         cut = Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later)
-        yield Compaction(cut, left, boundary.time, boundary.trigger, opaque)
+        yield Compaction(cut, left, boundary.time, boundary.trigger, opaque, enough)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from clew.evals.asking import needs_of, session_name
@@ -23,6 +24,38 @@ from clew.message import Json, JsonObject
 
 THEIRS = "its own tool"
 OURS = "clew"
+SEALED = "its summary is sealed"
+TOO_SHORT = "too little was said before or after it"
+
+
+class Asked(NamedTuple):
+    """How much could have been lost at a compaction."""
+
+    values: int
+    """Needed later."""
+    again: int
+    """Fetched again later."""
+    rules: int
+    open: int
+    files: int
+
+
+class Unjudged(NamedTuple):
+    """A compaction on record of which nothing can be said."""
+
+    time: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCompactions:
+    """The compactions that the sessions' own tools made, each once."""
+
+    judged: tuple[Lost, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+
+
+NONE = OwnCompactions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +70,7 @@ class Lost:
     trigger: str | None
     tokens_before: int
     tokens_after: int
-    probes: int
+    asked: Asked
     score: Score
     """Of what the tool left."""
     ours: Score
@@ -55,7 +88,7 @@ class Lost:
         for name, score in ((THEIRS, self.score), (OURS, self.ours)):
             share = self.tokens_after / max(1, self.tokens_before)
             place = (self.set, self.session, self.format, 1.0, self.tokens_before)
-            yield Row(*place, self.probes, share, name, score)
+            yield Row(*place, self.asked.values, share, name, score)
 
     def to_json(self) -> JsonObject:
         """Return what was lost, for other programs."""
@@ -70,6 +103,7 @@ class Lost:
             "trigger": self.trigger,
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
+            "asked": dict(self.asked._asdict()),
             "lost_values": values,
             "lost_rules": list(self.rules),
             "lost_tasks": list(self.open),
@@ -79,23 +113,33 @@ class Lost:
 
 def lost_by_tools(
     files: Sequence[SessionFile], plan: Study, common: Common, progress: Progress | None = None
-) -> list[Lost]:
-    """Return every compaction that can be judged, each once, in the order of the files."""
+) -> OwnCompactions:
+    """Return every compaction on record, in the order of the files."""
     found = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
-    once = {one.words_mark: one for several in found for one in several}
-    return list(once.values())
+    judged: dict[int, Lost] = {}
+    unjudged: dict[Unjudged, None] = {}
+    for one in (one for several in found for one in several):
+        if isinstance(one, Lost):
+            judged[one.words_mark] = one
+        else:
+            unjudged[one] = None
+    return OwnCompactions(tuple(judged.values()), tuple(unjudged))
 
 
-def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost]:
+def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost | Unjudged]:
     known = common.get(file.set, frozenset())
     labels = plan.labels.get(session_name(file.path), ())
-    found = []
+    found: list[Lost | Unjudged] = []
     for session in sessions_of(file):
         for compaction in compactions_of(session, file.set):
             if compaction.opaque:
-                continue  # an encrypted summary: nobody but its provider can say what it holds
-            needs = needs_of(compaction.cut, lambda key: mark(key) in known, labels)
-            found.append(_lost(file, compaction, needs))
+                # Nobody but its provider can say what an encrypted summary holds.
+                found.append(Unjudged(compaction.time, SEALED))
+            elif not compaction.can_be_judged:
+                found.append(Unjudged(compaction.time, TOO_SHORT))
+            else:
+                needs = needs_of(compaction.cut, lambda key: mark(key) in known, labels)
+                found.append(_lost(file, compaction, needs))
     return found
 
 
@@ -105,7 +149,10 @@ def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
     cut = replace(compaction.cut, needs=needs, budget_tokens=tokens)
     text = view_text(left)
     survives = Survival(text).share
-    rules = dict.fromkeys((*needs.constraints, *needs.rules))
+    rules = tuple(dict.fromkeys((*needs.constraints, *needs.rules)))
+    again = sum(probe.refetched for probe in needs.probes)
+    # How long the tool took and how often it asked a model, its record does not say.
+    theirs = replace(score_of(cut, left, 0.0), seconds=None, calls=None)
     return Lost(
         file.set,
         f"{file.path.name}#{cut.session}",
@@ -115,8 +162,8 @@ def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
         compaction.trigger,
         cut.tokens,
         tokens,
-        sum(not probe.refetched for probe in needs.probes),
-        score_of(cut, left, 0.0),
+        Asked(len(needs.probes) - again, again, len(rules), len(needs.open), len(needs.files)),
+        theirs,
         scored(cut, POLICIES[OURS]),
         tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
         tuple(rule for rule in rules if survives(rule) < RULE_SHARE),

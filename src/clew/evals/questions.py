@@ -37,8 +37,9 @@ class Question(NamedTuple):
     """Of the message that said it."""
 
 
-Answerer: TypeAlias = Callable[[str, Sequence[Question]], Sequence[str]]
-"""Answer questions from a text alone, in their order; an empty answer where it does not say."""
+Answerer: TypeAlias = Callable[[str, Sequence[Question]], Sequence[str] | None]
+"""Answer questions from a text alone, in their order; an empty answer where it does not say. None where
+nobody could be asked, which is no wrong answer."""
 
 
 def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Question]:

@@ -202,10 +202,11 @@ class _Asked:
 
 
 def _answers(text: str, questions: Sequence[Question], answerer: Answerer) -> Iterator[bool]:
-    """Yield for each question whether it is answered right."""
-    answers = answerer(text, questions) if questions else ()
-    for question, answer in zip(questions, answers, strict=True):
-        yield first_place(answer, question.kind, question.answer) >= 0
+    """Yield for each question whether it is answered right; nothing where nobody could be asked."""
+    answers = answerer(text, questions) if questions else None
+    if answers is not None:
+        for question, answer in zip(questions, answers, strict=True):
+            yield first_place(answer, question.kind, question.answer) >= 0
 
 
 def _is_stale(change: Superseded, text: str) -> bool:

@@ -20,7 +20,7 @@ from clew.evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
 from clew.evals.exact import keys_in
 from clew.evals.files import SessionFile
 from clew.evals.needs import Label, Labels
-from clew.evals.policies import POLICIES, Policy
+from clew.evals.policies import POLICIES, USUAL, Policy
 from clew.evals.reader import read_plainly
 from clew.evals.reading import Speaker, passages
 from clew.evals.score import Score, scored
@@ -45,7 +45,7 @@ _Result = TypeVar("_Result")
 class Study:
     """What is compared, and how."""
 
-    policies: tuple[Policy, ...] = tuple(POLICIES.values())
+    policies: tuple[Policy, ...] = tuple(POLICIES[name] for name in USUAL)
     shares: tuple[float, ...] = (0.10,)
     """Of the tokens, what a view may take."""
     cut_shares: tuple[float, ...] = CUT_SHARES
@@ -96,6 +96,11 @@ def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | 
         for name, total in sessions.items()
         if total > FEWEST_SESSIONS
     }
+
+
+def probes_by_cut(rows: Iterable[Row]) -> dict[tuple[str, float], int]:
+    """Return how many values were asked for at each cut."""
+    return {(row.session, row.at): row.probes for row in rows}
 
 
 def usual_budget(shares: Iterable[float]) -> float:

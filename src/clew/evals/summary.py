@@ -18,6 +18,11 @@ HALVINGS = 100
 HEADLINE = "told"
 """What policies are ranked by: a bare list of values gets nothing for it."""
 WIDTH = 0.95
+CEILED = (
+    "retained", "far", "rare", "hard", "user", "bound", "bound_far", "told", "told_far", "answered",
+    "roundtrip",
+)  # fmt: skip
+"""What a ceiling is told for: by room, not by duty, decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,12 @@ class Mean:
     low: float
     high: float
     cuts: int
+    sessions: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return where it would lie; None with a single session, which says nothing about others."""
+        return (self.low, self.high) if self.sessions > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,8 @@ class Line:
         """Return the means under the names of the metrics, their intervals beside them."""
         values: JsonObject = {name: round(mean.value, 4) for name, mean in self.means.items()}
         intervals: JsonObject = {
-            name: [round(mean.low, 4), round(mean.high, 4)] for name, mean in self.means.items()
+            name: [round(end, 4) for end in mean.interval] if mean.interval else None
+            for name, mean in self.means.items()
         }
         asked: JsonObject = {name: mean.cuts for name, mean in self.means.items()}
         return {
@@ -64,6 +76,14 @@ def summarised(rows: Iterable[Row]) -> list[Line]:
     for row in rows:
         groups[row.policy, row.share].append(row)
     return [_line(policy, share, held) for (policy, share), held in groups.items()]
+
+
+def reached(line: Line, ceiling: Line) -> dict[str, float]:
+    """Return how much of what a ceiling reaches a policy does, by metric."""
+    both = (name for name in CEILED if name in line.means and name in ceiling.means)
+    return {
+        name: line.means[name].value / ceiling.means[name].value for name in both if ceiling.means[name].value
+    }
 
 
 def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
@@ -91,7 +111,8 @@ def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence
             found.append(sum(map(sums.__getitem__, draw)) / count)
     found.sort()
     edge = int(len(found) * (1 - WIDTH) / 2)
-    return Mean(sum(sums) / sum(counts), found[edge], found[-1 - edge], sum(counts))
+    asked = sum(count > 0 for count in counts)
+    return Mean(sum(sums) / sum(counts), found[edge], found[-1 - edge], sum(counts), asked)
 
 
 def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:

@@ -1,6 +1,6 @@
 """Everything that is compared, by name."""
 
-from clew.evals.policies.limits import bare_values, oracle, stuffed
+from clew.evals.policies.limits import bare_values, oracle, stuffed, whole
 from clew.evals.policies.ours import Compactor, clew_policy
 from clew.evals.policies.plain import (
     clear_and_trim,
@@ -37,9 +37,14 @@ POLICIES = {
         ),
         Policy("bare-values", bare_values, "cheat: a bare list of values", is_cheat=True),
         Policy("stuffed", stuffed, "cheat: values with frequent words strewn between", is_cheat=True),
+        Policy("whole", whole, "the uncut history: where nothing is lost", keeps_budget=False),
         Policy("oracle", oracle, "ceiling: knows what will be asked", sees_future=True),
     )
 }
 """By name, in the order of the tables."""
 
-__all__ = ["POLICIES", "Compact", "Policy", "clew_policy"]
+UNCUT, CEILING = "whole", "oracle"
+USUAL = tuple(name for name in POLICIES if name != UNCUT)
+"""Those that are compared where nobody chooses: the uncut history takes long to read."""
+
+__all__ = ["CEILING", "POLICIES", "UNCUT", "USUAL", "Compact", "Policy", "clew_policy"]

@@ -18,15 +18,18 @@ CLASSES = ("retained", "far", "rare", "hard", "user", "bound", "told", "answered
 DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests", "current")
 STEPS = (50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000)
 MOST_TICKS = 6
+SLACK = 1.1
+"""Who takes more than this many times its room is not compared in as many tokens."""
 SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
 Tint = dict[str, str]
 
 
-def ranked(some: Iterable[Line]) -> list[Line]:
-    """Return lines with the best by the headline first."""
+def ranked(some: Iterable[Line], budget: float = 1.0) -> list[Line]:
+    """Return lines, the best by the headline first; who took more than its room, and limits, come last."""
 
-    def rank(line: Line) -> float:
-        return -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
+    def rank(line: Line) -> tuple[int, float]:
+        place = 2 if is_apart(line.policy) else int(line.means["share"].value > budget * SLACK)
+        return place, -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
 
     return sorted(some, key=rank)
 

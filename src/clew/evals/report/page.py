@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
 from clew.evals.attacked import Assault
 from clew.evals.chain import Link
-from clew.evals.lost import OURS, THEIRS, Lost
+from clew.evals.lost import NONE, OURS, THEIRS, Lost, OwnCompactions
+from clew.evals.probe import Probe
 from clew.evals.report.figures import (
     CLASSES,
     DUTIES,
@@ -24,9 +25,10 @@ from clew.evals.report.figures import (
     side_by_side,
     under_attack,
 )
+from clew.evals.report.losses import in_words, newest, sides, use_of
 from clew.evals.report.meanings import MEANINGS
 from clew.evals.report.svg import colours
-from clew.evals.study import Row, usual_budget
+from clew.evals.study import Row, probes_by_cut, usual_budget
 from clew.evals.summary import HEADLINE, Line, agreement, summarised
 
 TABLES = (
@@ -40,6 +42,7 @@ TABLES = (
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
 """Told without a fraction."""
 COMPACTIONS_TOLD = 12
+VALUES_TOLD = 4
 LOSS = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
 PACE = "What a compaction costs without any model: the policy's own time, reading the session included."
 ATTACK = (
@@ -54,7 +57,7 @@ class Findings:
 
     rows: Sequence[Row]
     links: Sequence[Link] = ()
-    lost: Sequence[Lost] = ()
+    own: OwnCompactions = NONE
     command: str = "clew eval"
     assaults: Sequence[Assault] = ()
 
@@ -71,10 +74,10 @@ def page(found: Findings) -> str:
 
 def _body(found: Findings) -> Iterator[str]:
     yield "<h1>What compaction keeps</h1>"
+    if found.own.judged or found.own.unjudged:
+        yield from _lost(found.own)
     if found.rows:
         yield from _measured(found)
-    if found.lost:
-        yield from _lost(found.lost)
     yield _meanings()
     yield f"<h2>How this was made</h2><p><code>{escape(found.command)}</code></p>"
 
@@ -82,7 +85,7 @@ def _body(found: Findings) -> Iterator[str]:
 def _measured(found: Findings) -> Iterator[str]:
     every = summarised(found.rows)
     budget = usual_budget(line.share for line in every)
-    best_first = ranked(line for line in every if line.share == budget)
+    best_first = ranked((line for line in every if line.share == budget), budget)
     others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
     tint = colours([OURS, *others])
     yield _lead(found.rows)
@@ -110,10 +113,11 @@ def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
 
 
 def _lead(rows: Sequence[Row]) -> str:
-    cuts = {(row.session, row.at): row.probes for row in rows}
+    cuts = probes_by_cut(rows)
     sessions = len({row.session for row in rows})
     return (
-        f'<p class="lead">{len(cuts):,} cuts of {sessions:,} real sessions, {sum(cuts.values()):,} values '
+        f'<h2>How much each way to compact keeps</h2><p class="lead">{len(cuts):,} cuts of {sessions:,} '
+        f"real sessions, {sum(cuts.values()):,} values "
         "that the continuation needed again. No model wrote a summary. Bands and whiskers are 95 % intervals "
         "by session.</p>"
     )
@@ -148,6 +152,10 @@ def _chains(links: Sequence[Link], tint: Tint) -> Iterator[tuple[str, str]]:
     yield (
         drift(links, HEADLINE, tint),
         "Drift: the same session and the same room, compacted more and more often on the way.",
+    )
+    yield (
+        drift(links, "roundtrip", tint),
+        "Questions about the old history that a plain reader answers from the view, after each chain.",
     )
     yield (
         drift(links, "constraints", tint),
@@ -205,18 +213,40 @@ def _agreement(rows: Sequence[Row]) -> Iterator[str]:
     )
 
 
-def _lost(lost: Sequence[Lost]) -> Iterator[str]:
+def _lost(own: OwnCompactions) -> Iterator[str]:
     yield "<h2>What the tools themselves lost at their compactions</h2>"
-    rows = [replace(row, share=0.0) for one in lost for row in one.rows()]
-    yield f"<p>{len(lost)} compactions; <i>{OURS}</i> was given as many tokens as {THEIRS} left.</p>"
-    yield from _tables(summarised(rows))
-    newest = sorted(lost, key=lambda one: one.time or "", reverse=True)[:COMPACTIONS_TOLD]
-    names = ("when", "tokens", "left", "values lost", "rules", "tasks", "files", "some of the values")
-    yield _wide(names, [_lost_row(one) for one in newest])
+    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_words(own))}</ul>"
+    if not own.judged:
+        return
+    names = (
+        "when",
+        "tokens",
+        "left",
+        "rules",
+        "tasks",
+        "files",
+        "values",
+        "of them fetched again",
+        "some, in use",
+    )
+    yield "<h3>The latest, and what they lost</h3>"
+    yield _wide(names, [_lost_row(one) for one in newest(own.judged, COMPACTIONS_TOLD)])
+    yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
+    yield from _tables(sides(own.judged))
 
 
 def _lost_row(one: Lost) -> str:
-    some = ", ".join(escape(probe.value) for probe in one.values[:6])
-    counts = (one.tokens_before, one.tokens_after, *map(len, (one.values, one.rules, one.open, one.files)))
+    again = sum(probe.refetched for probe in one.values)
+    sizes = (one.tokens_before, one.tokens_after)
+    counts = (*sizes, *map(len, (one.rules, one.open, one.files, one.values)), again)
     cells = "".join(f"<td>{count:,}</td>" for count in counts)
-    return f'<tr><td>{escape((one.time or "")[:16])}</td>{cells}<td class="text">{some}</td></tr>'
+    silent_first = sorted(one.values, key=lambda probe: probe.refetched)
+    some = "".join(f"<li>{_shown_use(probe)}</li>" for probe in silent_first[:VALUES_TOLD])
+    when = escape((one.time or "").replace("T", " ")[:16])
+    return f'<tr><td>{when}</td>{cells}<td class="text"><ul>{some}</ul></td></tr>'
+
+
+def _shown_use(probe: Probe) -> str:
+    """Return the words in which a value was used, the value set off."""
+    before, value, after = map(escape, use_of(probe))
+    return f"…{before}<b>{value}</b>{after}…"
