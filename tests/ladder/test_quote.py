@@ -96,3 +96,9 @@ def test_the_last_line_that_names_a_value_is_found_from_the_first():
 
 def test_plain_words_are_whole_small_words_and_each_counts_once():
     assert plain_words("the store reads the load_config of src/store.py, Store.read and re-reads") == 4
+
+
+def test_a_place_that_a_smaller_form_does_not_have_is_not_quoted():
+    stub = said(Role.USER, "[about 244 tokens, kept as m5]")
+    assert quoted(stub, Cite("m5", 0, 0, 500), "src/a.py") is None
+    assert quoted(stub, Cite("m5", 0, 0, 12), "src/a.py") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +100,23 @@ def test_words_are_lowered_and_what_is_opaque_is_one_word():
         (QUOTE, True),
         (CODE, False),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Whatever happens, you must never\npush to main.",
+        "I don't want you to\nkeep the old API.",
+        "Bitte nie\nauf main pushen.",
+    ],
+)
+def test_a_short_line_that_leads_on_is_one_sentence_with_the_next(text):
+    assert [sentence.text for sentence in sentences(text)] == [text]
+
+
+def test_long_runs_of_marks_are_cut_in_one_go():
+    text = "never push " + "." * 60_000
+    started = time.process_time()
+    assert list(sentences(text))
+    assert tokens(text)
+    assert time.process_time() - started < 2.0

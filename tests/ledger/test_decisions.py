@@ -93,3 +93,17 @@ def test_the_same_words_twice_are_one_decision():
     assert quotes(user("Let's use SQLite."), assistant("Sure."), user("let's use SQLITE.")) == [
         "Let's use SQLite."
     ]
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        "Correction: the retry limit is 7, not 5.",
+        "The port is 9100, not 9000.",
+        "I meant the staging cluster.",
+        "Minio has moved to minio-9.lan:9100.",
+        "Korrektur: das Limit ist 7.",
+    ],
+)
+def test_what_a_person_corrects_is_decided(correction):
+    assert quotes(user(correction)) == [correction]

@@ -17,6 +17,7 @@ from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name, is_names, listed, shown_name
 from clew.ladder.pick import Covered, Line, Room, chance, gains
 from clew.ladder.quote import last_line, plain_words, quoted
+from clew.ladder.replaced import Replaced
 from clew.ladder.retention import ranking
 from clew.ladder.situation import Scene
 from clew.ladder.subjects import Subject, faces, root_of, subjects, subjects_named
@@ -70,7 +71,8 @@ class Facts:
         self._places = {
             item.id: i for i, item in enumerate(scene.view[scene.first :]) if item.id not in whole
         }
-        earlier = list(earlier)
+        self._replaced = Replaced(scene.view[scene.first :])
+        earlier = [one for one in earlier if not self._replaced.holds(one.text, -1)]
         values = _within_reach(scene, earlier)
         known = subjects(values)
         self._worths = _worths(scene, known, values)
@@ -127,7 +129,7 @@ class Facts:
                 continue
             seen.add(cite)
             claim = quoted(self._scene.original(cite.message), cite, face.text, self._root)
-            if claim is None:
+            if claim is None or self._replaced.holds(claim.text, self._places[cite.message]):
                 continue
             words = plain_words(claim.text)
             said = found if words >= SAYS_ENOUGH else scarce

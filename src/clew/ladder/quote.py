@@ -38,6 +38,8 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
     part = message.parts[cite.part]
     said = words(part)
     start, end = cite.start, len(said) if cite.end is None else cite.end
+    if end > len(said) or not (isinstance(part, ToolCall) or value in said[start:end]):
+        return None  # shown smaller by whoever compacted the list before, and cited from the whole
     if trust < Trust.USER:
         start, end = _cut(said, start, end, value, root)
         if isinstance(part, ToolCall):

@@ -12,6 +12,7 @@ from clew.ladder.brief import Brief
 from clew.ladder.excerpt import left_out
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
+from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.ledger.touch import CHANGES, Action
@@ -69,6 +70,16 @@ def _pins(ledger: Ledger) -> Iterator[Pin]:
 def _goal(ledger: Ledger) -> Iterator[Claim]:
     if goal := ledger.goal:
         yield _quoted(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
+        yield from _ended_since(ledger, goal)
+
+
+def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
+    """Tell which rules in the words of the goal count no more: those words are told as they were said."""
+    for pin in ledger.pins.all:
+        told = pin.source is not None and pin.source.message == goal.source.message
+        if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
+            text = f'no longer holds: "{pin.quote}"'
+            yield Claim("", ClaimKind.GOAL, text, (pin.ended_by,), Trust.ASSISTANT)
 
 
 def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:

@@ -41,6 +41,13 @@ _CHOOSE = (
     r"|move\s+to|(?:do|take)\s+option|drop|skip|avoid|leave|defer|start\s+with|base\s+(?:it|this)\s+on"
     r"|(?:make|call|name|put)\s+it)"
 )
+_CORRECTION = r"""
+    ^\W*(?:correction|korrektur|correcci[oó]n|rectification|correzione|correção)\b\W+\S
+  | \bI\s+(?:actually\s+)?meant\s+\S
+  | \b(?:is|are|should\s+be|must\s+be)\s+(?:now\s+)?[^.!?,;\n]{1,60},\s+(?:and\s+)?not\s+\S
+  | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
+"""
+"""Where a person says how things really are, or are now: whatever was said before counts no more."""
 _BY_USER = re.compile(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
@@ -59,6 +66,7 @@ _BY_USER = re.compile(
   | \buse\s+\S.{{1,60}}?\s+(?:instead\s+of|rather\s+than|over)\s
   | \binstead\s+of\s+.{{2,80}},?\s+(?:use|let[’']?s|do|we|call|make|put)\b
   | \brather\s+than\s+.{{2,80}},\s+(?:use|let[’']?s|do|we)\b
+  | {_CORRECTION}
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
@@ -97,6 +105,7 @@ def _parted(text: str) -> tuple[str, ...]:
 _SIGNS_OF_USER = _parted(
     "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
     "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
+    "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
 _SIGNS_OF_ASSISTANT = _parted(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
@@ -116,6 +125,10 @@ _PHRASES_OF_USER = Phrases(
     ("number first second third last", "do take use pick choose prefer"),
     ("over", "use"),
     ("instead rather",),
+    ("correction korrektur correcci rectification correzione corre",),
+    ("meant", "i"),
+    ("moved renamed changed switched", "to"),
+    ("not", "is are be"),
 )
 _PHRASES_OF_ASSISTANT = Phrases(
     ("decided chose chosen opted settled picked went decision going",),

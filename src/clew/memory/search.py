@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
 from clew.memory.meaning import dense
+from clew.memory.period import in_utc
 from clew.memory.question import Question, understand
 from clew.memory.words import marks_to_find, terms
 from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Row, Stats, Wanted
@@ -37,6 +39,7 @@ APART = (EntryKind.DIGEST, EntryKind.NOTE)
 ALIKE = 0.9
 """Two texts with this share of their words in common say the same."""
 COPIES = 2
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,7 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
 
 def judge(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Judged]:
     """Return every candidate with what speaks for it, in no order."""
+    query = replace(query, filters=in_utc(query.filters))
     question = understand(query.text, date.fromisoformat(query.at[:10]))
     asked = embedder.embed([query.text])[0] if embedder else b""
     stats, _ = index.stats(workspace, question.terms)
@@ -175,13 +179,18 @@ def stands_in(value: str, text: str) -> bool:
     low, wanted = text.lower(), value.lower()
     place = low.find(wanted)
     while place >= 0:
-        before, after = low[place - 1 : place], low[place + len(wanted) : place + len(wanted) + 1]
-        if not (wanted[:1].isalnum() and before.isalnum()) and not (
+        after = low[place + len(wanted) : place + len(wanted) + 1]
+        if not (wanted[:1].isalnum() and _goes_on(low, place)) and not (
             wanted[-1:].isalnum() and after.isalnum()
         ):
             return True
         place = low.find(wanted, place + 1)
     return False
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Tell whether a word that began before goes on here; an escape as JSON writes it ends one."""
+    return text[place - 1 : place].isalnum() and not _ESCAPED.search(text, max(0, place - 12), place)
 
 
 def _worth(features: tuple[float, ...]) -> float:

@@ -6,7 +6,7 @@ import calendar
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-FIRST, LAST = date(1970, 1, 1), date(2100, 12, 31)
+FIRST, LAST = date(1900, 1, 1), date(2200, 12, 31)
 """What a period without a beginning or an end is taken to reach from and to."""
 
 

@@ -47,6 +47,8 @@ _OF_THE_USER = re.compile(
     r"confirm\w*|prefer\w*|authori[sz]\w*|lift\w*|revok\w*|requir\w*|need\w*|decid\w*|grant\w*|cho[so]\w*)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_LISTING = (ClaimKind.FACT, ClaimKind.ARTIFACT)
+"""What may be a bare list of values, which steers nobody."""
 _SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
 
 
@@ -66,17 +68,17 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     for_user = _speaks_for_user(look)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # an echo, and as such not looked up word by word
-    listed = () if for_user else bare_values(claim.text)
-    if listed:
-        return _invented(look, listed)
-    disguised = _disguised(look)
+    listed = bare_values(claim.text) if claim.kind in _LISTING else ()
+    disguised = None if listed else _disguised(look)
     if disguised is not None:
         return disguised
     if for_user:
         return _not_said(case, look)
-    if not _may_give_leave(look) and gives_leave(claim.text, case.evidence.pins):
+    if (listed or not _may_give_leave(look)) and gives_leave(claim.text, case.evidence.pins):
         said = f'"{short(claim.text)}" gives leave, or ends a rule'
         return said, f"that is not a whole sentence of the user's in {look.turns}"
+    if listed:
+        return _invented(look, listed)
     return _torn(look) if look.quoted else _ungrounded(look)
 
 

@@ -17,7 +17,12 @@ _DIRECTING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _BRACKETS = str.maketrans("‹〈⟨❮❬˂ᐸ≺⁄∕⧸‐‑‒–—−", "<<<<<<<<///------")
 _TAG = re.compile(r"<\s*/?\s*\\*\s*clew\s*-", re.IGNORECASE)
 _PLAIN_TAG = re.compile(r"<[/\\]*clew-", re.IGNORECASE)
-_TWO_SCRIPTS = re.compile(r"[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
+_ALIKE = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # a Greek my before a unit is none
+_TWO_SCRIPTS = re.compile(rf"[A-Za-z]{_ALIKE}|{_ALIKE}[A-Za-z]")
+_STYLED = re.compile(
+    r"[\uff21-\uff3a\uff41-\uff5a\u2100-\u214f\u24b6-\u24e9\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
+)
+"""Letters in another dress: bold, full-width, in a circle."""
 
 
 def is_unseen(text: str) -> bool:
@@ -41,7 +46,8 @@ def mimics_tag(text: str) -> bool:
 
 
 def two_scripts(text: str) -> str:
-    """Return a word that mixes letters which look alike: Latin and Cyrillic; empty where there is none."""
-    return (
-        next((word for word in text.split() if _TWO_SCRIPTS.search(word)), "") if not text.isascii() else ""
-    )
+    """Return a word that mixes letters which look alike, or has some in another dress; empty without one."""
+    if text.isascii():
+        return ""
+    mixed = (word for word in text.split() if _TWO_SCRIPTS.search(word) or _STYLED.search(word))
+    return next(mixed, "")

@@ -18,10 +18,12 @@ DONE_TO_FILES = frozenset(("read", "wrote", "writt", "creat", "chang", "edit", "
 _ACTS = tuple(
     tuple(group.split())
     for group in (
-        "delet remov drop wipe erase destr purge rm trunc unlin reset rever disca clean unins",
+        "delet remov drop wipe erase destr purge rm trunc unlin reset rever disca unins",
+        "clean",
         "push publi deplo relea uploa merge send ship submi force share",
         "skip disab bypas ignor overr suppr omit",
-        "pay buy purch trans refun cance book order",
+        "pay buy purch trans refun cance book",
+        "order",
         "commi",
         "sudo",
         "curl wget downl fetch",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from clew.ledger.phrases import is_foreign
 from clew.verify.own_words import stands, things
 from clew.verify.quotes import LONG, Wording, is_elided, places, straight
 
@@ -19,6 +20,11 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(r"""[ \t]*["')\]*_`,;]*(?:[.!?…。！？]|[ \t]*(?:\n|\Z))""")
 _ENDED = (".", "!", "?", "…", "。", "！", "？")
+_LINE_ENDS = ".!?…:;。！？：；|"
+_ABBREVIATED = re.compile(
+    r"\b(?:e\.g|i\.e|z\.\s?b|d\.\s?h|p\.\s?ex|p\.\s?ej|vs|etc|cf|incl|resp)\.\s+[\"'*_`(]*\Z", re.IGNORECASE
+)
+"""A full stop that ends no sentence."""
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,2}[.)])\s|\s*$")
 NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|avoid|without|refrain|forbidden|prohibited|"
@@ -131,11 +137,28 @@ def _spans(quote: str, source: Wording) -> Iterator[tuple[int, int]]:
 
 
 def _stands_alone(source: str, start: int, end: int) -> bool:
-    if not _BEFORE.search(source[max(0, start - _NEAR) : start]):
+    before = source[max(0, start - _NEAR) : start]
+    if not _BEFORE.search(before) or _ABBREVIATED.search(before) or _goes_on(source, start):
         return False
-    if not (source[start:end].rstrip("\"')]*_`").endswith(_ENDED) or _AFTER.match(source, end)):
+    ended = source[start:end].rstrip("\"')]*_`").endswith(_ENDED)
+    if not (ended or (_AFTER.match(source, end) and not _goes_on(source, _next_line(source, end)))):
         return False
-    return not NEGATION.search(_lead_in(source, start))
+    is_pasted = is_foreign(source, start) and is_foreign(source, end - 1)
+    return not (is_pasted or NEGATION.search(_lead_in(source, start)))
+
+
+def _goes_on(source: str, at: int) -> bool:
+    """Tell whether a line that begins here goes on with the sentence of the one before it."""
+    line = source.rfind("\n", 0, at) + 1
+    above = source[max(0, line - _NEAR) : max(0, line - 1)].rpartition("\n")[2].rstrip(" \t*_`\"')")
+    is_begin = not source[line:at].strip(" \t>*_`\"'(")
+    return is_begin and bool(above) and above[-1] not in _LINE_ENDS and source[at : at + 1].islower()
+
+
+def _next_line(source: str, at: int) -> int:
+    """Return where the next line begins to say something; at the end of the text where there is none."""
+    line = source.find("\n", at) + 1 or len(source)
+    return line + len(source[line:]) - len(source[line:].lstrip(" \t")) if line < len(source) else line
 
 
 def _lead_in(source: str, start: int) -> str:
@@ -164,7 +187,7 @@ def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> st
     ]
     for clause in clauses:
         words = [word for word in things(clause) if word not in _MODAL and not NEGATION.fullmatch(word)]
-        same = [said for said in told if all(stands(word, said) for word in words)]
+        same = [said for said in told if _speaks_of(said, words, strictly=strictly)]
         if not same:
             continue
         if NEGATION.search(clause):
@@ -174,6 +197,13 @@ def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> st
         if turned:
             return clause.strip()
     return ""
+
+
+def _speaks_of(said: str, words: Sequence[str], *, strictly: bool) -> bool:
+    """Tell whether what was said is about these words: all of them, or strictly three in four."""
+    if not strictly or len(words) <= _FEWEST:
+        return all(stands(word, said) for word in words)
+    return sum(stands(word, said) for word in words) >= len(words) * 0.75
 
 
 def _says_enough(clause: str) -> bool:
@@ -190,5 +220,5 @@ def _denies(said: str, words: Sequence[str]) -> bool:
 
 
 def _precedes(said: str, words: Sequence[str]) -> bool:
-    first = min(said.find(word) for word in words)
+    first = min((at for at in map(said.find, words) if at >= 0), default=0)
     return NEGATION.search(said[:first]) is not None

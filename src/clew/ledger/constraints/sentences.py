@@ -23,10 +23,17 @@ class Sentence(NamedTuple):
     item: bool = False
 
 
-_STOP = re.compile(r"[.!?…]+[\"'”’»)\]*_]*(?=\s)|[。！？；]+[」』”）]*|;(?=\s)")
+# A run of marks is tried once, from its begin: it may be as long as the text.
+_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[」』”）]*|;(?=\s)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
 _CONTINUES = re.compile(r"[a-zà-öø-ÿа-яё(`/0-9]")
 _SAYS_SOMETHING = re.compile(r"[^\W_]")
+_LEADS_ON = re.compile(
+    r"\b(?:not|never|no|to|should|must|shall|will|would|can|could|may|might|and|or|but|the|an?|of|in|on|with|without|that|you|we|i"
+    r"|do|don['’]t|won['’]t|cannot|nicht|nie|niemals|zu|soll(?:st)?|darfst?|und|oder|die|der|das|pas|de|ne|jamais|ni|y|no|nunca|que|non|mai|e)\Z",
+    re.IGNORECASE,
+)
+"""What no thought ends with, however short its line."""
 _WRAPPED = 48
 """A line this long without a full stop may have been wrapped; a shorter one is a thought of its own."""
 
@@ -77,7 +84,8 @@ def _joins(text: str, before: Line, line: Line) -> bool:
         return False
     if before.kind is LineKind.ITEM and line.indent <= before.indent:
         return False
-    return before.end - before.start >= _WRAPPED and bool(_CONTINUES.match(text, line.start))
+    is_wrapped = before.end - before.start >= _WRAPPED or _LEADS_ON.search(text, before.start, before.end)
+    return bool(is_wrapped and _CONTINUES.match(text, line.start))
 
 
 def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,81 @@
+"""Lines that an edit took out: whoever read or wrote them before no longer says how things stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from clew.message import Item, Json, ToolCall
+
+SHORTEST = 8
+"""Characters of a line that is taken to be the same wherever it stands."""
+_OLD = re.compile(r"old(?=$|_|[A-Z])|search$")
+"""How the argument is called that says what is to be replaced; the other one is called alike."""
+_NEW = {"old": "new", "search": "replace"}
+_ARGUMENT = re.compile(r"\"[A-Za-z_]+\": \"")
+_PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([\"\\/])")
+
+
+class Replaced:
+    """What edits took out, and when."""
+
+    def __init__(self, view: Sequence[Item]) -> None:
+        """Read the edits of a view that did not fail, oldest first; what one puts back is in again."""
+        self._out: dict[str, int] = {}
+        failed = {
+            result.call_id for item in view for result in item.message.results if result.is_error is True
+        }
+        for place, item in enumerate(view):
+            for part in item.message.parts:
+                if isinstance(part, ToolCall) and part.call_id not in failed:
+                    for old, new in _edits(part.arguments):
+                        self._take(old, new, place)
+
+    def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
+        put_in = set(_lines(new))
+        for line in put_in:
+            self._out.pop(line, None)
+        for line in _lines(old):
+            if line not in put_in:
+                self._out[line] = place
+
+    def holds(self, quote: str, place: int) -> bool:
+        """Tell whether a line that was quoted at a place of the view was taken out there, or later."""
+        if not self._out:
+            return False
+        begun = _ARGUMENT.match(quote)
+        line = _ESCAPED.sub(r"\1", quote[begun.end() :].removesuffix('"') if begun else quote).strip()
+        return self._out.get(line, -1) >= max(place, 0)
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        for line in text.split("\n"):
+            if len(line := line.strip()) >= SHORTEST:
+                yield line
+
+
+def _edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield what each edit of a call takes out, and what it puts in its place."""
+    if isinstance(arguments, str):
+        if _PATCHED.search(arguments):
+            yield _patched(arguments)
+    elif isinstance(arguments, list):
+        for one in arguments:
+            yield from _edits(one)
+    elif isinstance(arguments, Mapping):
+        for name, value in arguments.items():
+            old = _OLD.match(name)
+            new = arguments.get(f"{_NEW[old[0]]}{name[old.end() :]}") if old else None
+            if isinstance(value, str) and isinstance(new, str):
+                yield [value], [new]
+            else:
+                yield from _edits(value)
+
+
+def _patched(patch: str) -> tuple[list[str], list[str]]:
+    lines = patch.split("\n")
+    old = [line[1:] for line in lines if line.startswith("-") and not line.startswith("---")]
+    new = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
+    return old, new

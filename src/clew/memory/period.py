@@ -1,0 +1,34 @@
+"""Periods as people write them, as the index compares them: in UTC, and shorter than any time in it.
+
+Times in the index end with ``Z``, some with a fraction before it. A bound without either sorts right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from clew.errors import InputError
+from clew.ports.index import Filters
+
+
+def in_utc(filters: Filters) -> Filters:
+    """Return filters with their period in UTC; what is no time is an ``InputError``."""
+    if not (filters.after or filters.before):
+        return filters
+    return replace(filters, after=_utc(filters.after), before=_utc(filters.before))
+
+
+def _utc(text: str) -> str:
+    if not text:
+        return ""
+    try:
+        if "T" not in text.upper() and ":" not in text:
+            return date.fromisoformat(text).isoformat()
+        time = datetime.fromisoformat(text.upper())
+    except ValueError:
+        told = "2026-11-15 is one, and 2026-11-15T09:30:00Z"
+        raise InputError(f"{text!r} is no time", told) from None
+    if time.tzinfo is not None:
+        time = time.astimezone(UTC)
+    return time.replace(tzinfo=None).isoformat()
