@@ -23,14 +23,17 @@ class Replaced:
     def __init__(self, view: Sequence[Item]) -> None:
         """Read the edits of a view that did not fail, oldest first; what one puts back is in again."""
         self._out: dict[str, int] = {}
-        failed = {
-            result.call_id for item in view for result in item.message.results if result.is_error is True
-        }
-        for place, item in enumerate(view):
-            for part in item.message.parts:
-                if isinstance(part, ToolCall) and part.call_id not in failed:
-                    for old, new in _edits(part.arguments):
-                        self._take(old, new, place)
+        edits = [
+            (place, part.call_id, *edit)
+            for place, item in enumerate(view)
+            for part in item.message.parts
+            if isinstance(part, ToolCall)
+            for edit in _edits(part.arguments)
+        ]
+        failed = {one.call_id for item in view if edits for one in item.message.results if one.is_error}
+        for place, call_id, old, new in edits:
+            if call_id not in failed:
+                self._take(old, new, place)
 
     def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
         put_in = set(_lines(new))
@@ -45,8 +48,10 @@ class Replaced:
         if not self._out:
             return False
         begun = _ARGUMENT.match(quote)
-        line = _ESCAPED.sub(r"\1", quote[begun.end() :].removesuffix('"') if begun else quote).strip()
-        return self._out.get(line, -1) >= max(place, 0)
+        line = quote[begun.end() :].removesuffix('"') if begun else quote
+        if "\\" in line:
+            line = _ESCAPED.sub(r"\1", line)
+        return self._out.get(line.strip(), -1) >= max(place, 0)
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
