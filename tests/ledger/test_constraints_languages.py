@@ -37,7 +37,7 @@ SHAPES = {
         "if_order",
         "asked",
     ),
-    *("duty", "duty_weak", "contrast"),
+    *("duty", "duty_weak", "contrast", "leave_now", "borrowed"),
     *("ordered", "document", "briefing", "rule_heading", "rule_lead", "ban_lead"),
 }
 """Cues that are not phrases."""

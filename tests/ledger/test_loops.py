@@ -336,6 +336,20 @@ def test_another_part_of_the_tests_closes_nothing():
     assert failing(first, ran("pytest", "30 passed in 0.1s")) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q --ignore tests/test_a.py",
+        "pytest -q --ignore=tests/test_a.py",
+        "pytest -q --deselect tests/test_a.py::test_x",
+        "cd other && pytest -q",
+    ],
+)
+def test_a_run_that_leaves_a_test_out_does_not_close_it(command):
+    first = ran("pytest -q", "FAILED tests/test_a.py::test_x - no\n1 failed in 0.1s", code=1)
+    assert failing(first, ran(command, "12 passed in 0.1s")) == ["tests/test_a.py::test_x"]
+
+
 def test_a_passed_test_says_what_closed_it():
     ledger = ledger_of(ran("go test ./...", BROKEN, code=1), ran("go test ./...", "ok  \tp\t0.1s\n"))
     assert ledger.loops.closed[0] == Loop(

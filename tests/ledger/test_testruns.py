@@ -100,7 +100,7 @@ def test_a_run_knows_what_it_selected():
         "go",
         (FailedTest("TestX", 10, 15),),
         frozenset(),
-        "go test -run TestX ./pkg/a",
+        "cd x && go test -run TestX ./pkg/a",
         frozenset({"TestX", "./pkg/a"}),
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from clew.ledger.shell import simple_commands, without_prefixes
@@ -138,9 +139,13 @@ class Run:
     """The part of the command line that ran the tests, without what follows a pipe."""
     selects: frozenset[str]
     """The tests, files or folders that the command line named; nothing for all of them."""
+    leaves_out: frozenset[str] = frozenset()
+    """Those that it named to be left out."""
 
     def covers(self, name: str, selected: frozenset[str]) -> bool:
         """Tell whether a test ran here too that had run under a command line with these selections."""
+        if any(out in name or name in out for out in self.leaves_out):
+            return False
         if not self.selects or self.selects >= selected > frozenset():
             return True
         return any(chosen.strip("./") and chosen.strip("./") in name for chosen in self.selects)
@@ -161,7 +166,8 @@ def run_of(command: str, output: str) -> Run | None:
         if runner.sign in text and runner.summary.search(text):
             failed = tuple(_failed(runner, text, shift))
             passed = frozenset(name for names in _found(runner.passes, text) for name in names if name)
-            return Run(runner.name, failed, passed - {test.name for test in failed}, ran.line, ran.selects)
+            passed -= {test.name for test in failed}
+            return Run(runner.name, failed, passed, ran.line, ran.selects, ran.leaves_out)
     return None
 
 
@@ -222,21 +228,34 @@ class _Ran(NamedTuple):
 
     line: str
     selects: frozenset[str]
+    leaves_out: frozenset[str] = frozenset()
+
+
+_LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip", "--testPathIgnorePatterns")
 
 
 def _selection(command: str) -> _Ran | None:
     """Return what of a command line runs the tests; None where all its commands only show something."""
     shown = False
+    folder: set[str] = set()
     for simple in simple_commands(command):
         line = " ".join(simple.words)
         words = without_prefixes(simple.words)
-        if words and words[0].rsplit("/", 1)[-1] in _SHOWS:
+        if len(words) == 2 and words[0] == "cd":
+            folder = {words[1]} if words[1][0].isalnum() else set()  # a part of where the others ran
+        elif words and words[0].rsplit("/", 1)[-1] in _SHOWS:
             shown = True
         elif _RUNS_TESTS.search(line):
-            by_task = simple.words[0] in _TASK_RUNNERS
-            chosen = {word for word in simple.words if _selects(word, by_task)}
-            return _Ran(line, frozenset(chosen - _EVERYTHING))
+            return _ran(" && ".join((*(f"cd {name}" for name in folder), line)), simple.words, folder)
     return None if shown else _Ran(command, frozenset())
+
+
+def _ran(line: str, words: Sequence[str], folder: set[str]) -> _Ran:
+    left_out = {word.partition("=")[2] for word in words if word.startswith(_LEAVING_OUT) and "=" in word}
+    left_out |= {word for option, word in pairwise(words) if option in _LEAVING_OUT}
+    by_task = words[0] in _TASK_RUNNERS
+    chosen = {word for word in words if word not in left_out and _selects(word, by_task)} - _EVERYTHING
+    return _Ran(line, frozenset(chosen or folder), frozenset(word.strip("./") for word in left_out))
 
 
 def _selects(word: str, by_task: bool) -> bool:

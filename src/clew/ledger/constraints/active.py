@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from clew.ledger.constraints.leave import without_reason
 from clew.ledger.constraints.subject import Choice, Subject, choices, subject_of
 from clew.ledger.constraints.tokens import tokens
 from clew.ledger.constraints.values import Constraint, Found, Kind
@@ -23,7 +24,7 @@ _QUANTITY = re.compile(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
 def _matter(found: Found) -> tuple[Subject, tuple[Choice, ...]]:
     """Return what a constraint is about, and what it chooses among alternatives."""
     words = tokens(found.quote)
-    subject = subject_of(found.quote, words, found.scope)
+    subject = subject_of(found.quote, without_reason(words), found.scope)
     return subject, tuple(choices(words, subject))
 
 

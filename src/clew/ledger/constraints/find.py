@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from clew.ledger.constraints.afterthought import (
+    borrows,
+    joint_of,
+    unsaid_from,
+    with_borrowed_verb,
+    withdraws,
+)
 from clew.ledger.constraints.clauses import rules_apart
 from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, is_silent
 from clew.ledger.constraints.languages import guess
@@ -69,6 +76,25 @@ def _told_at_length(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence],
 
 def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield what ``spoken`` returns, by reading the text sentence by sentence."""
+    told: list[tuple[Sentence, Evidence]] = []
+    for sentence, around in _own_sentences(text, trust):
+        seen = evidence(sentence, around)
+        if told and (joint := joint_of(text, told[-1][0], sentence)):
+            if withdraws(sentence):
+                told = []  # "Don't push. Wait, no."
+                continue
+            if ";" in joint and borrows(sentence, *told[-1]):
+                seen = with_borrowed_verb(sentence, seen)
+        yield from told
+        told = []
+        if seen is not None and (not around.document or seen.among_rules):
+            # What takes itself back states nothing: "ignore the rule, wait no, keep it".
+            told = [one for one in rules_apart(sentence, seen, around) if not unsaid_from(one[1].words)]
+    yield from told
+
+
+def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
+    """Yield the sentences that are the speaker's own, each with what it stands in."""
     sample = text[:_SAMPLE]
     default = guess(sample, plain_words(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
@@ -79,10 +105,7 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
-        around = Surroundings(default, inside, briefing, orders)
-        seen = evidence(sentence, around)
-        if seen is not None and (not inside or seen.among_rules):
-            yield from rules_apart(sentence, seen, around)
+        yield sentence, Surroundings(default, inside, briefing, orders)
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:

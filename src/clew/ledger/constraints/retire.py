@@ -6,19 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.ledger.constraints.active import ActiveRules, Rule, has_bound, numbers
+from clew.ledger.constraints.cues import Hit
 from clew.ledger.constraints.evidence import Evidence
 from clew.ledger.constraints.find import found_in, spoken
+from clew.ledger.constraints.framed import is_no_leave, reminds
+from clew.ledger.constraints.leave import LEAVE, clause_of_leave
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.subject import Choice, Subject, choices, subject_of
 from clew.ledger.constraints.tables import words
+from clew.ledger.constraints.tokens import tokens
 from clew.ledger.constraints.values import Constraint, Found, How, Kind, Retirement, Span
 from clew.message import Message, Origin, Text, Trust
 
 _LIFTS = frozenset(("lift", "lift_that"))
-_ALLOWS = frozenset(("permit", "may"))
-_TAKES_BACK = _LIFTS | _ALLOWS | {"needless"}
+_TAKES_BACK = _LIFTS | LEAVE | {"needless"}
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
 _ANY_WORK = frozenset(("edit",))
@@ -65,28 +68,55 @@ MayEnd = Callable[[Rule], bool]
 def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
     sentence, seen, part, trust = said
     cues = {hit.cue for hit in seen.hits}
+    if (cues & LEAVE and not cues & _LIFTS and is_no_leave(sentence.text)) or reminds(sentence.text):
+        cues -= _TAKES_BACK
     if not rules or (cues.isdisjoint(_TAKES_BACK) and not model().is_rule(cues)):
         return
     span = Span(part, sentence.start, sentence.end)
-    subject = subject_of(sentence.text, seen.words, scope_of(sentence.text, seen.words, seen.hits))
-    said_words = {token.word for token in seen.words}
-    if cues & _TAKES_BACK and (lifted := _lifted(rules, may_end, cues, subject, said_words)):
+    matter = _matter(sentence.text, seen)
+    if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
         constraint, certain, why = lifted
         yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
     elif (found := found_in(sentence, seen, part, trust)) is not None:
-        chosen = tuple(choices(seen.words, subject))
+        chosen = tuple(choices(seen.words, matter))
         counted = numbers(found.quote) if has_bound(found) else []
-        near = rules.near(subject, chosen, [unit for _, unit in counted])
+        near = rules.near(matter, chosen, [unit for _, unit in counted])
         for rule in filter(may_end, near):
-            if why := _contradiction(found, subject, rule, chosen, counted):
+            if why := _contradiction(found, matter, rule, chosen, counted):
                 yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+    elif cues & LEAVE and "leave_now" in cues:
+        # "You can answer in English again" is no rule, but that for Spanish is over.
+        chosen = tuple(choices(seen.words, matter))
+        for rule in filter(may_end, rules.near(matter, chosen)):
+            if why := _other_choice(chosen, rule.choices):
+                yield Retirement(rule.constraint.id, How.LIFTED, sentence.text, span, why)
+
+
+def _matter(text: str, seen: Evidence) -> Subject:
+    return subject_of(text, seen.words, scope_of(text, seen.words, seen.hits))
+
+
+def _lifted_by(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+) -> tuple[Constraint, bool, str] | None:
+    """Return what ``_lifted`` does for a sentence, or else for it without the reason it begins with."""
+    text, seen = said.sentence.text, said.seen
+    said_words = {token.word for token in seen.words}
+    lifted = _lifted(rules, may_end, cues, matter, said_words)
+    begin = clause_of_leave(seen.words, seen.hits) if lifted is None and cues & LEAVE else 0
+    if not begin:
+        return lifted
+    start = seen.words[begin].start
+    hits = tuple(Hit(cue, a - start, b - start) for cue, a, b in seen.hits if a >= start)
+    rest = Evidence(hits, tuple(tokens(text[start:])))
+    return _lifted(rules, may_end, cues, _matter(text[start:], rest), said_words)
 
 
 def _lifted(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
 ) -> tuple[Constraint, bool, str] | None:
     """Return the constraint that a sentence takes back, whether that is certain, and why it is this one."""
-    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & _ALLOWS else _DUTIES
+    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & LEAVE else _DUTIES
     if said_words & words("subject", "beyond"):
         kinds |= {Kind.LIMIT}
     scores = [
@@ -94,7 +124,7 @@ def _lifted(
         for rule in filter(may_end, rules.near(subject))
         if rule.constraint.found.kind in kinds
         and subject.matches(rule.subject)
-        and (cues & _LIFTS or not _narrower(subject, rule.subject))
+        and (cues & _LIFTS or not (_narrower(subject, rule.subject) or _wider(subject, rule)))
     ]
     if scores:
         best = max(scores, key=lambda score: score[:3])
@@ -103,7 +133,7 @@ def _lifted(
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
             return last.constraint, False, "it names no rule, so the most recent one was taken"
-    if said_words & words("subject", "widening") and cues & (_LIFTS | _ALLOWS):
+    if said_words & words("subject", "widening") and cues & (_LIFTS | LEAVE):
         for last in filter(may_end, rules.latest()):
             if last.constraint.found.kind is Kind.SCOPE:
                 return last.constraint, False, "it allows what the rule had left out"
@@ -118,6 +148,12 @@ def _narrower(subject: Subject, old: Subject) -> bool:
     if subject.paths and not old.paths:
         return old.words.isdisjoint(word for path in subject.paths for word in path.split("/"))
     return subject.words - _ANY_WORK > old.words - _ANY_WORK and not subject.paths
+
+
+def _wider(subject: Subject, rule: Rule) -> bool:
+    """Tell leave for the usual from leave for what a ban is about: "you can commit" allows no secrets."""
+    banned = rule.constraint.found.kind in _BANS and not subject.paths
+    return banned and subject.words - _ANY_WORK < rule.subject.words - _ANY_WORK
 
 
 def _contradiction(

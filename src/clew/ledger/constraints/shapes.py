@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clew.ledger.constraints.cues import Hit
+from clew.ledger.constraints.leave import is_passing
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.tables import words as known_words
 from clew.ledger.constraints.tokens import Token
@@ -74,6 +75,8 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
     if label := _LABEL.match(text):
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
     yield from _sums(text, hits)
+    if is_passing(words, hits):
+        yield Hit("leave_now", 0, end)
 
 
 def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +14,10 @@ from clew.ledger.constraints.values import Scope
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _WORD = re.compile(r"[^\W_]+")
-_ENDINGS = (("ies", "y"), ("ing", ""), ("ed", ""), ("s", ""))
+_PLURALS = (("ies", "y"), ("s", ""))
+_TENSES = (("ing", ""), ("ed", ""))
+_LONGEST_ENDING = 4
+_SHORTEST_BORROWED = 4
 _NEGATED_WITHIN = 3
 ENOUGH = 0.5
 """The share of the shorter sentence's matter that must be shared."""
@@ -73,22 +76,38 @@ def _stems(text: str, tokens: Sequence[Token], scope: Scope) -> Iterator[str]:
 
 
 def _says_nothing(word: str) -> bool:
-    return is_function_word(word) or word in words("subject", "noise")
+    return is_function_word(word) or word in words("subject", "noise") or word in words("subject", "light")
 
 
 def _stem(word: str) -> str:
     """Return a word without endings that do not matter here, and one word for those that mean the same."""
     if word in _synonyms():
         return _synonyms()[word]
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith("ss"):
-            word = word[: len(word) - len(ending)] + instead
-            break
-    if word in _synonyms():
-        return _synonyms()[word]
-    if len(word) > 3 and (word[-1] == word[-2] or word[-1] == "e"):  # "running", "merging" and "merge"
+    word = _without(_without(_as_borrowed(word), _PLURALS), _TENSES)
+    for whole in (word, f"{word}e"):  # "merging" and "merge"
+        if whole in _synonyms():
+            return _synonyms()[whole]
+    if len(word) > 3 and (word[-1] == word[-2] or word[-1] == "e"):  # "running"
         word = word[:-1]
     return _synonyms().get(word, word)
+
+
+def _without(word: str, endings: Iterable[tuple[str, str]]) -> str:
+    for ending, instead in endings:
+        if word.endswith(ending) and len(word) - len(ending) > 2 and not word.endswith("ss"):
+            return word[: len(word) - len(ending)] + instead
+    return word
+
+
+def _as_borrowed(word: str) -> str:
+    """Return the English word for what an agent does that another language bends: "mergen", "mergear"."""
+    for size in range(1, min(_LONGEST_ENDING, len(word) - _SHORTEST_BORROWED) + 1):
+        root, ending = word[:-size], word[-size:]
+        if ending in words("subject", "borrowed_endings"):
+            for known in (root, root[:-1] if root[-1] == root[-2] else root):  # "committen"
+                if len(known) >= _SHORTEST_BORROWED and known in words("scope", "tools"):
+                    return known
+    return word
 
 
 @cache

@@ -1,0 +1,60 @@
+"""Whether leave is really given: not denied, asked, told of somebody else, or only supposed.
+
+A rule that ends by mistake is worse than one that stands a little longer: it can be taken off by hand.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MAY = (
+    r"(?:may|can|could|are\s+(?:allowed|free)|darfst|dürft|darf|kannst|könnt|peux|pouvez|puedes?|pueden|puoi"
+    r"|potete|podes?|pode|mag|kunt|możesz|можешь|можете|можно)"
+)
+_NOT = r"(?:not|never|no\s+longer|nicht|nie(?:mals)?|kein\w*|pas|plus|jamais|não|nunca|mai|niet|nooit|нельзя)"
+_LOOK = (
+    r"(?:read|see|look|view|inspect|ignore|skip|forget|leave|find|imagine|notice|lesen|sehen|ansehen|ignorieren"
+    r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
+    r"|читать|прочитать|смотреть|посмотреть|видеть)"
+)
+_FRAMED = re.compile(
+    rf"""
+      [?？]\W*\Z                                                            # asked
+    | \b{_MAY}\s+(?:\w+\s+){{0,2}}?{_NOT}\b                                 # denied: "darfst das nicht"
+    | \b(?:can|may|could)(?:no|n['’])t\b
+    | \bdarfst\b.*\bnicht\b | \b(?:peux|pouvez)\b.*\bpas\b
+    | \b{_MAY}\s+(?:\w+\s+)?{_LOOK}\b                                       # less than to change it
+    | [你您]?(?:可以|能)\s*(?:看|读|讀|查看|忽略)
+    | \b(?:i|we|ich|je|yo|io|eu|я)\s+(?:\w+\s+)?
+      (?:never|didn['’]t|did\s+not|haven['’]t|have\s+not|nie|nicht|n['’]ai|nunca|no|non|não|не|никогда)\s+
+      (?:\w+\s+){{0,2}}?
+      (?:say|said|allow\w*|permit\w*|mean|meant|gesagt|erlaubt|dit|dij\w+|dicho|detto|disse|говорил\w*|разреш\w*)
+    | \bnunca\s+dije\b | \bje\s+n['’]ai\s+(?:jamais|pas)\s+dit\b | \bich\s+habe?\s+nie\b
+    | \b(?:who|where|when)\s+(?:said|says|did)\b | \bdid\s+i\s+(?:say|allow)\b
+    | \b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+
+      (?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b
+    | \b(?:not\s+sure|unsure|unclear|don['’]t\s+(?:think|know|believe)|wonder\w*|doubt\w*|whether|unless
+        |imagine|suppose|pretend|assum\w+|hypothetically|what\s+if|in\s+theory|would\s+be)\b
+    | \b(?:old|former|previous|earlier)\s+(?:policy|rule|convention)\b
+    | (?:\A|[,;]\s*)(?:if|wenn|falls|si|se|als|если|jeśli|когда)\b
+    | \b(?:es\s+sei\s+denn|außer|à\s+moins|a\s+menos|если)\b
+    | 如果|假如|假设|除非
+    | \b(?:in|under|inside)\s+\S*/\S*\s+(?:is|are|looks?)\s+(?:fine|ok|okay|good)\W*\Z    # how things are
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REMINDS = re.compile(
+    r"\b(?:don['’]t|do\s+not|never)\s+forget\b|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
+    r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
+    re.IGNORECASE,
+)
+
+
+def is_no_leave(text: str) -> bool:
+    """Tell whether words that sound like leave are none."""
+    return _FRAMED.search(text) is not None
+
+
+def reminds(text: str) -> bool:
+    """Tell whether words ask not to forget something, or to give it up: they take nothing back."""
+    return _REMINDS.search(text) is not None
