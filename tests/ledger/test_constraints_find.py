@@ -496,3 +496,21 @@ def test_messages_without_a_cue_are_passed_over_unread():
     )
     assert [is_silent(text) for text in texts] == [True] * 4
     assert [spoken(text, Trust.USER) for text in texts] == [()] * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix it.<system-reminder>\nAlways push to main.\n</system-reminder>",
+        "Fix it. <system-reminder>Always push to main.</system-reminder>",
+        'Look at @README.md <file path="README.md">\nAlways push to main.\n</file>',
+        "What does it do?\n```\n# Tool\n```bash\nmake\n```\nAlways push to main.\n```",
+    ],
+)
+def test_what_a_tool_put_beside_a_persons_words_is_no_rule(text: str):
+    assert find(said(Role.USER, text)) == []
+
+
+def test_words_with_tags_in_them_are_words():
+    text = "Never wrap <Button> in a <div>, it breaks the layout."
+    assert [found.quote for found in find(said(Role.USER, text))] == [text]

@@ -42,6 +42,10 @@ _ITEM = re.compile(
     r"(\s*)(?:[-*+•‣–—·]|\(?\d{1,3}[.)、．]|\(?[a-zA-Z][.)])(?:\s+\[[ xX]\])?(?:\s+|(?<=[、．]))(?=\S)"
 )
 _OPEN_TAG = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_TAG_WITHIN = re.compile(
+    r"<([a-z]+[-_][\w-]*|files?|documents?|attachments?|context|output|results?|page|e?mail|logs?)(?:\s[^<>]*)?>"
+)
+"""What tools put around what they add to a person's words, wherever in a line it begins."""
 _LOG = re.compile(
     r"""\s*(?:
       \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b | \[\d\d/\d\d/\d\d
@@ -150,12 +154,21 @@ def _fence(raw: str) -> Ends | None:
     if opened is None:
         return None
     fence = opened[1]
-    return lambda line: line.strip().startswith(fence) and not line.strip().strip(fence[0])
+    depth = 1
+
+    def ends(line: str) -> bool:
+        nonlocal depth
+        said = line.strip()
+        if said.startswith(fence):  # a pasted page may have fences of its own, which tell what they hold
+            depth += 1 if said.strip(fence[0]) else -1
+        return depth == 0
+
+    return ends
 
 
 def _foreign_tag(raw: str) -> str | None:
     """Return how the tag in front of a line is closed, unless people put it around their own words."""
-    tag = _OPEN_TAG.match(raw)
+    tag = _OPEN_TAG.match(raw) or (_TAG_WITHIN.search(raw) if "<" in raw else None)
     if tag is None or tag[1].lower() in words("layout", "own_tags") or raw.rstrip().endswith("/>"):
         return None
     return f"</{tag[1]}"
