@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(clew: Run, talk: str, t
 def test_rules_that_do_not_fit_are_one_line_and_nothing_is_printed(clew: Run, talk: str):
     done = clew("compact", talk, "--target-tokens", "20", "--json")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "no pin is dropped silently" in done.stderr
+    assert "rules and open work alone take" in done.stderr
 
 
 @pytest.mark.parametrize("size", ["0", "-5", "many"])
@@ -298,3 +299,11 @@ def test_whoever_waits_sees_a_bar_on_standard_error_and_nothing_of_it_in_the_out
     os.close(ours)
     assert found["changed"]
     assert "compacting 86 messages" in drawn
+
+
+def test_a_target_that_is_too_small_is_told_with_one_that_works(clew: Run, talk: str):
+    refused = clew("compact", talk, "--target-tokens", "30").stderr
+    told = re.search(r": give at least about ([\d,]+)$", refused.strip())
+    assert told
+    assert "window" not in refused
+    assert compacted(clew, talk, "--target-tokens", told[1].replace(",", ""))["changed"]

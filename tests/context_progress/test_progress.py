@@ -157,3 +157,26 @@ def test_what_a_tool_printed_cannot_leave_its_line() -> None:
     assert piece is not None
     assert "</clew-data>" not in piece.text
     assert "~ fails: x" in piece.text
+
+
+def test_every_changed_file_is_told_however_much_else_was_done(session: Session) -> None:
+    for n in range(20):
+        session.add(*wrote(f"w{n}", f"src/part_{n}.py"))
+        session.add(said(Role.USER, f"What does part {n} do?"), said(Role.ASSISTANT, f"It adds up part {n}."))
+    taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
+    assert [text for text in told(taken.changed) if text.startswith("created: ")] == [
+        "created: src/dates.py",
+        *(f"created: src/part_{n}.py" for n in range(20)),
+    ]
+
+
+def test_of_very_many_changed_files_the_latest_are_named_and_the_rest_counted(session: Session) -> None:
+    session.add(*(message for n in range(70) for message in wrote(f"w{n}", f"src/part_{n}.py")))
+    taken = checkpoint_from(session.ledger, 0, name="k1", time=TIME, why="milestone")
+    files = told(taken.changed)
+    assert (files[0], files[1], files[-1], len(files)) == (
+        "and 11 more files",
+        "created: src/part_10.py",
+        "created: src/part_69.py",
+        61,
+    )

@@ -63,3 +63,39 @@ def test_what_is_wrong_is_said(clew: Run, home: dict[str, str], words: tuple[str
     refused = clew("recall", *words, **home)
     assert refused.returncode != 0
     assert told in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--open", "m12"), "there is no message m12: look for it with `clew recall WORDS`; m12@SESSION is"),
+        (
+            ("--open", "m9", "--session", "spring"),
+            "there is no message m9: look for it with `clew recall WORDS`",
+        ),
+        (("x", "--session", "nope"), "there is no session 'nope' in clew's log"),
+        (
+            ("x", "--role", "usr"),
+            "nothing was found; there is no role 'usr': there are system, developer, user",
+        ),
+        (("x", "--limit", "5k"), "5k is not a number above zero"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_a_person_can_do(
+    clew: Run, home: dict[str, str], words: tuple[str, ...], told: str
+):
+    refused = clew("recall", *words, **home)
+    assert refused.returncode != 0
+    assert told in refused.stderr
+    assert "recall_search" not in refused.stderr
+
+
+def test_what_the_user_said_in_an_imported_list_is_found_as_the_users(clew: Run, tmp_path: Path):
+    path, home = tmp_path / "talk.json", {"CLEW_HOME": str(tmp_path / "own")}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "The retry limit is 9."}
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "a"}}
+    entries = [("user", "The retry limit is 7."), ("assistant", [call]), ("user", [result])]
+    path.write_text(json.dumps([{"role": role, "content": content} for role, content in entries]))
+    clew("import", str(path), **home)
+    found = json.loads(clew("recall", "retry limit", "--trust", "user", "--json", **home).stdout)
+    assert [(hit["text"], hit["trust"]) for hit in found] == [("The retry limit is 7.", "user")]

@@ -1,5 +1,7 @@
 """A log in the index: everything that can be found, at the cost of what is new."""
 
+import json
+
 import pytest
 
 from clew.log import message_event, new_event
@@ -176,6 +178,49 @@ def _until(read, last):
             yield stored
 
     return reading
+
+
+def called(arguments):
+    return message_event(Message(Role.ASSISTANT, (Text("Now."), ToolCall("c1", "Edit", arguments))))
+
+
+@pytest.mark.parametrize("before", ["\n", "\t", '"', "\r\n", "\\", "a\n\t"])
+@pytest.mark.parametrize("written", [dict, json.dumps])
+def test_what_a_call_was_given_is_found_by_the_words_that_were_meant(index, before, written):
+    store = MemoryStore()
+    store.append(CTX, [called(written({"new": f"BASE = 1{before}TIMEOUT_MS = 45", "old": "n"}))], None)
+    catch_up(store, CTX, index)
+    for asked in ("TIMEOUT", "TIMEOUT_MS", "timeout_ms = 45"):
+        (hit,) = search(index, "north", Query(text=asked, at=AT))
+        assert set(hit.why.terms) >= {"timeout"}
+    (hit,) = search(index, "north", Query(text="TIMEOUT_MS", at=AT))
+    assert hit.why.exact == ("TIMEOUT_MS",)
+
+
+def test_letters_that_json_escapes_are_found_as_letters(index):
+    store = MemoryStore()
+    store.append(CTX, [called(json.dumps({"to": "Grüße nach Zürich"}))], None)
+    catch_up(store, CTX, index)
+    assert found(index, "Zürich") == ["m1"]
+
+
+def test_what_a_call_was_given_is_quoted_from_where_it_stands(index):
+    store = MemoryStore()
+    text = "".join(f"line {n}\n" for n in range(2_000)) + 'say "kiln-7"'
+    store.append(CTX, [called({"text": text})], None)
+    memory = Memory(store, CTX, index)
+    (hit, *_) = memory.search("kiln-7")
+    (whole, *_) = memory.open("m1", 0).quotations
+    start = hit.entry.start
+    assert start > 0
+    assert hit.entry.text == whole.text[start : start + len(hit.entry.text)]
+
+
+def test_a_path_with_backslashes_outside_of_a_call_is_read_as_it_is(index):
+    store = MemoryStore()
+    store.append(CTX, [message_event(said(Role.USER, r"It is in D:\new\table.txt"))], None)
+    catch_up(store, CTX, index)
+    assert found(index, "new table") == ["m1"]
 
 
 @pytest.mark.parametrize("blank", ["\n", " ", ",", "/"])

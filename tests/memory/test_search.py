@@ -6,6 +6,7 @@ from clew.errors import NotFound
 from clew.log import message_event
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
 from clew.memory.datasets import datasets
+from clew.memory.search import stands_in
 from clew.memory.trial import ask_all, fill, summary
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.ports import Ctx
@@ -167,3 +168,19 @@ def test_turns_of_a_conversation_that_was_not_tuned_on_are_found_without_a_model
     figures = summary(list(ask_all(index, pool)))
     assert figures["questions"] == 123
     assert figures["turn_r10"] >= 64
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("E12 it was", True),
+        ("E123", False),
+        ("nE12", False),
+        (r'{"new": "a\nE12"}', True),
+        (r'{"new": "a\\nE12"}', False),
+        (r'{"new": "a\u0009E12"}', True),
+        (r'{"new": "a\x09E12"}', False),
+    ],
+)
+def test_a_value_stands_as_a_word_also_behind_an_escape_of_jsons(text, stands):
+    assert stands_in("E12", text) is stands

@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import InputError, NotFound
 from clew.memory.notes import Category, Scope, Status, standing
-from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST
+from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
 from clew.message import Cite, Item, Role, Trust, said
 from clew.plan import Claim, ClaimKind, Digest
 from clew.plan.render import digest_message
@@ -311,3 +311,11 @@ def test_two_notebooks_see_what_the_other_did():
     other.approve(note.id)
     with pytest.raises(InputError, match="which is approved"):
         one.reject(note.id)
+
+
+@pytest.mark.parametrize("before", ["", "The deploy token of staging-north-cluster.internal.example.net: "])
+def test_a_key_made_of_a_notes_words_has_the_masks_of_its_text(before):
+    text = f"{before}ghp_{'aB3dE6gH9jK2' * 3} ok"
+    note = notebook().add(draft(text, key_of(text)))
+    assert "ghp_" not in note.text + note.key
+    assert note.text.startswith(note.key)

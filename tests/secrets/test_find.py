@@ -81,6 +81,12 @@ def test_a_secret_inside_a_larger_one_is_masked_with_it() -> None:
     assert masked.count("[secret:") == 1
 
 
+def test_a_password_told_in_a_sentence_is_masked_without_the_sentences_end() -> None:
+    first, second = (mask(text, KEY).text for text in ("The db password is hunter2.", "password is hunter2"))
+    assert first.startswith("The db password is [secret:password-told:")
+    assert first.removeprefix("The db ") == f"{second}."
+
+
 # What is no secret -----------------------------------------------------------------------------------
 
 
@@ -114,6 +120,10 @@ def _identifiers() -> list[str]:
         'tokenizer = "meta-llama/Llama-3.1-8B-Instruct"',
         "the token is refreshed; the secret stays",
         "run it with --password and a name",
+        "Your password is case-sensitive and 8+ characters long",
+        "the password is wrong! It was changed on 2024-01-02",
+        "the password is bcrypt2-hashed, and the old password was sha256-hashed",
+        "the password is $DB_PASS1; la contraseña es obligatoria; le mot de passe est requis",
         'password="password", confirm_password="changeme"',
         '{"password": "string", "type": "password"}',
         "connect(user=user, password=credential)",

@@ -250,3 +250,20 @@ def test_a_decision_of_the_users_outlives_the_facts():
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     done = clew.compact(messages, target_tokens=600)
     assert "Postgres 16 instead of MySQL" in str(done.messages[0])
+
+
+def test_the_model_that_a_body_names_sets_how_it_is_counted_and_its_window():
+    given = wire_list("anthropic", 4)
+    body = {**given.body, "model": "claude-sonnet-4-5"}
+    named = clew.compact(given.body, model="claude-sonnet-4-5")
+    assert named.tokens_before != clew.compact(given.body).tokens_before
+    assert clew.compact(body).budget == named.budget
+    assert clew.compact(body, model="gpt-4o").budget == clew.compact(given.body, model="gpt-4o").budget
+
+
+def test_a_whole_body_is_counted_by_its_model_from_call_to_call():
+    given = wire_list("anthropic")
+    body = {**given.body, "model": "claude-sonnet-4-5"}
+    first = clew.compact(body, 8_000)
+    again = clew.compact(body, 8_000, after=first)
+    assert (first.changed, again.tokens_before) == (True, first.tokens_after)

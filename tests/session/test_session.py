@@ -419,3 +419,42 @@ def test_how_the_tests_went_last_is_told_once(store):
     digest = session.trace()[-1].digest
     told = [claim.text for claim in digest.claims if claim.text.startswith("last test run")]
     assert told == ["last test run: pytest -q: 31 passed, 1 failed"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"role": "usr", "content": "x"}, "there is no role 'usr'"),
+        ({"role": 5, "content": "x"}, "there is no role 5"),
+        ({"role": "user"}, "this message of role 'user' says nothing"),
+        ({"role": "system", "content": None}, "this message of role 'system' says nothing"),
+        ({"role": "tool", "name": "ls"}, "this message of role 'tool' says nothing"),
+    ],
+)
+def test_an_entry_of_no_role_or_without_words_is_refused_and_not_kept(store, entry, told):
+    session = Session.open("main", store)
+    with pytest.raises(InputError, match=told):
+        session.add({"role": "user", "content": "hello"}, entry)
+    assert session.view() == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"role": "assistant", "content": None},
+        {"role": "model", "parts": []},
+        {"role": "user", "content": ""},
+        {"parts": [{"text": "hi"}]},
+        {"type": "function_call_output", "call_id": "c", "output": "x"},
+        {"role": "function", "name": "ls", "content": "x"},
+    ],
+)
+def test_an_entry_that_a_provider_may_send_is_taken_even_if_it_says_little(store, entry):
+    assert Session.open("main", store).add(entry) == ["m1"]
+
+
+def test_a_rule_that_was_lifted_is_expanded_with_its_end(store):
+    session = Session.open("main", store)
+    session.add(said(Role.USER, "Never push to main."), said(Role.USER, "You can push to main now."))
+    session.add(said(Role.USER, "Never touch legacy/."))
+    assert [session.expand(pin).ended for pin in session.ledger.pins.held] == ["lifted by m2", ""]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.text import Text as Styled
 
@@ -35,6 +35,7 @@ from clew.plan import Claim, Digest
 from clew.plan.codec import claim_to_json
 from clew.plan.spans import spans
 from clew.session import Condensed, Expansion, Quote
+from clew.session.look import how_ended
 
 ADVICE = "m12 is a message, p2 a rule; digests are in clew's log: `clew import`, then `clew compact`"
 _BESIDE = {
@@ -110,7 +111,8 @@ def _expansion(read: Condensed, ref: str) -> Expansion:
     """Return what stands behind a reference in a list; of what a digest covers, the list has no more."""
     if ref in read.ledger.pins.held:
         pin = read.ledger.pins.get(ref)
-        return _cited(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
+        rule = _cited(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
+        return replace(rule, ended=how_ended(pin))
     digest = read.digest
     if digest and ref == digest.id:
         return Expansion(ref, "digest", "", digest.covers)
@@ -154,6 +156,8 @@ def _page(found: Found, full: bool) -> Iterator[Styled]:
         yield _claim_line(claim, whole=full or what.what == "claim")
     if what.what == "rule":
         yield Styled(f'  "{printable(what.text)}"')
+    if what.ended:
+        yield Styled(f"  no longer stands: {printable(what.ended)}", style="yellow")
     if what.what == "compaction":
         yield from (Styled(f"  {printable(line)}") for line in what.text.splitlines())
     tools: dict[str, str] = {}
@@ -209,6 +213,7 @@ def _to_json(found: Found) -> JsonObject:
         "ref": what.ref,
         "what": what.what,
         "text": what.text,
+        "ended": what.ended,
         "ids": list(what.ids),
         "quotes": [{**_cite_to_json(quote.cite), "words": quote.words} for quote in what.quotes],
         "claims": [claim_to_json(claim) for claim in found.claims],

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
 from clew.cli.progress import Watched
 from clew.cli.stored import Log
 from clew.cli.text import count
-from clew.errors import BudgetExceeded, CompactionRefused, InputError
+from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
@@ -29,6 +29,8 @@ NEVER_FULL = 1 << 40
 TRIES = 3
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
+Proposing: TypeAlias = Callable[[int], Sequence[Item]]
+"""Returns what a target would leave, without a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,11 @@ def compact_stored(log: Log, order: Order) -> Done:
         target = _usual(before, session.counter, session.gauge, order)
     else:
         target = _snug(target, lambda aim: _previewed(session, aim, order), wire, session.counter)
-    found = _possible(order, lambda: _stored_outcome(session, target, order) if target is not None else None)
+    found = _possible(
+        order,
+        lambda: _stored_outcome(session, target, order) if target is not None else None,
+        lambda aim: _previewed(session, aim, order),
+    )
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
     return Done(
@@ -193,7 +199,12 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     else:
         target = _snug(target, lambda aim: condensed(aim, None).items, wire, counter)
     asked = None if order.dry_run else order.summariser
-    done = _possible(order, lambda: condensed(target, asked) if target is not None else None) or base
+    work = _possible(
+        order,
+        lambda: condensed(target, asked) if target is not None else None,
+        lambda aim: condensed(aim, None).items,
+    )
+    done = work or base
     return Done(
         name=name,
         before=base.items,
@@ -227,11 +238,14 @@ def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Or
     return verdict.target_tokens - sum(sizes[: leading_system(items)])
 
 
-def _possible(order: Order, work: Callable[[], Result | None]) -> Result | None:
+def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposing) -> Result | None:
     """Do it; where nobody said how far, what cannot be made smaller is nothing to gain."""
     try:
         return work()
-    except BudgetExceeded:
+    except BudgetExceeded as refusal:
+        if order.target_tokens and not isinstance(refusal, NothingToGain):
+            enough = _enough(order.target_tokens, proposed)
+            raise type(refusal)(refusal.detail, f"give at least about {enough:,}") from refusal
         if order.target_tokens or order.window:
             raise
         return None
@@ -240,7 +254,26 @@ def _possible(order: Order, work: Callable[[], Result | None]) -> Result | None:
 # How far down ----------------------------------------------------------------------------------------
 
 
-def _snug(target: int, proposed: Callable[[int], Sequence[Item]], wire: Wire, counter: TokenCounter) -> int:
+def _enough(target: int, proposed: Proposing) -> int:
+    """Return a target that is not too small, near the least such: found by trying."""
+    small, enough = target, target * 2
+    while enough < NEVER_FULL and not _fits(enough, proposed):  # what is larger than the list fits
+        small, enough = enough, enough * 2
+    for _ in range(TRIES):
+        middle = (small + enough) // 2
+        small, enough = (small, middle) if _fits(middle, proposed) else (middle, enough)
+    return enough
+
+
+def _fits(target: int, proposed: Proposing) -> bool:
+    try:
+        proposed(target)
+    except (BudgetExceeded, CompactionRefused):
+        return False
+    return True
+
+
+def _snug(target: int, proposed: Proposing, wire: Wire, counter: TokenCounter) -> int:
     """Return the target at which the list fits as it is sent, too.
 
     A wire format may want more words than the view has: an answer for a call that was cut off from its

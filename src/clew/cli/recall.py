@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
 from clew.cli.inputs import WORKSPACE, own_name, own_store
+from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
 from clew.memory.injecting import excerpt_start, reasons
-from clew.message import Json, JsonObject, Trust
+from clew.memory.opening import ADVICE as LOOK
+from clew.message import Json, JsonObject, Role, Trust
 from clew.ports import Ctx, Store
 from clew.ports.index import EntryKind, Filters
 from clew.settings import store_path
@@ -34,6 +36,7 @@ from clew.store.index import SqliteIndex
 EXCERPT = 280
 NOWHERE = "clew:recall"
 """A session that is never written: references of all others are given in full."""
+ROLES = (*(role.value for role in Role), "digest", "note")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,14 +84,32 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 _embed(index, embedder, term)
             if embedder and not index.progress(embedder.name)[0]:
                 embedder = None  # nobody asked for vectors yet
-            args.session = args.session and (own_name(store, args.session) or args.session)
+            args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
             memory = Memory(store, ctx, index, embedder=embedder)
             if args.open:
-                _tell_opened(args, term, memory.open(args.open))
+                _tell_opened(args, term, _opened(memory, args.open))
             elif args.query:
                 return _tell_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
     return 0
+
+
+def _session(store: Store, name: str) -> str:
+    found = own_name(store, name)
+    if found is None:
+        raise NotFound(f"there is no session {name!r} in clew's log", ADVICE)
+    return found
+
+
+def _opened(memory: Memory, ref: str) -> Opened:
+    """Open a reference; an agent that finds none has a tool to look with, a person this command."""
+    try:
+        return memory.open(ref)
+    except NotFound as cause:
+        if LOOK not in str(cause):
+            raise
+        beside = "" if memory.ctx.session != NOWHERE else "; m12@SESSION is a message of a session"
+        raise NotFound(cause.detail, f"look for it with `clew recall WORDS`{beside}") from cause
 
 
 def _embedder(required: bool) -> StaticEmbedder | None:
@@ -160,8 +181,14 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
         term.write(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
-        term.note("nothing was found")
+        term.note(printable(f"nothing was found{_unknown_roles(args.role)}"))
     return 0 if hits else 1
+
+
+def _unknown_roles(roles: Sequence[str]) -> str:
+    """Say which roles nobody has; a document's is its topic, so it is said only where nothing was found."""
+    unknown = [repr(role) for role in roles if role not in ROLES]
+    return f"; there is no role {', '.join(unknown)}: there are {', '.join(ROLES)}" if unknown else ""
 
 
 def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:

@@ -34,7 +34,7 @@ def arguments_line(arguments: JsonObject | str, width: int) -> str:
 
 def positive(text: str) -> int:
     """Read a number of at least 1 from the command line."""
-    number = int(text)
+    number = int(text) if re.fullmatch(r"\s*[+-]?[\d_]{1,18}\s*", text) else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
     return number

@@ -15,6 +15,7 @@ from clew.memory.findable import (
     blank,
     digest_entries,
     files_of,
+    meant_in,
     message_entries,
     note_entry,
     said_at,
@@ -26,7 +27,7 @@ from clew.memory.tiers.tier import Tier
 from clew.memory.words import analyse
 from clew.message import Message, ToolCall, ToolResult, Trust
 from clew.ports import Ctx, Store, Stored
-from clew.ports.index import Entry, Index, Mark
+from clew.ports.index import Analysed, Entry, Index, Mark
 
 AT_ONCE = 500
 """Entries that are put in together."""
@@ -67,7 +68,7 @@ class _Reader:
         self._index = index
         _, self._kept = index.stats(ctx.workspace, (), ctx.session)
         self._mark = self._kept
-        self._batch: list[Entry] = []
+        self._batch: list[Analysed] = []
         self._gone: list[str] = []
         self._notes: set[str] = set()
         self._calls: dict[str, tuple[str, ...]] = {}
@@ -106,7 +107,8 @@ class _Reader:
         message = self._remember_calls(stored)
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
         at = self._at(f"m{self._mark.messages}", stored)
-        self._taken(stored, message_entries(at, self._without_echoes(message), sorted(files)))
+        said = self._without_echoes(message)
+        self._taken(stored, message_entries(at, said, sorted(files)), said)
 
     def _remember_calls(self, stored: Stored) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
@@ -166,17 +168,17 @@ class _Reader:
     def _at(self, ref: str, stored: Stored) -> Entry:
         return blank(ref, self._ctx.session, said_at(stored), stored.seq)
 
-    def _taken(self, stored: Stored, entries: Iterable[Entry]) -> None:
+    def _taken(self, stored: Stored, entries: Iterable[Entry], said: Message | None = None) -> None:
         """Take entries of an event into the batch; what a file brought is data, whatever it says it is."""
-        if stored.seq not in self._foreign:
-            self._batch += entries
-            return
-        self._batch += [replace(one, trust=min(one.trust, Trust.SEMI_TRUSTED)) for one in entries]
+        most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
+        for one in entries:
+            meant = meant_in(said, one.start, one.start + len(one.text)) if said and any(said.calls) else ""
+            self._batch.append(analyse(replace(one, trust=min(one.trust, most)), meant))
 
     def _forget(self, refs: Iterable[str]) -> None:
         gone = set(refs)
         self._gone += gone
-        self._batch = [one for one in self._batch if one.ref.partition(".")[0] not in gone]
+        self._batch = [one for one in self._batch if one.entry.ref.partition(".")[0] not in gone]
 
     def _flush(self) -> None:
         self._settle_notes()
@@ -184,7 +186,7 @@ class _Reader:
             self._index.forget(self._ctx.workspace, self._ctx.session, self._gone)
         if self._mark != self._kept:
             marks = {self._ctx.session: self._mark}
-            self._index.add(self._ctx.workspace, [analyse(entry) for entry in self._batch], marks)
+            self._index.add(self._ctx.workspace, self._batch, marks)
         self._batch, self._gone, self._kept = [], [], self._mark
 
     def _settle_notes(self) -> None:
@@ -198,5 +200,5 @@ class _Reader:
             self._forget([note.id])
             if note.status is Status.APPROVED:
                 at = blank(note.id, self._ctx.session, note.created, 0)
-                self._batch.append(note_entry(at, note))
+                self._batch.append(analyse(note_entry(at, note)))
         self._notes = set()

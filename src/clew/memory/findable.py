@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ PASSAGE = 8_000
 """Characters of one entry: longer texts are several, so that a hit leads to the place and not to the heap."""
 ARTIFACT = 4_000
 """Characters from which on a tool's output is an artifact: shown in part, opened in ranges."""
+_ESCAPES = re.compile(r"""(?:\\(?:[nrtbf"/\\]|u[0-9a-fA-F]{4}))+""")
 _FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
 # Where a text may be cut so that no path, id or number is: after a line, a blank, what parts items.
 _SEAMS = (re.compile(r"\n"), re.compile(r"\s"), re.compile(r"""[,;|"'()<>{}\[\]]"""))
@@ -43,6 +45,21 @@ def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> I
 def text_of(message: Message) -> str:
     """Return all that a message says: what characters and lines are counted in."""
     return "\n".join(said for part in message.parts if (said := words(part)))
+
+
+def meant_in(message: Message, start: int, end: int) -> str:
+    """Return what a message says there, what calls were given as it was meant: JSON's escapes undone."""
+    pieces, at = [], 0
+    for part in message.parts:
+        if said := words(part):
+            piece = said[max(0, start - at) : max(0, end - at)]
+            pieces.append(_ESCAPES.sub(_characters, piece) if isinstance(part, ToolCall) else piece)
+            at += len(said) + 1
+    return "\n".join(pieces)
+
+
+def _characters(escapes: re.Match[str]) -> str:
+    return str(json.loads(f'"{escapes[0]}"'))
 
 
 def trust_of(message: Message) -> Trust:

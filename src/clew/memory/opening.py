@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
-from clew.log.imports import foreign
+from clew.log.imports import OWN, foreign
 from clew.log.kinds import TIER
 from clew.memory.condensed import line_of, own_digests
 from clew.memory.findable import said_at, text_of, trust_of
@@ -100,11 +100,13 @@ class Library:
         """Return how far words of a session are believed here: as data, where a file brought them.
 
         What came with an export is data wherever it is read. What another tool of this person's wrote keeps
-        its labels in its own session alone. Without ``seq``, anything that was imported counts.
+        its labels in its own session, and where a person looks and no session takes it in: from a place of
+        clew's own. Without ``seq``, anything that was imported counts.
         """
         if trust <= Trust.SEMI_TRUSTED:
             return trust
-        if session != self.ctx.session and self._is_another_tools(session):
+        at_home = session == self.ctx.session or self.ctx.session.startswith(OWN)
+        if not at_home and self._is_another_tools(session):
             return Trust.SEMI_TRUSTED
         strangers = foreign(self.store, self.at(session))
         return Trust.SEMI_TRUSTED if (seq in strangers if seq else strangers.spans) else trust

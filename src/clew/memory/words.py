@@ -69,17 +69,18 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in surface(text)]
 
 
-def analyse(entry: Entry) -> Analysed:
-    """Return the entry as an index keeps it."""
+def analyse(entry: Entry, meant: str = "") -> Analysed:
+    """Return the entry as an index keeps it; ``meant`` is its text where that is written in another way."""
     said = _day(entry.time)
-    found = terms(entry.text)
-    named = spans(entry.text, said)
+    text = meant or entry.text
+    found = terms(text)
+    named = spans(text, said)
     stop = stop_words()
     return Analysed(
         entry,
         " ".join(found),
         sum(term not in stop for term in found),
-        int(_traits(entry.text, bool(named))),
+        int(_traits(text, bool(named))),
         tuple(sorted({*_marks(Span(said, said)), *(mark for span in named for mark in _marks(span))})),
     )
 

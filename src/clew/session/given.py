@@ -8,10 +8,16 @@ from itertools import chain
 from typing import Any
 
 from clew.errors import InputError
-from clew.message import Message
+from clew.message import JsonObject, Message
 from clew.plan.recognise import as_told, parted
 from clew.wire import Body, Wire, wire_named
 from clew.wire.sdk import plain
+
+MODELS = frozenset({"assistant", "model"})
+ROLES = MODELS | {"user", "system", "developer", "tool", "function", ""}
+"""Whom providers know; an entry need not name one."""
+LABELS = frozenset({"role", "name", "type", "id", "status"})
+"""Fields that say nothing themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class Given:
     """None for a list of clew's own messages."""
     held: Mapping[int, Any]
     """The caller's own entries, by the identity of what was read in their place."""
+    model: str = ""
+    """The model that a body names; empty where none is."""
 
     @classmethod
     def read(cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
@@ -46,7 +54,7 @@ class Given:
         entries = list(fields.get(body.wire.list_key, ()))
         system = fields.get(body.wire.system_key or "")
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
-        return cls(entries, system, body.system, messages, body.wire, held)
+        return cls(entries, system, body.system, messages, body.wire, held, str(fields.get("model") or ""))
 
     def after(self, known: Sequence[Any], shown: Sequence[Any]) -> Given:
         """Return the same, with what is shown in place of the entries that it begins with."""
@@ -72,6 +80,7 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
         if not isinstance(entry, dict):
             told = "give messages one by one: session.add(*messages)"
             raise InputError(f"a {type(given).__name__} is no message", told)
+        _must_say_something(entry)
         body = Body.parse([entry], wire_named(wire) if wire else None)
     except RecursionError:
         raise _endless() from None
@@ -81,6 +90,17 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
 
 def _endless() -> InputError:
     return InputError("a message holds objects within objects without end", "send it as text")
+
+
+def _must_say_something(entry: JsonObject) -> None:
+    """Refuse an entry of a role that no provider knows, or one that says nothing; a model's reply may."""
+    role = entry.get("role", "")
+    if not isinstance(role, str) or role not in ROLES:
+        raise InputError(f"there is no role {role!r}", f"there are {', '.join(sorted(filter(None, ROLES)))}")
+    if role in MODELS:
+        return
+    if "role" in entry and all(entry[key] is None for key in entry.keys() - LABELS):
+        raise InputError(f"this message of role {role!r} says nothing", "give it content")
 
 
 def _must_hold_messages(given: object) -> None:

@@ -8,6 +8,7 @@ from itertools import chain
 
 from clew.errors import NotFound
 from clew.ledger.kinds import WORD
+from clew.ledger.pins import Pin
 from clew.ledger.values import Value
 from clew.log import COMPACTION
 from clew.message import Cite
@@ -41,6 +42,8 @@ class Expansion:
     """The messages it stands for or comes from, in order; ``Session.originals`` has them."""
     quotes: tuple[Quote, ...] = ()
     """The very words that it cites."""
+    ended: str = ""
+    """How a rule that no longer stands came to its end, and by what; empty where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,19 @@ def expand(replay: Replay, ref: str) -> Expansion:
     if ref.startswith("p") and ref[1:].isdecimal():
         pin = replay.ledger.pins.get(ref)
         cites: tuple[Cite, ...] = (pin.source,) if pin.source else ()
-        return Expansion(ref, "rule", pin.quote, _messages(cites), _quotes(replay, cites))
+        return Expansion(ref, "rule", pin.quote, _messages(cites), _quotes(replay, cites), how_ended(pin))
     if ref.startswith("d"):
         return _of_number(replay, ref)
     if replay.original(ref) is None:
         raise NotFound(f"there is no {ref!r} in session {replay.ctx.session!r}", ADVICE)
     return Expansion(ref, "message", "", (ref,))
+
+
+def how_ended(pin: Pin) -> str:
+    """Return how a rule ended, and by which message: ``lifted by m34``; nothing where it stands."""
+    if pin.is_active:
+        return ""
+    return f"{pin.status.value} by {pin.ended_by.message}" if pin.ended_by else pin.status.value
 
 
 def _of_number(replay: Replay, ref: str) -> Expansion:
@@ -231,8 +241,7 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
     if pin.is_active:
         yield "It stands, and no compaction may touch it."
     else:
-        by = f" by {pin.ended_by.message}" if pin.ended_by else ""
-        yield f"It no longer stands: {pin.status.value}{by}. {pin.why}"
+        yield f"It no longer stands: {how_ended(pin)}. {pin.why}"
 
 
 def _when(compaction: Compaction) -> str:

@@ -43,8 +43,8 @@ class Options:
     """The window of the model that will see the list; without it, what ``model`` has."""
     target_tokens: int | None = None
     """Compact now, down to this, system prompt not counted; without it, only where the window asks for it."""
-    model: str = "unknown"
-    """The model that will see the list: sets how tokens are counted."""
+    model: str | None = None
+    """The model that will see the list: sets how tokens are counted. Without it, the one a body names."""
     focus: str | None = None
     """What matters now, in a person's words."""
     policy: Policy = DEFAULT
@@ -161,10 +161,9 @@ def _condensing(
     summariser: Model | AsyncModel | None,
 ) -> Steps[Condensed]:
     given = Given.read(messages, wire_named(options.wire) if options.wire else None)
-    held = given.entries
+    held, model = given.entries, model_named(options.model or given.model or "unknown")
     if after is not None and _begins(held, after.given) and not _begins(held, after.messages):
         given = given.after(after.given, after.messages)  # the caller keeps the whole list
-    model = model_named(options.model)
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     now = _standing(given, counter, after)
     now = replace(now, given=held, budget=_measured(now, gauge, options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from clew.context.progress.checkpoint import Checkpoint, Point, checkpoint_from_json
@@ -18,7 +19,9 @@ from clew.message import Cite, Trust
 from clew.ports import Stored
 
 MOST = 12
-"""Points of one list; the latest stay."""
+"""Points of one list, files not counted; the latest stay."""
+MOST_FILES = 60
+"""Changed files that are named; of more, the latest are, and how many there are besides."""
 MOST_COMMANDS = 6
 """Commands that count as evidence; the latest."""
 LONGEST = 240
@@ -42,7 +45,7 @@ def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: st
         since=since,
         upto=len(ledger),
         goal=_point(ledger.goal.quote, ledger.goal.source, ledger.goal.trust) if ledger.goal else None,
-        changed=_last(_changed(ledger, since)),
+        changed=(*_last(_decided(ledger, since)), *_files(ledger, since), *_last(_settled(ledger, since))),
         evidence=_last(_evidence(ledger, since)),
         open=_last(_open(ledger)),
         next=_next(ledger),
@@ -69,17 +72,32 @@ def checkpoints(events: Iterable[Stored]) -> list[Checkpoint]:
 # What a ledger tells ---------------------------------------------------------------------------------
 
 
-def _changed(ledger: Ledger, since: int) -> Iterator[Point]:
+def _decided(ledger: Ledger, since: int) -> Iterator[Point]:
     for goal in ledger.goals[:-1]:  # the last one is told above
         if _is_new(goal.source, since):
             yield _point(f"went on from: {goal.quote}", goal.source, goal.trust)
     for decision in ledger.decisions:
         if _is_new(decision.source, since):
             yield _point(f"decided: {decision.quote}", decision.source, decision.trust)
-    for file in ledger.artifacts.changed:
-        if file.last_change and _is_new(file.last_change, since):
-            action = file.action if file.action in CHANGES else Action.MODIFIED
-            yield _point(f"{action}: {file.name}", file.last_change, Trust.UNTRUSTED)
+
+
+def _files(ledger: Ledger, since: int) -> list[Point]:
+    """Return the files that were changed: nothing else may push one out, whoever goes on must know."""
+    points = [
+        _point(f"{_action(file)}: {file.name}", file.last_change, Trust.UNTRUSTED)
+        for file in ledger.artifacts.changed
+        if file.last_change and _is_new(file.last_change, since)
+    ]
+    points.sort(key=lambda point: _number(point.source))
+    earlier, named = points[:-MOST_FILES], points[-MOST_FILES:]
+    return [*(replace(one, text=f"and {len(earlier):,} more files") for one in earlier[-1:]), *named]
+
+
+def _action(file: Artifact) -> Action:
+    return file.action if file.action in CHANGES else Action.MODIFIED
+
+
+def _settled(ledger: Ledger, since: int) -> Iterator[Point]:
     for loop in ledger.loops.closed:
         how = _SETTLED.get(loop.closed) if loop.closed else None
         if how and loop.closed_by and _is_new(loop.closed_by, since):
@@ -140,8 +158,14 @@ def _is_goal(loop: Loop, goal: Goal | None) -> bool:
 
 
 def _is_new(cite: Cite, since: int) -> bool:
-    number = _NUMBER.fullmatch(cite.message)
-    return number is None or int(number[1]) > since
+    number = _number(cite.message)
+    return not number or number > since
+
+
+def _number(message: str) -> int:
+    """Return the number of a message, counted from 1; 0 where it has none."""
+    found = _NUMBER.fullmatch(message)
+    return int(found[1]) if found else 0
 
 
 def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> Point:

@@ -10,6 +10,7 @@ from clew.errors import InputError
 from clew.memory.notes.note import LIVE, WAITING, Author, Category, Draft, Note, Status
 from clew.memory.notes.origin import Stem
 from clew.message import Trust
+from clew.secrets import mask
 
 KEY_CHARACTERS = 80
 KEY_WORDS = 6
@@ -42,8 +43,11 @@ _UNSEEN = re.compile(
 
 
 def key_of(text: str) -> str:
-    """Return a key for a note that was given none: its first words."""
-    return " ".join(text.split()[:KEY_WORDS])[:KEY_CHARACTERS].strip(" .,;:")
+    """Return a key for a note that was given none: its first words, a secret among them masked whole."""
+    first = mask(text).text.split()[:KEY_WORDS]
+    while len(first) > 1 and len(" ".join(first)) > KEY_CHARACTERS:
+        first.pop()
+    return " ".join(first)[:KEY_CHARACTERS].strip(" .,;:")
 
 
 class Ruling(NamedTuple):
