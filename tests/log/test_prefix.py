@@ -19,9 +19,10 @@ def test_any_tree_of_additions_is_like_a_tree_of_tuples(steps):
     assert [len(prefix) for prefix in grown] == [len(items) for items in plain]
 
 
-@given(st.lists(st.integers(), max_size=8), st.slices(8))
-def test_slices_are_those_of_a_list(items, cut):
-    prefix = Prefix(items)
+@given(st.lists(st.integers(), max_size=8), st.integers(0, 8), st.slices(8))
+def test_slices_are_those_of_a_list_wherever_its_base_ends(items, cut_at, cut):
+    prefix = Prefix(items[cut_at:], base=items[:cut_at])
+    assert [prefix[i] for i in range(-len(items), len(items))] == [*items, *items]
     prefix.add(99)
     assert prefix[cut] == items[cut]
 

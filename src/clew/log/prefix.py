@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TypeVar, overload
 
 T = TypeVar("T")
 
 
 class Prefix(Sequence[T]):
-    """The first ``length`` items of a list that may have grown since.
+    """A base that never changes, and the first items of a list behind it that may have grown since.
 
     Adding to the longest prefix extends the shared list; adding to a shorter one copies it. So a fold over
-    a million events is linear, and every earlier view still holds what it held.
+    a million events is linear, and every earlier view still holds what it held. The base may hold a million
+    items in less memory than a list needs.
     """
 
-    __slots__ = ("_items", "_length")
+    __slots__ = ("_items", "_own", "base")
 
-    def __init__(self, items: Iterable[T] = ()) -> None:
+    def __init__(self, items: Iterable[T] = (), base: Sequence[T] = ()) -> None:
+        self.base = base
         self._items = list(items)
-        self._length = len(self._items)
+        self._own = len(self._items)
 
     def add(self, item: T) -> Prefix[T]:
         """Return this sequence with one more item at its end; this one stays as it is."""
         items = self._items
-        if len(items) == self._length:
+        if len(items) == self._own:
             items.append(item)
             # Another thread may have added between the check and here: then this item is not the next one.
-            if items[self._length] is item:
-                return self._of(items, self._length + 1)
-        return self._of([*items[: self._length], item], self._length + 1)
+            if items[self._own] is item:
+                return self._of(items)
+        return self._of([*self.own, item])
 
-    @classmethod
-    def _of(cls, items: list[T], length: int) -> Prefix[T]:
-        prefix: Prefix[T] = cls.__new__(cls)
-        prefix._items = items
-        prefix._length = length
+    def _of(self, items: list[T]) -> Prefix[T]:
+        prefix: Prefix[T] = Prefix.__new__(Prefix)
+        prefix.base, prefix._items, prefix._own = self.base, items, self._own + 1
         return prefix
+
+    @property
+    def own(self) -> list[T]:
+        """Return the items behind the base."""
+        return self._items[: self._own]
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -44,14 +50,15 @@ class Prefix(Sequence[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if isinstance(index, slice):
-            return [self._items[i] for i in range(*index.indices(self._length))]
-        return self._items[range(self._length)[index]]
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index] - len(self.base)
+        return self._items[place] if place >= 0 else self.base[place]
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.base) + self._own
 
     def __iter__(self) -> Iterator[T]:
-        return (self._items[i] for i in range(self._length))
+        return chain(self.base, islice(self._items, self._own))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prefix):

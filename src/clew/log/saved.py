@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 from clew.errors import StoreDamaged
 from clew.log.prefix import Prefix
@@ -30,21 +32,50 @@ def view_from_json(value: JsonObject) -> View:
     try:
         compacted = body["compacted"]
         return View(
-            Prefix(_refs(body["whole"])),
+            _refs(body["whole"]),
             body["seq"],
             MappingProxyType(dict(body["skipped"])),
-            None if compacted is None else Prefix(_refs(compacted)),
-            tuple(Step(step["seq"], Prefix(_refs(step["before"]))) for step in body["steps"]),
+            None if compacted is None else _refs(compacted),
+            tuple(Step(step["seq"], _refs(step["before"])) for step in body["steps"]),
             body["off"] is True,
         )
     except (KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"a view cannot be read back ({cause!r})") from cause
 
 
-def _runs(refs: Iterable[Ref]) -> list[Json]:
-    """Return references as runs: the first event, how many after one another, which of their messages."""
-    runs: list[list[int]] = []
-    for seq, nth in refs:
+class Runs(Sequence[Ref]):
+    """References as runs: the first event, how many after one another, which of their messages."""
+
+    __slots__ = ("_ends", "runs")
+
+    def __init__(self, runs: Iterable[tuple[int, int, int]]) -> None:
+        self.runs = [(int(first), int(count), int(nth)) for first, count, nth in runs]
+        self._ends = list(accumulate(count for _, count, _ in self.runs))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Ref: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Ref]: ...
+    def __getitem__(self, index: int | slice) -> Ref | list[Ref]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        run = bisect_right(self._ends, place)
+        first, count, nth = self.runs[run]
+        return Ref(first + place - (self._ends[run] - count), nth)
+
+    def __iter__(self) -> Iterator[Ref]:
+        return (Ref(seq, nth) for first, count, nth in self.runs for seq in range(first, first + count))
+
+
+def _runs(refs: Prefix[Ref]) -> list[Json]:
+    """Return references as runs; what was read as runs is not looked through again."""
+    known = refs.base.runs if isinstance(refs.base, Runs) else ()
+    runs = [list(run) for run in known]
+    for seq, nth in refs.own if known else refs:
         if runs and runs[-1][2] == nth and runs[-1][0] + runs[-1][1] == seq:
             runs[-1][1] += 1
         else:
@@ -52,5 +83,5 @@ def _runs(refs: Iterable[Ref]) -> list[Json]:
     return [list[Json](run) for run in runs]
 
 
-def _refs(runs: Iterable[tuple[int, int, int]]) -> Iterable[Ref]:
-    return (Ref(seq, nth) for first, count, nth in runs for seq in range(first, first + count))
+def _refs(runs: Iterable[tuple[int, int, int]]) -> Prefix[Ref]:
+    return Prefix(base=Runs(runs))
