@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -52,7 +51,7 @@ def test_every_statement_of_the_index_compiles(name):
 
 def test_what_was_put_in_comes_out_as_it_was(index):
     one = entry("one text", files=("a.py", "b c.py"), speaker="Ann", kind=EntryKind.NOTE, start=7)
-    one = replace(one, seq=12, sources=("m1", "m2"))
+    one = one._replace(seq=12, sources=("m1", "m2"))
     put(index, one)
     (key,) = index.find("north", words("text"), ANYTHING, 10)
     (row,) = index.rows("north", [key])
@@ -137,7 +136,7 @@ def test_what_is_forgotten_is_found_by_no_word_and_no_vector(index):
 
 
 def test_a_batch_is_put_in_whole_or_not_at_all(index):
-    broken = replace(analyse(entry("two", 1)), traits=2**70)
+    broken = analyse(entry("two", 1))._replace(traits=2**70)
     with pytest.raises(OverflowError):
         index.add("north", [analyse(entry("one", 0)), broken], {"main": Mark(2, 2)})
     assert index.stats("north", ["one"], "main") == (index.stats("north", [])[0], Mark())

@@ -173,7 +173,7 @@ class _Reader:
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
         for one in entries:
             meant = meant_in(said, one.start, one.start + len(one.text)) if said and any(said.calls) else ""
-            self._batch.append(analyse(replace(one, trust=min(one.trust, most)), meant))
+            self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant))
 
     def _forget(self, refs: Iterable[str]) -> None:
         gone = set(refs)

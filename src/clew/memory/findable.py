@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from clew.log import iso_time
@@ -31,8 +30,7 @@ def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> I
     text = text_of(message)
     is_output = any(message.results) and len(text) >= ARTIFACT
     own = {name for call in message.calls for name in files_of(call)}
-    entry = replace(
-        at,
+    entry = at._replace(
         kind=EntryKind.ARTIFACT if is_output else EntryKind.TURN,
         role=message.role.value,
         trust=trust_of(message),
@@ -82,15 +80,14 @@ def digest_entries(at: Entry, digest: Digest) -> Iterator[Entry]:
     """Yield the lines of a digest, each with the messages it rests on."""
     for claim in digest.claims:
         sources = tuple(dict.fromkeys(cite.message for cite in claim.sources))
-        line = replace(at, ref=claim.id, trust=claim.trust, text=claim.text, sources=sources)
-        yield from passages(replace(line, kind=EntryKind.DIGEST, role="digest"))
+        line = at._replace(ref=claim.id, trust=claim.trust, text=claim.text, sources=sources)
+        yield from passages(line._replace(kind=EntryKind.DIGEST, role="digest"))
 
 
 def note_entry(at: Entry, note: Note) -> Entry:
     """Return a note as an entry."""
     tags = f" ({', '.join(note.tags)})" if note.tags else ""
-    return replace(
-        at,
+    return at._replace(
         ref=note.id,
         kind=EntryKind.NOTE,
         time=note.created,
@@ -126,10 +123,10 @@ def passages(entry: Entry) -> Iterator[Entry]:
     text, start = entry.text, 0
     while len(text) - start > PASSAGE:
         cut = _cut(text, start)
-        yield replace(entry, text=text[start:cut], start=entry.start + start)
+        yield entry._replace(text=text[start:cut], start=entry.start + start)
         start = cut
     if text[start:] or not start:
-        yield replace(entry, text=text[start:], start=entry.start + start)
+        yield entry._replace(text=text[start:], start=entry.start + start)
 
 
 def _cut(text: str, start: int) -> int:

@@ -115,7 +115,7 @@ class Memory:
     def _believed(self, hit: Hit) -> Hit:
         entry = hit.entry
         trust = self.library.believed(entry.session, entry.trust, entry.seq)
-        return hit if trust is entry.trust else replace(hit, entry=replace(entry, trust=trust))
+        return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
     def _holds(self, entry: Entry) -> bool:
         """Tell whether a note is one of this session's or its workspace's, and is approved and in time."""

@@ -20,15 +20,16 @@ class EntryKind(StrEnum):
     DOCUMENT = "document"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """Something that can be found: a turn, a digest, a note, a piece of an output or of a document."""
+class Entry(NamedTuple):
+    """Something that can be found: a turn, a digest, a note, a piece of an output or of a document.
+
+    A tuple, because hundreds are made for every search.
+    """
 
     ref: str
     """What it is called: ``m12`` for a message, ``d3.4`` for a line of a digest, ``w3`` for a note, a path.
 
     Unique in its session with ``start``."""
-    kind: EntryKind = EntryKind.TURN
     session: str
     """The session, or for what belongs to none (a document), whatever holds its neighbours together."""
     time: str
@@ -36,6 +37,7 @@ class Entry:
     role: str
     trust: Trust
     text: str
+    kind: EntryKind = EntryKind.TURN
     files: tuple[str, ...] = ()
     speaker: str = ""
     """The speaker's name where one is known; a question that names them means what they said."""
@@ -47,8 +49,7 @@ class Entry:
     """What it was derived from: for a line of a digest and for a note, the messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysed:
+class Analysed(NamedTuple):
     """An entry as an index keeps it: with its words in the form that questions look for."""
 
     entry: Entry
@@ -90,8 +91,7 @@ class Mark(NamedTuple):
     """How many messages there were up to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An entry as it lies in the index."""
 
     key: int

@@ -132,20 +132,8 @@ def row_of(row: tuple[Any, ...], model: str) -> Row:
     """Return an entry from its row, with its vector if it is this model's."""
     key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
     seq, sources, terms, length, traits, days, by, vector = rest
-    entry = Entry(
-        ref=ref,
-        kind=_KINDS[kind],
-        session=session,
-        time=time,
-        role=role,
-        trust=_LABELS[trust],
-        text=text,
-        files=_names(files),
-        speaker=speaker,
-        start=start,
-        seq=seq,
-        sources=_names(sources),
-    )
+    known = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))
+    entry = Entry(*known, speaker, start, seq, _names(sources))
     analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
     return Row(key, place, analysed, vector if by == model and model else b"")
 
