@@ -19,7 +19,6 @@ import sqlite3
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import replace
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -126,7 +125,7 @@ def ours(folder, count, vectors):
         report["lexical"] = timed(ask, questions)
         if embedder:
             report["hybrid"] = timed(lambda text: ask(text, embedder), questions)
-        new = [replace(entry, session="new") for entry in turns(random.Random(8), 200)]
+        new = [entry._replace(session="new") for entry in turns(random.Random(8), 200)]
         report["append"] = timed(lambda entry: index.add("w", [analyse(entry)]), new)
         first = [hits[0].entry.ref if (hits := ask(text, embedder)) else "" for text in questions]
         report["found_first"] = percent_found(first, kept)
