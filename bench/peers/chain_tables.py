@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from peers.catalogue import OWN
-from peers.tables import HEADS, RESULTS, Measured, place_of
+from peers.tables import HEADS, Measured, place_of, write_both
 
 from clew.evals import Row, summarised
 from clew.evals.chain import Link
@@ -91,9 +90,7 @@ def _placed(policy: str, share: float) -> dict[str, Any]:
 
 def write(figures: Mapping[str, Any]) -> None:
     """Write the page and the figures."""
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "peers_chains.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
-    (RESULTS / "peers_chains.md").write_text(page(figures), encoding="utf-8")
+    write_both("peers_chains", figures, page(figures))
 
 
 def page(figures: Mapping[str, Any]) -> str:

@@ -120,9 +120,14 @@ def _is_apart(policy: str) -> bool:
 
 def write(figures: Mapping[str, Any]) -> None:
     """Write the page and the figures."""
+    write_both("peers", figures, page(figures))
+
+
+def write_both(name: str, figures: Mapping[str, Any], text: str) -> None:
+    """Write a page, and beside it the figures that it is made of."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "peers.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
-    (RESULTS / "peers.md").write_text(page(figures), encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def page(figures: Mapping[str, Any]) -> str:

@@ -8,10 +8,10 @@ import pytest
 
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.ladder import Brief, Keep, propose
-from clew.ladder.names import ALSO
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
 from clew.plan.apply import apply
+from clew.plan.digest import ALSO
 from clew.verify import Level, verify
 from tests.ladder.sessions import LONG, Living, items, situation, spoken, step, tokens_of
 

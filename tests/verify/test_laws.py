@@ -8,9 +8,10 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.ladder.names import ALSO, is_names
+from clew.ladder.names import is_names
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
+from clew.plan.digest import ALSO
 from clew.tokens import counter_for
 from clew.verify import Evidence, LedgerEntry, Report, preview, render_report, repair, verify
 from clew.verify.survival import HOLDS_LOOPS

@@ -11,8 +11,8 @@ from clew.ledger.kinds import ValueKind
 from clew.ledger.values import Value
 from clew.message import Cite, Trust
 from clew.plan import Claim, ClaimKind
+from clew.plan.digest import ALSO
 
-ALSO = "also: "
 MOST_IN_A_CLAIM = 8
 _BETWEEN = ", "
 _PLAIN = re.compile(r"[\w./@+:#$%~-]*[\w/]")

@@ -28,6 +28,10 @@ class ClaimKind(StrEnum):
     """The next step."""
 
 
+ALSO = "also: "
+"""How a claim begins that is nothing but a list of names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One line of a digest."""

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
+from clew.plan.digest import ALSO
 from clew.verify.quotes import Wording, begins_word, places, plain, stands_in, word_end
 
 
@@ -28,8 +29,6 @@ class Assertion(NamedTuple):
         return self.kind.value if self.kind else "name"
 
 
-_LIST = "also: "
-"""How a list of values alone begins."""
 _NO_MORE_DIGITS = r"(?!\d|\.\d|,\d{3}(?!\d))"
 _NUMBER = re.compile(
     rf"(?<![\w.])(?:\d{{1,3}}(?:,\d{{3}})+|\d+(?:_\d{{3}})*)(?:\.\d+)?(?!\w){_NO_MORE_DIGITS}"
@@ -49,10 +48,10 @@ def bare_values(text: str) -> list[Assertion]:
 
     There are no words of its own in such a list that could be held against its sources.
     """
-    if not (text.startswith(_LIST) and text.isascii() and text.isprintable()):
+    if not (text.startswith(ALSO) and text.isascii() and text.isprintable()):
         return []
     found = []
-    for word in text.removeprefix(_LIST).split(", "):
+    for word in text.removeprefix(ALSO).split(", "):
         known = KNOWN_WORDS[word]
         if known is None or known.value != word:
             return []

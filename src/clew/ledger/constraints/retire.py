@@ -68,7 +68,7 @@ MayEnd = Callable[[Rule], bool]
 def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
     sentence, seen, part, trust = said
     cues = {hit.cue for hit in seen.hits}
-    if (cues & LEAVE and not cues & _LIFTS and is_no_leave(sentence.text)) or reminds(sentence.text):
+    if cues & _TAKES_BACK and _only_sounds_so(sentence.text, cues):
         cues -= _TAKES_BACK
     if not rules or (cues.isdisjoint(_TAKES_BACK) and not model().is_rule(cues)):
         return
@@ -90,6 +90,11 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
         for rule in filter(may_end, rules.near(matter, chosen)):
             if why := _other_choice(chosen, rule.choices):
                 yield Retirement(rule.constraint.id, How.LIFTED, sentence.text, span, why)
+
+
+def _only_sounds_so(text: str, cues: set[str]) -> bool:
+    """Tell whether a sentence with such cues takes nothing back all the same."""
+    return (not cues & _LIFTS and bool(cues & LEAVE) and is_no_leave(text)) or reminds(text)
 
 
 def _matter(text: str, seen: Evidence) -> Subject:
