@@ -100,6 +100,42 @@ def test_what_a_reader_opened_stays_open_while_pages_come_and_go(page):
     assert page.evaluate("() => document.querySelector('article.here').witness") is True
 
 
+def test_a_number_being_typed_stands_while_pages_come_and_go(page):
+    go(page, "m57")
+    page.wait_for_selector("article.here[data-number='57']")
+    place = page.locator(".scrubber").input_value()
+    page.get_by_label("go to message").fill("3")
+    page.evaluate("() => { document.querySelector('.pages').scrollTop += 900 }")
+    until(page, "place => document.querySelector('.scrubber').value !== place", place)
+    page.get_by_label("go to message").press("Enter")
+    until(page, "() => document.querySelector('.scrubber').value < 5")
+    assert 3 in in_sight(page)
+
+
+def test_a_page_that_arrives_late_is_not_drawn_where_the_reader_went_meanwhile(page):
+    late = []
+    page.route(
+        "**/api/page?*",
+        lambda route: late.append(route) if "first=80&" in route.request.url else route.continue_(),
+    )
+    go(page, "m57")
+    page.wait_for_selector("article.here[data-number='57']")
+    with page.expect_request("**/api/page?*first=80&*"):
+        page.evaluate(
+            "() => { const pages = document.querySelector('.pages'); pages.scrollTop = pages.scrollHeight }"
+        )
+    page.get_by_label("go to message").fill("1")
+    page.get_by_label("go to message").press("Enter")
+    page.wait_for_selector("article[data-number='1']")
+    with page.expect_response("**/api/standing?*first=80&*"):  # asked for once the page was read
+        late[0].continue_()
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    numbers = page.evaluate(
+        "() => [...document.querySelectorAll('.pages article')].map(one => Number(one.dataset.number))"
+    )
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
 def test_what_left_the_view_is_marked_and_compactions_are_told_in_the_transcript(page):
     go(page, "m1")
     page.wait_for_selector(".standing-left")

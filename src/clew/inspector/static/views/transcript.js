@@ -35,20 +35,24 @@ function Row({ row, session, list, needle }) {
   return html`<${Message} row=${row} session=${session} standing=${list.standing[name]} here=${list.at === name} needle=${needle} />`;
 }
 
-// Where the reader is in the whole session, and how to be anywhere else at once.
+// Where the reader is in the whole session, and how to be anywhere else at once. What is being dragged or typed
+// stands until it is let go of: pages that arrive meanwhile draw this anew.
 function Position({ list }) {
   const [dragged, drag] = useState(null);
+  const [typed, type] = useState(null);
   const shown = dragged ?? list.top;
   const jump = (event) => {
     drag(null);
-    list.go(Number(event.target.value));
+    type(null);
+    if (event.target.value) list.go(Number(event.target.value));
   };
   return html`<div class="position">
     <input type="range" class="scrubber" min="1" max=${Math.max(1, list.total)} value=${shown}
       aria-label="place in the session" aria-valuetext=${`message ${shown} of ${list.total}`}
       onInput=${(event) => drag(Number(event.target.value))} onChange=${jump} />
     <label class="jump">message
-      <input type="number" min="1" max=${Math.max(1, list.total)} value=${shown} onChange=${jump} aria-label="go to message" />
+      <input type="number" min="1" max=${Math.max(1, list.total)} value=${typed ?? shown} aria-label="go to message"
+        onInput=${(event) => type(event.target.value)} onChange=${jump} />
     </label>
     <span class="quiet">of ${number(list.total)}</span>
   </div>`;
@@ -61,6 +65,7 @@ function useList(session, at, visit) {
   const wanted = useRef(null); // what to bring into sight once it is drawn
   const held = useRef(null); // what to leave where it is while pages come and go
   const fetching = useRef(false);
+  const trips = useRef(0); // how often the reader went somewhere: the last place asked for is the one shown
   const [pages, setPages] = useState([]);
   const [total, setTotal] = useState(0);
   const [top, setTop] = useState(1);
@@ -86,9 +91,10 @@ function useList(session, at, visit) {
 
   const go = async (to) => {
     const number = Math.max(1, to);
+    const own = ++trips.current;
     const first = Math.max(1, number - (number % PAGE) - (number % PAGE < 8 ? 8 : 0));
     const page = await fetchPage(first);
-    if (!page) return;
+    if (!page || own !== trips.current) return;
     wanted.current = Math.min(number, page.last);
     setStanding({});
     setPages([page]);
@@ -104,8 +110,11 @@ function useList(session, at, visit) {
       page.last = pages[0].first - 1;
       page.rows = page.rows.filter((row) => row.seq < pages[0].rows[0].seq);
     }
-    held.current = anchor(box.current);
-    setPages((now) => (down ? [...now, page].slice(-MOST_PAGES) : [page, ...now].slice(0, MOST_PAGES)));
+    setPages((now) => {
+      if (!(down ? now.at(-1).last + 1 === page.first : page.last + 1 === now[0].first)) return now; // gone elsewhere meanwhile
+      held.current = anchor(box.current);
+      return down ? [...now, page].slice(-MOST_PAGES) : [page, ...now].slice(0, MOST_PAGES);
+    });
   };
 
   useEffect(() => {
@@ -175,7 +184,7 @@ function useGrown(list, head) {
     if (!head || !last || last.last < list.total) return;
     const seen = last.rows.at(-1)?.seq ?? 0;
     if (seen >= head) return;
-    list.fetchPage(last.first).then((page) => page && list.setPages((now) => [...now.slice(0, -1), page]));
+    list.fetchPage(last.first).then((page) => page && list.setPages((now) => (now.at(-1)?.first === page.first ? [...now.slice(0, -1), page] : now)));
   }, [head]);
 }
 
