@@ -19,7 +19,7 @@ def line(*brought: Gain) -> Line:
 
 def test_what_a_line_is_about_gains_more_than_what_it_names_in_passing():
     own, other = gains({"a": 1.0, "b": 1.0}, 0.8, {"a"})
-    assert own == Gain("a", 0.8, NAMED + (1 - NAMED) * 0.8, (1 - NAMED) * 0.8)
+    assert own == ("a", 0.8, NAMED + (1 - NAMED) * 0.8, (1 - NAMED) * 0.8)
     assert other == gains({"b": 1.0}, 0.8 * IN_PASSING, {"b"})[0]
 
 

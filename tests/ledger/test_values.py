@@ -23,7 +23,7 @@ def test_a_value_knows_who_named_it_and_when():
         assistant("max_retries is read too late."),
     )
     value = seen(ledger, "max_retries")
-    assert (value.counts, value.first_index, value.last_index) == ([1, 1, 1, 0, 1, 0, 0], 0, 3)
+    assert (value.counts, value.first_index, value.last_index) == ((1, 1, 1, 0, 1, 0, 0), 0, 3)
     assert (value.in_user_text, value.in_call_arguments, value.in_error) == (True, True, False)
     assert value.mentions == 4
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +44,13 @@ def test_it_is_machine_text_with_the_lowest_trust_of_its_claims():
     message = digest_message(DIGEST)
     assert message.origin is Origin.SUMMARY
     assert message.parts[0].trust is Trust.UNTRUSTED
+
+
+def test_it_is_drawn_once_and_a_changed_one_anew():
+    message, other = digest_message(DIGEST), replace(DIGEST, claims=CLAIMS[:1])
+    assert digest_message(DIGEST) is message
+    assert digest_message(other).text == render_digest(other)
+    assert Digest("d1", 0, DIGEST.covers, "sha256:00", CLAIMS, (PIN,)) == DIGEST
 
 
 def test_text_without_a_digest_parses_to_none():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clew.ladder.excerpt import excerpt
@@ -35,24 +35,30 @@ def user_words(span: Iterable[Item]) -> list[Claim]:
     return [
         _quoted(cite, text, trust)
         for item in span
-        if item.message.role in (Role.USER, Role.TOOL) and item.message.origin is Origin.SPOKEN
+        if item.message.role in _PEOPLE and item.message.origin is Origin.SPOKEN
         for cite, text, trust in _spoken(item)
         if not _is_acknowledgement(text)
     ]
 
 
-def _spoken(item: Item) -> Iterator[tuple[Cite, str, Trust]]:
+_PEOPLE = (Role.USER, Role.TOOL)
+"""Who sends what people say; they may answer in place of a tool."""
+
+
+def _spoken(item: Item) -> list[tuple[Cite, str, Trust]]:
     by_user = item.message.role is Role.USER
+    found = []
     may_hold_asides = False
     for j, part in enumerate(item.message.parts):
         if isinstance(part, Text):
             if by_user and part.trust >= Trust.USER:
-                yield Cite(item.id, j), part.text, part.trust
-        elif isinstance(part, ToolResult):
-            may_hold_asides = may_hold_asides or len(part.parts) > 1
+                found.append((Cite(item.id, j), part.text, part.trust))
+        elif isinstance(part, ToolResult) and len(part.parts) > 1:
+            may_hold_asides = True
     for one in said(item) if may_hold_asides else ():
         if one.aside:  # a person answered in place of a tool
-            yield one.cite(0, len(one.text)), one.text, one.trust
+            found.append((one.cite(0, len(one.text)), one.text, one.trust))
+    return found
 
 
 def _is_acknowledgement(text: str) -> bool:

@@ -21,7 +21,7 @@ from clew.ladder.stubs import Page, shorten
 from clew.ladder.tail import MOST_SHARE, Keep, last_cuts, water_level
 from clew.ladder.thoughts import left_out, thinks
 from clew.ladder.written import Outline, Written
-from clew.message import Cite, Role, Text, ToolCall, ToolResult
+from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult
 from clew.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 
 __all__ = ["Situation", "outline", "propose"]
@@ -135,12 +135,11 @@ def _unread(scene: Scene) -> int:
 def _may_free(scene: Scene) -> int:
     """Return what pruning could free at most: of what tools were asked and answered."""
     old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
-    return sum(
-        size
-        for item, size in old
-        if size >= WORTH_TOKENS
-        and any(isinstance(part, ToolCall | ToolResult) for part in item.message.parts)
-    )
+    return sum([size for item, size in old if size >= WORTH_TOKENS and _is_of_tools(item.message)])
+
+
+def _is_of_tools(message: Message) -> bool:
+    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
 def _page(scene: Scene, *, held: bool) -> Page:

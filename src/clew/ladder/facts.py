@@ -30,6 +30,8 @@ from clew.plan import Claim
 
 LINES_SHARE = 0.7
 """Of the room for facts, for lines; the rest is for names alone."""
+WORTH_A_SECOND_LOOK = 0.01
+"""Of the room for facts: more than this that is left by the names goes to lines after all."""
 SAYS_ENOUGH = 2
 """Plain words of a line that says something about what it names."""
 MOST_LINES = 3
@@ -176,12 +178,21 @@ class Facts:
         covered.add(self._shown, SHOWN_TELLS)
         room = Room(tokens * LINES_SHARE, self._gauge)
         lines = list(room.lines(self.lines, covered))
-        room.tokens += tokens * (1 - LINES_SHARE)
+        room.tokens += tokens * (1 - LINES_SHARE) - self._misjudged(lines)
         names = list(room.names(list(self._names(covered)), self._worths, covered))
+        if room.tokens > tokens * WORTH_A_SECOND_LOOK:  # there were not as many names as there was room for
+            taken = set(map(id, lines))
+            room.is_enough = True
+            lines += room.lines([line for line in self.lines if id(line) not in taken], covered)
         self.left_out = not room.is_enough
         placed = [*((line.place, line.claim) for line in lines), *listed(names)]
         placed.sort(key=lambda one: (one[0][0], not one[1].verbatim, one[0]))
         return [claim for _, claim in placed], tokens - room.tokens
+
+    def _misjudged(self, lines: Sequence[Line]) -> float:
+        """Return the tokens that lines take beyond what was estimated."""
+        error = self._gauge.error([line.claim for line in lines]) if lines else 1.0
+        return (error - 1.0) * sum(line.tokens for line in lines)
 
 
 def _shown_whole(scene: Scene, stop: int) -> set[str]:

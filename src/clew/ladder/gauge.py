@@ -21,8 +21,8 @@ class Gauge:
 
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
         """Count a sample, evenly spread: its words alone, as lines, and under the names of their turns."""
-        sample = claims[:: max(1, len(claims) // SAMPLE)]
-        count = counter.count_text
+        sample = _sample(claims)
+        count = self._count = counter.count_text
         plain = [one.text for one in sample]
         words = count("\n".join(plain))
         lines = count("\n".join(f"- {text}" for text in plain))
@@ -49,6 +49,19 @@ class Gauge:
         """Return the tokens of a claim that stands alone."""
         turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
         return self.line(claim) + self.per_turn * turns
+
+    def error(self, claims: Sequence[Claim]) -> float:
+        """Return the tokens that these lines take for each that was estimated, by a sample of them.
+
+        Lines that are chosen for naming much in few bytes have more tokens in a byte than others.
+        """
+        sample = _sample(claims)
+        counted = self._count("\n".join(f"- {one.text}" for one in sample))
+        return counted / max(1.0, sum(map(self.line, sample)))
+
+
+def _sample(claims: Sequence[Claim]) -> Sequence[Claim]:
+    return claims[:: max(1, len(claims) // SAMPLE)]
 
 
 def _bytes(text: str) -> int:

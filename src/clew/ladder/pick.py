@@ -6,7 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TypeAlias
 
 from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name
@@ -40,16 +40,12 @@ class Covered:
             untold[name] = untold.get(name, 1.0) * (1 - tells)
 
 
-class Gain(NamedTuple):
-    """What a line brings in by naming a subject."""
+Gain: TypeAlias = tuple[str, float, float, float]
+"""What a line brings in by naming a subject.
 
-    name: str
-    tells: float
-    """How likely it says what that is."""
-    if_new: float
-    """What it is worth where nothing names it yet..."""
-    if_untold: float
-    """...and where something does, but nothing says what it is."""
+That is its name; how likely the line says what it is; what that is worth where nothing names it yet; and
+where something does, but nothing says what it is. A plain tuple, for there are tens of thousands.
+"""
 
 
 def gains(worths: Mapping[str, float], tells: float, about: Container[str] = ()) -> list[Gain]:
@@ -59,7 +55,7 @@ def gains(worths: Mapping[str, float], tells: float, about: Container[str] = ())
     for name, worth in worths.items():
         likely = tells if name in about else passing
         told = worth * (1 - NAMED) * likely
-        found.append(Gain(name, likely, worth * NAMED + told, told))
+        found.append((name, likely, worth * NAMED + told, told))
     return found
 
 
@@ -75,11 +71,11 @@ class Line:
     """How much more it matters than others."""
     tokens: float = 1.0
     """Without the name of its turn."""
+    turn: str = field(init=False)
+    """The message that it quotes."""
 
-    @property
-    def turn(self) -> str:
-        """Return the message that it quotes."""
-        return self.claim.sources[0].message
+    def __post_init__(self) -> None:
+        self.turn = self.claim.sources[0].message
 
     def gain(self, covered: Covered) -> float:
         """Return the worth of what it names, or tells of, and nothing chosen so far does."""
@@ -89,6 +85,12 @@ class Line:
             left = untold.get(name)
             gain += if_new if left is None else if_untold * left
         return gain * self.weight
+
+    def tell(self, covered: Covered) -> None:
+        """Count what it names as named, and told of as likely as it does so."""
+        untold = covered.untold
+        for name, tells, _, _ in self.gains:
+            untold[name] = untold.get(name, 1.0) * (1 - tells)
 
 
 class Room:
@@ -128,9 +130,11 @@ class Room:
         taken: set[int] = set()
         while heap and not self.is_full:
             density, i = heapq.heappop(heap)
+            if i in taken:
+                continue
             line = lines[i]
             cost = self._cost(line)
-            now = 0.0 if i in taken else -line.gain(covered) / cost
+            now = -line.gain(covered) / cost
             if now >= 0:
                 continue
             if now > density and heap and now > heap[0][0]:
@@ -138,12 +142,12 @@ class Room:
             elif self.takes(cost):
                 yield line
                 taken.add(i)
-                for one in line.gains:
-                    covered.add((one.name,), one.tells)
+                line.tell(covered)
                 if line.turn not in self._turns:
                     self._turns.add(line.turn)
                     for j in by_turn[line.turn]:
-                        heapq.heappush(heap, (-lines[j].gain(covered) / self._cost(lines[j]), j))
+                        if j not in taken:
+                            heapq.heappush(heap, (-lines[j].gain(covered) / self._cost(lines[j]), j))
 
     def _cost(self, line: Line) -> float:
         return line.tokens if line.turn in self._turns else line.tokens + self._gauge.per_turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from clew.message import Item, Json, ToolCall
+from clew.message import Item, Json, ToolCall, ToolResult
 
 SHORTEST = 8
 """Characters of a line that is taken to be the same wherever it stands."""
@@ -23,17 +23,18 @@ class Replaced:
     def __init__(self, view: Sequence[Item]) -> None:
         """Read the edits of a view that did not fail, oldest first; what one puts back is in again."""
         self._out: dict[str, int] = {}
-        edits = [
-            (place, part.call_id, *edit)
-            for place, item in enumerate(view)
-            for part in item.message.parts
-            if isinstance(part, ToolCall)
-            for edit in _edits(part.arguments)
-        ]
-        failed = {one.call_id for item in view if edits for one in item.message.results if one.is_error}
-        for place, call_id, old, new in edits:
-            if call_id not in failed:
-                self._take(old, new, place)
+        calls: list[tuple[int, ToolCall]] = []
+        failed: set[str] = set()
+        for place, item in enumerate(view):
+            for part in item.message.parts:
+                if isinstance(part, ToolCall):
+                    calls.append((place, part))
+                elif isinstance(part, ToolResult) and part.is_error:
+                    failed.add(part.call_id)
+        for place, call in calls:
+            if call.call_id not in failed:
+                for old, new in _edits(call.arguments):
+                    self._take(old, new, place)
 
     def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
         put_in = set(_lines(new))
@@ -64,7 +65,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
 def _edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
     """Yield what each edit of a call takes out, and what it puts in its place."""
     if isinstance(arguments, str):
-        if _PATCHED.search(arguments):
+        if ("@@" in arguments or "***" in arguments) and _PATCHED.search(arguments):
             yield _patched(arguments)
     elif isinstance(arguments, list):
         for one in arguments:

@@ -57,23 +57,26 @@ class Table:
     steps: Mapping[str, Sequence[float]]
     in_error: float
 
+    _voices: Sequence[Sequence[float]] = field(init=False, repr=False)
+    """By voice, then by the count itself."""
     _ladders: Sequence[tuple[Sequence[float], Sequence[float]]] = field(init=False, repr=False)
-    """The edges and the points of each list of steps, in the order of the edges."""
+    """The edges and the points of each list of steps, in the order of ``measured``."""
 
     def __post_init__(self) -> None:
+        voices = [[row[step] for step in _STEP_OF_COUNT] for row in self.named_by]
         ladders = [(EDGES[name], self.steps[name]) for name in EDGES if name != "count"]
+        object.__setattr__(self, "_voices", voices)
         object.__setattr__(self, "_ladders", ladders)
 
     def __call__(self, subject: Subject, company: Company) -> float:
         """Return the chance that a subject is needed again."""
         points = self.start + self.form.get(form_of(subject.kind, subject.text), 0.0)
-        mentions = 0
-        for row, count in zip(self.named_by, subject.counts, strict=True):
-            points += row[_STEP_OF_COUNT[count] if count < _MOST_COUNTED else -1]
-            mentions += count
+        counts = subject.counts
+        for row, count in zip(self._voices, counts, strict=True):
+            points += row[count] if count < _MOST_COUNTED else row[-1]
         if subject.in_error:
             points += self.in_error
-        for (edges, row), value in zip(self._ladders, measured(subject, company, mentions), strict=True):
+        for (edges, row), value in zip(self._ladders, measured(subject, company, sum(counts)), strict=True):
             points += row[bisect_right(edges, value)]
         return 1.0 / (1.0 + math.exp(-points))
 
@@ -89,24 +92,21 @@ def measured(subject: Subject, company: Company, mentions: int) -> tuple[float, 
         first / session_length,
         (last - first) / session_length,
         len(subject.text),
-        *company.crowds(subject),
-        *company.kin(subject),
+        *company.of(subject),
     )
 
 
 def form_of(kind: ValueKind, text: str) -> str:
     """Return the form of a subject: its kind, and of the common kinds how it is written."""
-    match kind:
-        case ValueKind.IDENTIFIER:
-            return _identifier(text)
-        case ValueKind.PATH:
-            if "/" not in text.strip("/"):
-                return "path of one component"
-            return "path of a file" if "." in text.rsplit("/", 1)[-1] else "path of a folder"
-        case ValueKind.NUMBER:
-            return "whole number" if text.isdigit() else "decimal number" if "." in text else "amount"
-        case _:
-            return kind.value
+    if kind is ValueKind.IDENTIFIER:
+        return _identifier(text)
+    if kind is ValueKind.PATH:
+        if "/" not in text.strip("/"):
+            return "path of one component"
+        return "path of a file" if "." in text.rsplit("/", 1)[-1] else "path of a folder"
+    if kind is ValueKind.NUMBER:
+        return "whole number" if text.isdigit() else "decimal number" if "." in text else "amount"
+    return kind.value
 
 
 def _identifier(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import add
 from typing import TypeAlias
 
 from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind
@@ -42,7 +43,7 @@ class Joined:
 
     def add(self, value: Value) -> None:
         """Count one more value as this."""
-        self.counts = [one + other for one, other in zip(self.counts, value.counts, strict=True)]
+        self.counts = tuple(map(add, self.counts, value.counts))
         if value.first_index < self.first_index:
             self.first_index, self.first_message = value.first_index, value.first_message
         if value.last_index > self.last_index:

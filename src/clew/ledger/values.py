@@ -63,9 +63,9 @@ class Value:
         self._owner = owner
 
     @property
-    def counts(self) -> list[int]:
+    def counts(self) -> tuple[int, ...]:
         """Return, by ``Voice``, in how many texts that voice named it."""
-        return list(self._counts)
+        return self._counts
 
     @property
     def mentions(self) -> int:

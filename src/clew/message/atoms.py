@@ -70,25 +70,23 @@ def pair(messages: Sequence[Message]) -> Pairing:
 
     Ids are only as unique as the model that made them: real sessions reuse one for several calls.
     """
-    waiting: defaultdict[tuple[str, str], _Open] = defaultdict(_Open)
+    calls: defaultdict[str, _Open] = defaultdict(_Open)
+    requests: defaultdict[str, _Open] = defaultdict(_Open)
     pairing = Pairing()
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             if isinstance(part, Text):
                 continue  # most parts are, and need not be held against the others
-            place = Place(i, j)
-            match part:
-                case ToolCall(call_id=key):
-                    waiting["tool", key].add(place)
-                case ToolResult(call_id=key):
-                    _answer(pairing, waiting["tool", key], place)
-                case ApprovalRequest(approval_id=key):
-                    waiting["approval", key].add(place)
-                case ApprovalAnswer(approval_id=key):
-                    _answer(pairing, waiting["approval", key], place)
-                case _:
-                    pass
-    pairing.dangling.extend(sorted(place for calls in waiting.values() for place in calls.left()))
+            if isinstance(part, ToolCall):
+                calls[part.call_id].add(Place(i, j))
+            elif isinstance(part, ToolResult):
+                _answer(pairing, calls[part.call_id], Place(i, j))
+            elif isinstance(part, ApprovalRequest):
+                requests[part.approval_id].add(Place(i, j))
+            elif isinstance(part, ApprovalAnswer):
+                _answer(pairing, requests[part.approval_id], Place(i, j))
+    waiting = itertools.chain(calls.values(), requests.values())
+    pairing.dangling.extend(sorted(place for one in waiting for place in one.left()))
     return pairing
 
 
@@ -128,9 +126,8 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
 
 def _after_reasoning(messages: Sequence[Message]) -> Iterator[int]:
     """Yield where a signed reasoning item ends one message and what it led to begins the next."""
-    for i in range(1, len(messages)):
-        before = messages[i - 1]
-        if messages[i].role is Role.ASSISTANT and _only_signed_thinking(before):
+    for i, message in enumerate(messages[:-1], start=1):
+        if _only_signed_thinking(message) and messages[i].role is Role.ASSISTANT:
             yield i
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from clew.message import Cite, Item, Role, Trust, words
+from clew.message import Cite, Item, Message, Role, Text, Trust, words
 
 
 class ClaimKind(StrEnum):
@@ -80,6 +80,8 @@ class Digest:
     """``clew`` for the model-free digest, else the model's name."""
     prompt_version: str | None = None
     """Of the prompt a model was given."""
+    drawn: Message | None = field(default=None, init=False, repr=False, compare=False)
+    """The message that it is shown as, kept by ``digest_message``: a pass asks for it several times."""
 
     @property
     def trust(self) -> Trust:
@@ -90,11 +92,18 @@ class Digest:
 def checksum(items: Iterable[Item], before: str = "") -> str:
     """Return the hash over messages, chained to that of the digests they are folded with."""
     state = hashlib.sha256(before.encode())
+    said: list[str] = []
     for name, message in items:
-        said = [f"\n{name} {_ROLES[message.role]}"]
-        said += map(words, message.parts)
-        state.update("".join(said).encode("utf-8", "surrogatepass"))
+        said.append(f"\n{name} {_ROLES[message.role]}")
+        for part in message.parts:
+            said.append(part.text if type(part) is Text else words(part))
+        if len(said) >= _AT_ONCE:
+            state.update("".join(said).encode("utf-8", "surrogatepass"))
+            said.clear()
+    state.update("".join(said).encode("utf-8", "surrogatepass"))
     return f"sha256:{state.hexdigest()}"
 
 
+_AT_ONCE = 100
+"""Texts that are hashed together: few enough to be small, and quicker than one by one."""
 _ROLES = {role: role.value for role in Role}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from clew.message import Cite, Message, Origin, Role, Text, Trust
 from clew.plan.digest import Claim, ClaimKind, Digest, Pin
@@ -37,17 +38,22 @@ _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
 _OPEN = re.compile(rf'<{TAG} id="(d\d{{1,9}})" level="(\d{{1,4}})" covers="([^"]*)" author="([^"]*)">')
 _BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # whatever a reader may take for the end of a line
+_TO_HOLD = re.compile(f"<|{_BREAK.pattern}")  # nearly no line has any of it
 _HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # those that do not end one for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
 _PIN = re.compile(r'- "(.*)"', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
-_LINE = re.compile(r"(~ |- )(.*)", re.DOTALL)
+_MARKS = ("- ", "~ ")
 
 
 def digest_message(digest: Digest) -> Message:
     """Return the message that stands for a digest: in the user's role, but never the user's words."""
-    part = Text(render_digest(digest), trust=digest.trust)
-    return Message(Role.USER, (part,), Origin.SUMMARY)
+    drawn = digest.drawn
+    if drawn is None:
+        part = Text(render_digest(digest), trust=digest.trust)
+        drawn = Message(Role.USER, (part,), Origin.SUMMARY)
+        object.__setattr__(digest, "drawn", drawn)
+    return drawn
 
 
 def render_digest(digest: Digest) -> str:
@@ -87,23 +93,28 @@ def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _turns(claim: Claim) -> str:
+    if len(claim.sources) == 1:
+        return claim.sources[0].message
     return ",".join(dict.fromkeys(cite.message for cite in claim.sources))
 
 
 def _held(text: str) -> str:
     """Return text that cannot leave its line's place nor close our fence, whatever it says."""
+    if _TO_HOLD.search(text) is None:
+        return text
     return _BREAK.sub(r"\g<0>  ", _ANY_TAG.sub(r"<\1\\", text))
 
 
 def _freed(text: str) -> str:
+    if _TO_HOLD.search(text) is None:
+        return text
     return _HELD_TAG.sub(r"<\1", _HELD_BREAK.sub(r"\1", text))
 
 
 # Back ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ShownClaim:
+class ShownClaim(NamedTuple):
     """A claim as it can be read from the rendered text."""
 
     kind: ClaimKind
@@ -148,7 +159,9 @@ def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
     turns: tuple[str, ...] = ()
     speaker: re.Match[str] | None = None
     for line in _joined(lines):
-        if line in _KINDS:
+        if kind is not None and line[:2] in _MARKS:
+            claims.append(ShownClaim(kind, _freed(line[2:]), turns, line[0] == "~"))
+        elif line in _KINDS:
             kind, turns = _KINDS[line], ()
         elif kind is None and (said := _SPEAKER.fullmatch(line)):
             speaker = said
@@ -156,8 +169,6 @@ def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
             pins.append(_pin(rule[1], speaker, len(pins)))
         elif kind is not None and (turn := _TURN.fullmatch(line)):
             turns = tuple(turn[1].split(","))
-        elif kind is not None and (said := _LINE.fullmatch(line)):
-            claims.append(ShownClaim(kind, _freed(said[2]), turns, said[1] == "~ "))
     return pins, claims
 
 

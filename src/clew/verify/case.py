@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from clew.ledger.speech import Said, said
@@ -13,6 +12,7 @@ from clew.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, Shrink
 from clew.plan.apply import apply
 from clew.plan.render import Shown, parse_digest
 from clew.verify.evidence import Evidence, LedgerEntry
+from clew.verify.once import once
 from clew.verify.quotes import Wording, is_quote
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
@@ -31,7 +31,7 @@ class Source:
         self.text = words(part)
         """What citations count their characters in."""
 
-    @cached_property
+    @once
     def wording(self) -> Wording:
         """All of it; of a call also its arguments as the model meant them, without JSON's escapes."""
         given = self.part.input if isinstance(self.part, ToolCall) else None
@@ -60,26 +60,30 @@ class Look:
         self.gist = gist(claim)
         self.vouched = case.is_vouched(self.gist)
         """It is the ledger's, or that of a digest which was accepted before: it needs no proof."""
-        self.missing: list[Cite] = []
-        """Places that do not exist."""
-        self.sources: list[Source] = []
+        found = [case.source(cite) for cite in claim.sources]
+        self.sources = [source for source in found if source is not None]
         """The parts that it cites."""
-        self._places: list[Cite] = []
-        labels: list[Trust] = []
-        for cite in claim.sources:
-            source = case.source(cite)
-            if source is None:
-                self.missing.append(cite)
-            else:
-                self.sources.append(source)
-                self._places.append(cite)
-                labels.append(case.label(cite, source))
-        self.lowest = lowest(labels)
+        self.missing: Sequence[Cite] = ()
+        """Places that do not exist."""
+        self._cited: Sequence[Cite] = claim.sources
+        if len(self.sources) < len(found):
+            paired = list(zip(claim.sources, found, strict=True))
+            self.missing = [cite for cite, source in paired if source is None]
+            self._cited = [cite for cite, source in paired if source is not None]
+        self.lowest = lowest(map(case.label, self._cited, self.sources))
 
-    @cached_property
+    @once
+    def exact(self) -> bool:
+        """Whether the claim is all that stands at the first place that it cites, to the letter."""
+        if not self.sources or self._cited[0] is not self.claim.sources[0]:
+            return False
+        _, _, start, end = self._cited[0]
+        return self.claim.text == self.sources[0].text[start:end]
+
+    @once
     def said(self) -> list[Wording]:
         """The very places that it cites."""
-        return [source.at(cite) for source, cite in zip(self.sources, self._places, strict=True)]
+        return [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
 
     @property
     def ceiling(self) -> Trust:
@@ -92,10 +96,12 @@ class Look:
         """The messages that it cites, for people."""
         return ", ".join(dict.fromkeys(cite.message for cite in self.claim.sources))
 
-    @cached_property
+    @once
     def quoted(self) -> bool:
         """Whether the claim is a quote of what it cites."""
         text = self.claim.text.strip()
+        if self.exact:  # so are most, and need not be looked for
+            return bool(text)
         if any(text == place.text.strip() for place in self.said):
             return bool(text)
         if any(is_quote(text, place) for place in self.said):
@@ -119,57 +125,57 @@ class Case:
 
     # What the plan does ----------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def condenses(self) -> tuple[Condense, ...]:
         """Return its digests, with what they stand for."""
         return tuple(op for op in self.plan.operations if isinstance(op, Condense))
 
-    @cached_property
+    @once
     def shrinks(self) -> dict[str, Shrink]:
         """Return what it shows smaller, by id."""
         return {op.id: op for op in self.plan.operations if isinstance(op, Shrink)}
 
-    @cached_property
+    @once
     def removed(self) -> frozenset[str]:
         """Return the ids of what it condenses or drops."""
         ids = (op.ids for op in self.plan.operations if isinstance(op, Condense | Drop))
         return frozenset(name for names in ids for name in names)
 
-    @cached_property
+    @once
     def standing(self) -> tuple[Digest, ...]:
         """Return the digests in the view after: those that stay, then the new ones."""
         staying = (digest for name, digest in self.evidence.shown.items() if self.is_shown(name))
         return (*staying, *self.plan.digests)
 
-    @cached_property
+    @once
     def rendered(self) -> dict[str, str]:
         """Return what the digests in the view after read like, by their ids."""
         names = {name: digest.id for name, digest in self.evidence.shown.items() if self.is_shown(name)}
         names.update((digest.id, digest.id) for digest in self.plan.digests)
         return {digest: self.after_by_id[name].text for name, digest in names.items()}
 
-    @cached_property
+    @once
     def after_by_id(self) -> dict[str, Message]:
         """Return the messages of the view after; that of a digest has the digest's id."""
         return dict(self.after)
 
-    @cached_property
+    @once
     def read_back(self) -> dict[str, Shown | None]:
         """Return what can be read from them: what is shown counts, not what was meant."""
         return {name: parse_digest(text) for name, text in self.rendered.items()}
 
-    @cached_property
+    @once
     def cited(self) -> frozenset[str]:
         """Return the messages that the lines of the digests in the view after lead to."""
         claims = (cite.message for one in self.standing for claim in one.claims for cite in claim.sources)
         return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
 
-    @cached_property
+    @once
     def covered(self) -> frozenset[str]:
         """Return the ids of the messages that the digests in the view after stand for."""
         return frozenset(name for digest in self.standing for name in digest.covers)
 
-    @cached_property
+    @once
     def folded(self) -> frozenset[str]:
         """Return the ids of the digests that went into those in the view after."""
         return frozenset(name for digest in self.standing for name in digest.folds)
@@ -187,7 +193,7 @@ class Case:
 
     # How large things are --------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def sizes(self) -> dict[str, int]:
         """Return the tokens of the messages of the view before, by id."""
         count, known = self.evidence.counter.count, self.evidence.sizes
@@ -195,12 +201,12 @@ class Case:
             name: known[name] if name in known else count(message) for name, message in self.before.items()
         }
 
-    @cached_property
+    @once
     def tokens_before(self) -> int:
         """Return the tokens of the view before."""
         return sum(self.sizes.values())
 
-    @cached_property
+    @once
     def tokens_after(self) -> int:
         """Return the tokens of the view after."""
         count = self.evidence.counter.count
@@ -246,7 +252,7 @@ class Case:
             self._speech[name] = [Spoken(one, Wording(one.text)) for one in found]
         return self._speech[name]
 
-    @cached_property
+    @once
     def looks(self) -> dict[str, list[Look]]:
         """Return every claim that the plan would add, looked up, by the digest's id."""
         return {digest.id: [Look(claim, self) for claim in digest.claims] for digest in self.plan.digests}
@@ -263,11 +269,13 @@ class Case:
 
         The goal and what is open may be told by how they begin, where there is no room for more.
         """
-        return said in self._vouched or self._begins_vouched(said)
+        if said[1] in self._vouched_texts and said in self._vouched:
+            return True
+        return said[0] in _MAY_BE_CUT and self._begins_vouched(said)
 
     def _begins_vouched(self, said: Gist) -> bool:
         kind, text, sources = said
-        if kind not in _MAY_BE_CUT or not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
+        if not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
             return False
         start = text.removesuffix(CUT)
         return any(
@@ -276,7 +284,12 @@ class Case:
             if (one, places) == (kind, sources)
         )
 
-    @cached_property
+    @once
+    def _vouched_texts(self) -> frozenset[str]:
+        """What they say: the hash of a text is known already, that of a gist must be worked out."""
+        return frozenset(text for _, text, _ in self._vouched)
+
+    @once
     def _vouched(self) -> frozenset[Gist]:
         evidence = self.evidence
         earlier = (claim for digest in evidence.shown.values() for claim in digest.claims)

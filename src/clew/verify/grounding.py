@@ -10,7 +10,7 @@ from clew.message import Text, Trust
 from clew.plan import Claim, ClaimKind
 from clew.verify.asserted import Assertion, assertions, bare_values, is_found
 from clew.verify.case import Case, Look
-from clew.verify.hidden import directs, is_unseen, mimics_tag, two_scripts
+from clew.verify.hidden import directs, is_plain, is_unseen, mimics_tag, two_scripts
 from clew.verify.leave import agreed, gives_leave
 from clew.verify.own_words import (
     DONE_TO_FILES,
@@ -63,7 +63,7 @@ def check_grounding(case: Case) -> Iterator[Finding]:
 def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     """Return what is wrong with a claim, and why; None where nothing is."""
     claim = look.claim
-    if claim.verbatim and not _is_verbatim(case, claim):
+    if claim.verbatim and not (look.exact or _is_verbatim(case, claim)):
         return f'"{short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
     for_user = _speaks_for_user(look)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
@@ -85,6 +85,8 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
 def _disguised(look: Look) -> tuple[str, str] | None:
     """Find signs that nobody sees, and tags that are none; what is quoted may have what its source has."""
     text = look.claim.text
+    if is_plain(text):
+        return None
     if mimics_tag(text):
         return f'"{short(text)}" reads like a tag of the digest', "it could pass for its end"
     if directs(text) or (is_unseen(text) and not look.quoted):
@@ -151,9 +153,9 @@ def _speaking(look: Look) -> list[Wording]:
 
 def _torn(look: Look) -> tuple[str, str] | None:
     """Find a quote without its negation; of what steers, also one that was only asked or supposed."""
-    text, wordings = look.claim.text, [one.wording for one in look.sources]
     if not _speaking(look):
         return None
+    text, wordings = look.claim.text, [one.wording for one in look.sources]
     is_half = (
         is_torn if look.claim.kind in STEERING else is_reversed if look.lowest >= Trust.USER else is_denied
     )

@@ -25,6 +25,11 @@ _STYLED = re.compile(
 """Letters in another dress: bold, full-width, in a circle."""
 
 
+def is_plain(text: str) -> bool:
+    """Tell at once of most texts that there is nothing to be found in them."""
+    return text.isascii() and text.isprintable() and "<" not in text
+
+
 def is_unseen(text: str) -> bool:
     """Tell whether a text holds signs that are not seen and that no word needs."""
     if text.isascii() and text.isprintable():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import TypeAlias
+
+from clew.verify.once import once
 
 _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
 _LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?\][ \t]*$", re.MULTILINE)
@@ -34,17 +35,17 @@ class Wording:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    @cached_property
+    @once
     def straight(self) -> str:
         """The text with plain signs; as long as it was."""
         return straight(self.text)
 
-    @cached_property
+    @once
     def plain(self) -> str:
         """The words and their order alone."""
         return plain(self.text)
 
-    @cached_property
+    @once
     def lines(self) -> list[str]:
         """The words of each line that has any."""
         return [line for line in map(plain, self.text.split("\n")) if line]
