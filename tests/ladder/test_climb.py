@@ -104,8 +104,10 @@ def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
     digest = condensed(propose(situation(turns(30), 2_000, Brief((PIN,))))).digest
     assert digest.pins == (PIN,)
     many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
-    with pytest.raises(PinsDoNotFit):
+    with pytest.raises(PinsDoNotFit, match="or ask for more tokens"):
         propose(situation(turns(30), 2_000, Brief(many)))
+    with pytest.raises(PinsDoNotFit, match="or take a model with a larger window"):
+        propose(situation(turns(30), 2_000, Brief(many), trigger="pressure"))
 
 
 def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of_it():

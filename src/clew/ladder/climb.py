@@ -207,10 +207,17 @@ def _too_large(scene: Scene) -> BudgetExceeded:
     if least > scene.room and least >= there:
         told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
         return NothingToGain(f"nothing to gain: {told}")
+    asked = scene.now.trigger == Trigger.MANUAL
     if least > scene.room:
-        return PinsDoNotFit(f"rules and open work alone take {least:,} tokens of {scene.room:,}")
+        what = f"rules and open work alone take {least:,} tokens of {scene.room:,}"
+        return PinsDoNotFit(what, _ASK_FOR_MORE_THAN_RULES if asked else None)
     both = f"rules and open work take {least:,} tokens and the most recent messages {scene.tokens(stop):,}"
-    return BudgetExceeded(f"{both}: together more than the {scene.room:,} that there is room for")
+    what = f"{both}: together more than the {scene.room:,} that there is room for"
+    return BudgetExceeded(what, _ASK_FOR_MORE if asked else None)
+
+
+_ASK_FOR_MORE_THAN_RULES = "no pin is dropped silently; revoke or shorten some, or ask for more tokens"
+_ASK_FOR_MORE = "nothing was changed; ask for more tokens"
 
 
 def _stops(scene: Scene) -> Iterator[int]:

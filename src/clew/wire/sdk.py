@@ -10,9 +10,15 @@ from clew.errors import InputError
 _DUMPS = ("model_dump", "to_dict", "dict")
 """How objects of SDKs tell what they hold, the most faithful first."""
 
+LONGEST_NUMBER_BITS = 14_000
+"""Of a whole number: of longer ones Python refuses to write the digits, 4,300 or more."""
+
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever an SDK hands out
     """Return a value as JSON; the very same object where it is plain already."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER_BITS:
+        what = "a message list holds a number of thousands of digits"
+        raise InputError(what, "nobody writes that as JSON: give it as text")
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
