@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.evals.duties import (
+    Exchange,
     Superseded,
     changed_files,
     exchanges,
@@ -49,12 +50,23 @@ def test_failures_are_told_by_their_first_line_once():
     assert failed_attempts(done) == ["cannot open the database file for writing"]
 
 
+def ran(*outputs: str) -> list[Exchange]:
+    """Make the runs of a command with these outputs."""
+    told = ((call(n, "bash", command="make test"), result(n, text)) for n, text in enumerate(outputs))
+    return exchanges(items(*(message for pair in told for message in pair)))
+
+
 def test_of_the_last_test_run_what_failed_must_be_said():
-    runs = items(
-        call(1, "x"), result(1, "3 failed, 9 passed"), call(2, "x"), result(2, "1 failed, 11 passed")
-    )
-    assert last_test_status(exchanges(runs)) == ("1 failed",)
-    assert last_test_status(exchanges(items(call(1, "x"), result(1, "12 passed in 2s")))) == ("12 passed",)
+    runs = ("3 failed, 9 passed", "1 failed, 11 passed")
+    assert last_test_status(ran(*runs)) == ("1 failed",)
+    assert last_test_status(ran("12 passed in 2s")) == ("12 passed",)
+    assert last_test_status(ran("= tests finished: 8 passed, 1 failed, in 0.1 s =")) == ("1 failed",)
+
+
+def test_what_only_sounds_like_a_test_run_is_none():
+    read = exchanges(items(call(1, "Read", file_path="log.txt"), result(1, "3 failed, 9 passed")))
+    assert last_test_status(read) == ()
+    assert last_test_status(ran("[limiter] Task 2 failed: 101", "step 1 error = nil")) == ()
 
 
 def test_an_edit_that_changes_one_word_of_a_line_supersedes_it():

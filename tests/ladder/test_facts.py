@@ -10,7 +10,7 @@ from tests.ladder.sessions import COUNTER, history, situation, tokens_of
 
 TOLD = (
     "at the start of the day worker_{n} reads what the others have left in the queue and sorts it by its age",
-    "later on worker_{n} was slow because nobody had told it that the queue was read by somebody else as well",
+    "later on worker_{n} was slow because nobody had told it that the queue was read by others as well",
     "and in the end worker_{n} was taken out of the list, for it had nothing to do but wait for the others",
 )
 

@@ -39,6 +39,20 @@ def test_the_last_test_run_is_told_though_its_message_stays():
     assert "last test run: pytest -q: 12 passed, 0 failed" in [claim.text for claim in claims]
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "told"),
+    [
+        ("pnpm test", "  20 passing (3s)\n  2 failing\n", "20 passing, 2 failing"),
+        ("bun test", " 3 pass\n 0 fail\n", "3 pass, 0 fail"),
+        ("bin/test core", "= tests finished: 8 passed, 2 exceptions, in 1 s =\n", "8 passed, 2 failed"),
+    ],
+)
+def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, told: str):
+    view = items([said(Role.USER, "go"), *step("c1", "bash", {"command": command}, output)])
+    claims = brief_of(read(view), view).claims
+    assert f"last test run: {command}: {told}" in [claim.text for claim in claims]
+
+
 def test_the_goal_is_shortened_between_words_and_keeps_its_place():
     goal = Claim("", ClaimKind.GOAL, "Port the reports to v2.", (Cite("m1"),), Trust.USER, verbatim=True)
     short = Claim("", ClaimKind.GOAL, "Port the…", (Cite("m1"),), Trust.USER)

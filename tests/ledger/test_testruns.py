@@ -61,6 +61,12 @@ RUNS = {
         "  1) Suite\n       breaks:\n     Error: no\n",
         {"breaks"},
     ),
+    "sympy": (
+        "bin/test",
+        "core/tests/test_a.py[2] .F   [FAIL]\n____ core/tests/test_a.py:test_sum ____\nAssertionError\n\n"
+        "= tests finished: 1 passed, 1 failed, 2 expected to fail, in 0.09 seconds =\nDO *NOT* COMMIT!\n",
+        {"core/tests/test_a.py:test_sum"},
+    ),
     "node": ("node --test", "✔ a (1.2ms)\n✖ b (0.3ms)\nℹ tests 2\nℹ fail 1\n", {"b"}),
     "tap": ("node --test", "ok 1 - a\nnot ok 2 - b\n# pass 1\n# fail 1\n", {"b"}),
     "with colours": (

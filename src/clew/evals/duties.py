@@ -138,7 +138,14 @@ def _first_line(text: str) -> str:
 
 # The last test run -------------------------------------------------------------------------------------
 
-_COUNTED = re.compile(r"\b(\d+) (passed|passing|failed|failing|failures?|errors?)\b")
+_SHELL = ("command", "cmd", "script", "commands", "code")
+"""How the argument is called that holds what a tool runs; files, searches and other agents run no tests."""
+_COUNTED = re.compile(
+    r"(?:^|[=|,:;(\[✓✔✗✖×]|\b[Tt]ests?\b|\bFiles\b|\b[Ff]ound\b|\band\b)[ \t]*"
+    r"(\d+) (passed|passing|failed|failing|failures?|errors?)\b",
+    re.MULTILINE,
+)
+"""Counts as runners sum them up; ``Task 2 failed`` counts nothing."""
 _GO = re.compile(r"^--- (FAIL): (\S+)|^(ok) +\t?(\S+)", re.MULTILINE)
 _BAD = ("fail", "error", "FAIL")
 
@@ -146,13 +153,18 @@ _BAD = ("fail", "error", "FAIL")
 def last_test_status(done: Sequence[Exchange]) -> tuple[str, ...]:
     """Return what must be said of the last test run: what failed, else how many passed."""
     for exchange in reversed(done):
-        text = exchange.result.text[-20_000:] if exchange.result else ""
+        text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
         told = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
         bad = [*(one for one in told if one[0] != "0" and _is_bad(one)), *failed[:3]]
         if told or failed:
             return tuple(bad or told[-1:])
     return ()
+
+
+def _runs(call: ToolCall) -> bool:
+    given = call.input
+    return given is None or any(name in given for name in _SHELL)
 
 
 def _is_bad(status: str) -> bool:

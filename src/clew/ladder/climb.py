@@ -18,7 +18,7 @@ from clew.ladder.prune import WORTH_TOKENS, prune
 from clew.ladder.rules import OVERSIZED_TOKENS
 from clew.ladder.situation import Scene, Situation
 from clew.ladder.stubs import Page, shorten
-from clew.ladder.tail import MOST_SHARE, Keep, last_cuts, water_level
+from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
 from clew.ladder.thoughts import left_out, thinks
 from clew.ladder.written import Outline, Written
 from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult
@@ -62,8 +62,10 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
     """
     scene = Scene(now)
     gentle = _gentle(scene)
-    if gentle is not None:
-        return _plan(scene, gentle)
+    return _plan(scene, gentle) if gentle is not None else _with_digest(scene, written)
+
+
+def _with_digest(scene: Scene, written: Written | None) -> Plan:
     scene, cut = _fitting(scene)
     if cut.assembly is None:
         return _plan(scene, cut.shrinks)
@@ -78,11 +80,9 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
 
 def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
     """Return the plan that keeps more recent messages, where a digest has nothing more to say."""
-    wider = Scene(replace(scene.now, keep=Keep(scene.now.keep.messages, tokens), sizes=scene.sizes_now))
-    if wider.stop >= scene.stop:
-        return None
-    plan = propose(wider.now)
-    return plan if plan.fits else None
+    wider = scene.with_longer_tail(tokens)
+    plan = _with_digest(wider, None) if wider.stop < scene.stop else None
+    return plan if plan and plan.fits else None
 
 
 def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
@@ -112,12 +112,12 @@ def _gentle(scene: Scene) -> list[Shrink] | None:
         return []
     if scene.room <= 0:
         raise BudgetExceeded(f"the system prompt alone takes {scene.fixed:,} tokens of {target:,}")
-    page = _page(scene, held=True)
     excess = scene.before - target
     most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
     giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
         return None
+    page = _page(scene, held=True)
     shrinks = prune(page, scene.stop, excess)
     unread = _unread(scene)
     for some in ([i for i in giants if i < unread], [i for i in giants if i >= unread]):

@@ -12,18 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from clew.ladder.company import Company
 from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name, is_names, listed, shown_name
 from clew.ladder.pick import Covered, Line, Room, chance, gains
 from clew.ladder.quote import last_line, plain_words, quoted
-from clew.ladder.replaced import Replaced
-from clew.ladder.retention import ranking
 from clew.ladder.situation import Scene
-from clew.ladder.subjects import Subject, faces, root_of, subjects, subjects_named
+from clew.ladder.subjects import Subject, faces, subjects_named
 from clew.ladder.tail import water_level
 from clew.ladder.worth import IN_FOCUS
-from clew.ledger.kinds import WORD, ValueKind
 from clew.ledger.values import Value
 from clew.message import Cite, Item, Trust
 from clew.plan import Claim
@@ -45,8 +41,6 @@ TOKENS_PER_LINE = 16
 FEWEST_CANDIDATES, MOST_CANDIDATES = 200, 1_500
 TOKENS_PER_CANDIDATE = 5
 """Of the room: more subjects than it could hold names of are not looked at."""
-MOST_RATED = 10_000
-"""Values up to which all that a session ever named is rated; beyond, only what can still be quoted."""
 AROUND_A_NAME = 8
 """Characters by which a name is longer in a digest, for what stands around it."""
 
@@ -73,17 +67,13 @@ class Facts:
         self._places = {
             item.id: i for i, item in enumerate(scene.view[scene.first :]) if item.id not in whole
         }
-        self._replaced = Replaced(scene.view[scene.first :])
-        earlier = [one for one in earlier if not self._replaced.holds(one.text, -1)]
-        values = _within_reach(scene, earlier)
-        known = subjects(values)
-        self._worths = _worths(scene, known, values)
-        self._shown = [key for key, one in known.items() if one.last_message in whole]
-        self._root = root_of(value.text for value in values if value.kind is ValueKind.PATH)
+        self._stock = scene.stock(earlier)
+        self._worths = self._stock.worths
+        self._shown = [key for key, one in self._stock.known.items() if one.last_message in whole]
         self.lines: list[Line] = []
         self._nameable: dict[str, _Quote] = {}
-        self._add_earlier(earlier)
-        self._add_new(known, room)
+        self._add_earlier(self._stock.earlier)
+        self._add_new(self._stock.known, room)
         self.left_out = False
         """Whether the last choice had no room for something that is worth something."""
 
@@ -130,8 +120,8 @@ class Facts:
             if cite.message not in self._places or cite in seen:
                 continue
             seen.add(cite)
-            claim = quoted(self._scene.original(cite.message), cite, face.text, self._root)
-            if claim is None or self._replaced.holds(claim.text, self._places[cite.message]):
+            claim = quoted(self._scene.original(cite.message), cite, face.text, self._stock.root)
+            if claim is None or self._stock.replaced.holds(claim.text, self._places[cite.message]):
                 continue
             words = plain_words(claim.text)
             said = found if words >= SAYS_ENOUGH else scarce
@@ -200,30 +190,3 @@ def _shown_whole(scene: Scene, stop: int) -> set[str]:
     sizes = scene.sizes[stop:]
     level = water_level(sizes, scene.tail_room)
     return {item.id for item, size in zip(scene.view[stop:], sizes, strict=True) if size <= level}
-
-
-def _within_reach(scene: Scene, earlier: Iterable[Claim]) -> list[Value]:
-    """Return the values to rate: all of them, or in a very long session those that a line here can name.
-
-    What was named last in a message that left the view, and is in no line of the earlier digest, has
-    nothing left to be quoted from.
-    """
-    values = list(scene.now.values)
-    if len(values) <= MOST_RATED:
-        return values
-    shown = {item.id for item in scene.view}
-    kept = {name for claim in earlier for name in WORD.findall(claim.text)}
-    return [value for value in values if value.last_message in shown or value.text in kept]
-
-
-def _worths(scene: Scene, known: dict[str, Subject], values: Sequence[Value]) -> dict[str, float]:
-    """Return what each subject is worth, where it is worth anything."""
-    worth = scene.now.ranking or ranking()
-    company = Company(values)
-    focus = scene.focus
-    found = {}
-    for key, one in known.items():
-        chance_of_need = worth(one, company) * (IN_FOCUS if focus and focus.meets(key) else 1.0)
-        if chance_of_need > 0:
-            found[key] = chance_of_need
-    return found

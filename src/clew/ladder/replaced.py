@@ -48,7 +48,7 @@ class Replaced:
         """Tell whether a line that was quoted at a place of the view was taken out there, or later."""
         if not self._out:
             return False
-        begun = _ARGUMENT.match(quote)
+        begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
         line = quote[begun.end() :].removesuffix('"') if begun else quote
         if "\\" in line:
             line = _ESCAPED.sub(r"\1", line)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from clew.ladder.brief import Brief
 from clew.ladder.focus import Focus
 from clew.ladder.retention import Ranking
+from clew.ladder.stock import Stock
 from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
 from clew.ladder.thoughts import with_gaps
 from clew.ledger.values import Values
 from clew.message import Item, Message
-from clew.plan import Digest, Shrink
+from clew.plan import Claim, Digest, Shrink
 from clew.tokens import TokenCounter
 
 
@@ -51,9 +52,10 @@ class Situation:
 class Scene:
     """A situation with what several rungs look up, looked up once."""
 
-    def __init__(self, now: Situation, *, thoughtless: bool = False) -> None:
+    def __init__(self, now: Situation, *, thoughtless: bool = False, stock: Stock | None = None) -> None:
         """Count the view; ``thoughtless`` looks at it as if nobody had thought."""
         self.now = now
+        self._stock = stock
         self.thoughtless = thoughtless
         count = now.counter.count
         self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
@@ -72,6 +74,18 @@ class Scene:
         self.fixed = sum(self.sizes[: self.first])
         self.room = now.target_tokens - self.fixed
         self.focus = Focus(now.focus)
+
+    def stock(self, earlier: Iterable[Claim]) -> Stock:
+        """Return what the view names and what that is worth, with the facts that an earlier digest kept."""
+        if self._stock is None:
+            view, now = self.view[self.first :], self.now
+            self._stock = Stock(view, now.values, earlier, self.focus, now.ranking)
+        return self._stock
+
+    def with_longer_tail(self, tokens: int) -> Scene:
+        """Return the same with so many tokens of recent messages."""
+        keep = Keep(self.now.keep.messages, tokens)
+        return Scene(replace(self.now, keep=keep, sizes=self.sizes_now), stock=self._stock)
 
     @cached_property
     def floor(self) -> int:

@@ -30,6 +30,9 @@ FILES_PER_CLAIM = 10
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
 _TESTED = "last test run: "
+_CHECKED = "last check: "
+_VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
+"""What runners call a test that passes, and one that fails, where that is not passed and failed."""
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
 _ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
@@ -38,9 +41,9 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
     """Return what a digest of this span must say, the most important first.
 
     What stands verbatim after the span is left to speak for itself: rules are always repeated, loops are
-    repeated because they must never seem closed, the outcome of the last test run because an excerpt may
-    leave it out, all else only where its source goes away. ``shown`` is
-    the digest in the view with the id of its message: with it in the span goes all that it covers.
+    repeated because they must never seem closed, the outcome of the last test run and of the last check of
+    the code because an excerpt may leave it out, all else only where its source goes away. ``shown`` is the
+    digest in the view with the id of its message: with it in the span goes all that it covers.
     """
     gone = {item.id for item in span}
     if shown is not None and shown[0] in gone:
@@ -50,6 +53,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_open(ledger),
         *_changed_files(ledger),
         *_last_run(ledger),
+        *_last_check(ledger),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
@@ -175,9 +179,16 @@ def _first_line(command: str) -> str:
 
 def _last_run(ledger: Ledger) -> Iterator[Claim]:
     if run := ledger.last_run:
-        passed = "" if run.passed is None else f"{run.passed} passed, "
-        text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} failed"
+        passes, fails = _VERDICTS.get(run.runner, ("passed", "failed"))
+        passed = "" if run.passed is None else f"{run.passed} {passes}, "
+        text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} {fails}"
         yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED)
+
+
+def _last_check(ledger: Ledger) -> Iterator[Claim]:
+    if check := ledger.last_check:
+        text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED)
 
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
@@ -205,7 +216,7 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.ERROR:
             return claim.text.endswith((_MENDED, _NOT_MENDED))
         case ClaimKind.ARTIFACT:
-            return claim.text.startswith(_TESTED) or _ACTION.match(claim.text) is not None
+            return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
         case _:
             return False
 

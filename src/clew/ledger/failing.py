@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from clew.ledger.checked import LastCheck, verdict_of
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
@@ -46,6 +47,7 @@ class FailingTests:
     ended: list[Loop] = field(default_factory=list)
     count: int = 0
     last: LastRun | None = None
+    checked: LastCheck | None = None
     put_aside: dict[str, Failing] = field(default_factory=dict)
     """Tests that a person closed by hand: to fail again opens none of them, to pass ends this."""
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
@@ -69,6 +71,8 @@ class FailingTests:
                 run = run_of(exchange.deed.subject, exchange.result.text)
                 if run is not None:
                     self._take(run, exchange)
+                elif judged := verdict_of(exchange.deed.subject, exchange.result.text):
+                    self.checked = LastCheck(*judged, exchange.answered)
 
     def _take(self, run: Run, exchange: Exchange) -> None:
         failed = {test.name for test in run.failed}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from clew.errors import StoreDamaged
 from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
+from clew.ledger.checked import LastCheck
 from clew.ledger.codec import copied, from_json, to_json
 from clew.ledger.decisions import Decision, Decisions
 from clew.ledger.exchange import OpenCalls, Reading
@@ -124,6 +125,11 @@ class Ledger:
     def last_run(self) -> LastRun | None:
         """Return how the tests went when they were run last."""
         return self._kept.loops.last_run
+
+    @property
+    def last_check(self) -> LastCheck | None:
+        """Return how a linter, a type checker or the like judged last."""
+        return self._kept.loops.last_check
 
     @property
     def artifacts(self) -> Artifacts:

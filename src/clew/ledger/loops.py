@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from clew.errors import NotFound
+from clew.ledger.checked import LastCheck
 from clew.ledger.exchange import Reading
 from clew.ledger.failing import FailingTests, LastRun
 from clew.ledger.loop import Loop, LoopKind
@@ -70,6 +71,11 @@ class Loops:
     def last_run(self) -> LastRun | None:
         """Return how the tests went when they were run last."""
         return self.tests.last
+
+    @property
+    def last_check(self) -> LastCheck | None:
+        """Return how a linter, a type checker or the like judged last."""
+        return self.tests.checked
 
     def counts(self) -> dict[LoopKind, int]:
         """Return how many loops of each kind are open: none may get lost without a reason."""

@@ -31,12 +31,15 @@ _LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "bun": _lines(r"^[ \t]*\d+ (?:pass|fail)[ \t]*$"),
         "mocha": _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
         "node": _lines(r"^[ \t]*(?:#|ℹ) (?:pass|fail) \d+"),
+        "sympy": _lines(r"^=* ?tests finished: .*"),
         "unittest": _lines(r"^[ \t]*(?:Ran \d+ tests?|FAILED \(.*\))"),
     }
 )
 """The lines of each runner that hold its counts; a run in several parts has several of them."""
 _PASSED = re.compile(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
-_FAILED = re.compile(r"(\d+) (?:failed|failing|fail|errors?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)")
+_FAILED = re.compile(
+    r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)"
+)
 _RAN = re.compile(r"Ran (\d+)")
 
 

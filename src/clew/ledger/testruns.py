@@ -18,6 +18,7 @@ MOST_FAILED = 200
 """Failed tests of one run that are named."""
 
 _RUNS_TESTS = re.compile(
+    r"\bbin/tests?\b|"
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|cypress|playwright|rspec|phpunit|ctest|nextest|runtests|trial)\b"
     r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
     r"python3?|django-admin|manage\.py|bin/\w+|turbo|nx)\b[^|;&\n]*(?:\btests?\b|\bcheck\b|\bci\b|\bverify\b|--test\b|test_|_test)"
@@ -55,6 +56,13 @@ RUNNERS = (
             r"|deselected)(?:, )?)+"
             r" in [\d.]+"
         ),
+    ),
+    Runner(
+        "sympy",
+        "tests finished: ",
+        _lines(r"^_+ (\S+\.py:\w+) _+$"),
+        _lines(r"^(?!)()"),  # it names none that pass
+        _lines(r"^=+ tests finished: "),
     ),
     Runner(
         "unittest",
@@ -219,6 +227,13 @@ _SHOWS = frozenset(
     )
 )
 """Programs that run no tests whatever their words and their output say: they show what stands somewhere."""
+
+
+def only_shows(words: Sequence[str]) -> bool:
+    """Tell whether a command of these words runs nothing, whatever it is given."""
+    return words[0].rsplit("/", 1)[-1] in _SHOWS
+
+
 _NAMED = re.compile(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
 _RUNNER_OF = {"py.test": "pytest"}
 
@@ -243,7 +258,7 @@ def _selection(command: str) -> _Ran | None:
         words = without_prefixes(simple.words)
         if len(words) == 2 and words[0] == "cd":
             folder = {words[1]} if words[1][0].isalnum() else set()  # a part of where the others ran
-        elif words and words[0].rsplit("/", 1)[-1] in _SHOWS:
+        elif words and only_shows(words):
             shown = True
         elif _RUNS_TESTS.search(line):
             return _ran(" && ".join((*(f"cd {name}" for name in folder), line)), simple.words, folder)
