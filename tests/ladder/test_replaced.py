@@ -46,6 +46,22 @@ def test_an_argument_that_is_quoted_with_its_name_is_known_as_well():
     assert replaced.holds('"old_string": "name = \\"a\\""', 1)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "src/a.py:12:MAX_RETRIES = 5",
+        "src/a.py-12-    MAX_RETRIES = 5",
+        "   12→MAX_RETRIES = 5",
+        "+    MAX_RETRIES = 5",
+        "first = 1\nMAX_RETRIES = 5\nlast = 2",
+        r"first = 1\n\tMAX_RETRIES = 5\n\tlast = 2",
+    ],
+)
+def test_a_line_is_known_however_it_is_listed(shown):
+    assert Replaced(edited(EDIT)).holds(shown, 0)
+    assert not Replaced(edited(EDIT)).holds(shown.replace("5", "6"), 0)
+
+
 def test_an_edit_that_failed_took_nothing_out():
     assert not Replaced(edited(EDIT, is_error=True)).holds("MAX_RETRIES = 5", 0)
 

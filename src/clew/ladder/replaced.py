@@ -14,6 +14,9 @@ _OLD = re.compile(r"old(?=$|_|[A-Z])|search$")
 _NEW = {"old": "new", "search": "replace"}
 _ARGUMENT = re.compile(r"\"[A-Za-z_]+\": \"")
 _PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
+_ESCAPED_SPACE = re.compile(r"\\[nrt]")
+_FOUND_AT = re.compile(r"\s*(?:[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]|\d+(?:→|\t|│|: ?)|[+-](?=\s))")
+"""What a search, a numbered listing or a diff writes before a line."""
 _ESCAPED = re.compile(r"\\([\"\\/])")
 
 
@@ -46,13 +49,21 @@ class Replaced:
 
     def holds(self, quote: str, place: int) -> bool:
         """Tell whether a line that was quoted at a place of the view was taken out there, or later."""
-        if not self._out:
-            return False
-        begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
-        line = quote[begun.end() :].removesuffix('"') if begun else quote
-        if "\\" in line:
-            line = _ESCAPED.sub(r"\1", line)
-        return self._out.get(line.strip(), -1) >= max(place, 0)
+        out = self._out
+        return bool(out) and any(out.get(line, -1) >= max(place, 0) for line in _quoted_lines(quote))
+
+
+def _quoted_lines(quote: str) -> Iterator[str]:
+    """Yield the lines that a quote shows, as they stand in their file."""
+    begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
+    text = quote[begun.end() :].removesuffix('"') if begun else quote
+    if "\\" in text:
+        yield _ESCAPED.sub(r"\1", text).strip()
+        text = _ESCAPED.sub(r"\1", _ESCAPED_SPACE.sub("\n", text))
+    for line in text.split("\n"):
+        yield line.strip()
+        if found_at := _FOUND_AT.match(line):
+            yield line[found_at.end() :].strip()
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
