@@ -13,7 +13,7 @@ from clew.ladder.stock import Stock
 from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
 from clew.ladder.thoughts import with_gaps
 from clew.ledger.values import Values
-from clew.message import Item, Message
+from clew.message import Item, Message, Role
 from clew.plan import Claim, Digest, Shrink
 from clew.tokens import TokenCounter
 
@@ -98,6 +98,12 @@ class Scene:
     def stop(self) -> int:
         """Where what stays verbatim begins."""
         return tail_start(self.view, self.sizes, self.room, self.now.keep, self.floor)
+
+    @cached_property
+    def unread(self) -> int:
+        """Where the messages begin that no reply has followed yet: the model is still to read them."""
+        last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
+        return next(last, -1) + 1
 
     @cached_property
     def tail_room(self) -> int:
