@@ -68,7 +68,7 @@ def terminal(home: Path, *args: str) -> Iterator[pexpect.spawn]:
         cwd=str(home),
         encoding="utf-8",
         dimensions=(50, 240),
-        timeout=30,
+        timeout=120,
     )
     try:
         child.expect(PROMPT)

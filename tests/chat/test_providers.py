@@ -246,7 +246,7 @@ def test_an_ollama_on_this_computer_is_found_and_nobody_elsewhere_is_asked():
         port = server.server_address[1]
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        found = local_models({"OLLAMA_HOST": f"example.invalid:{port}"})
+        found = local_models({"OLLAMA_HOST": f"example.invalid:{port}"}, seconds=60)
         server.shutdown()
         thread.join()
     assert found == [f"openai-chat/llama3.2:1b@http://127.0.0.1:{port}/v1"]

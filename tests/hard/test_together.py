@@ -38,7 +38,7 @@ class Worker:
         return self
 
     def __exit__(self, *_):
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=300)
         assert self._process.returncode == 0
 
 

@@ -69,7 +69,7 @@ TASKS: dict[str, Callable[..., object]] = {
 
 if __name__ == "__main__":
     task, path, *rest = sys.argv[1:]
-    with SqliteStore(Path(path)) as store, Session.open("main", store, window=20_000) as opened:
+    with SqliteStore(Path(path), busy_s=120) as store, Session.open("main", store, window=20_000) as opened:
         print(json.dumps("ready"), flush=True)
         sys.stdin.readline()
         print(json.dumps(TASKS[task](opened, *rest)), flush=True)

@@ -12,6 +12,7 @@ import pytest
 
 from clew.inspector.server import Server
 from tests.inspector.house import House, evil, toured
+from tests.inspector.steps import PATIENCE_MS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -73,7 +74,7 @@ def visiting(browser, server: Server, **options) -> Iterator:
     """A page that was let in; what it complains about fails the test."""
     context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 800}), **options)
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE_MS)
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)

@@ -84,6 +84,19 @@ class Asking:
         return Reply(said(Role.ASSISTANT, "Well."))
 
 
+class Counting:
+    """A store that counts the events that are read from it."""
+
+    def __init__(self, store) -> None:
+        self._store = store
+        self.events = 0
+
+    def read(self, *args):
+        for stored in self._store.read(*args):
+            self.events += 1
+            yield stored
+
+
 class House:
     """A store in a folder, and the shelf on it."""
 

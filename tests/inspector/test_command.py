@@ -40,17 +40,17 @@ def test_the_page_is_there_for_whoever_has_the_address(home: Path):
         assert process.stdout
         address = process.stdout.readline().strip()
         front, _, token = address.partition("#token=")
-        with urllib.request.urlopen(front, timeout=20) as answer:
+        with urllib.request.urlopen(front, timeout=60) as answer:
             assert b"/static/app.js" in answer.read()
         about = urllib.request.Request(f"{front}api/about", headers={TOKEN: token.partition("/")[0]})
-        with urllib.request.urlopen(about, timeout=20) as answer:
+        with urllib.request.urlopen(about, timeout=60) as answer:
             assert json.load(answer)["note"].startswith(f"This is a copy of {EXAMPLE.name}")
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{front}api/about", timeout=20)
+            urllib.request.urlopen(f"{front}api/about", timeout=60)
         refused.value.close()
         assert refused.value.code == 403
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert not home.exists()  # a file is only looked at
 
 
@@ -101,10 +101,10 @@ def test_the_token_is_not_in_the_command_line_of_the_browser(home: Path, tmp_pat
         assert process.stdout
         address = process.stdout.readline().strip()
         front = address.partition("#")[0]
-        with urllib.request.urlopen(front, timeout=20):  # the browser has ended: the server answers after it
+        with urllib.request.urlopen(front, timeout=60):  # the browser has ended: the server answers after it
             given, mode, page = told.read_text().split("\n", 2)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     token = address.partition("#token=")[2].partition("/")[0]
     assert (given.startswith("file:///"), token in given, mode) == (True, False, "0o600")
     assert html.escape(address) in page

@@ -38,7 +38,7 @@ def ask(
 ) -> Reply:
     """Send a request as it is, whatever it says of itself."""
     port = server.socket.getsockname()[1]
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         sent = {
             "host": server.host,

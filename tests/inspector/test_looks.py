@@ -17,7 +17,7 @@ from clew.inspector.words import marked_to_json
 from clew.log import fold, load, names
 from clew.message import Cite, Message, Origin, Role, Text, said
 from clew.session import Quote, Request, Session
-from tests.inspector.house import TOUR, House, long
+from tests.inspector.house import TOUR, Counting, House, long
 from tests.session.talk import RULE
 
 
@@ -62,19 +62,6 @@ def test_a_page_of_a_long_session_reads_a_page(tmp_path: Path):
         assert numbers(transcript.page(book, 2_500, 40)) == list(range(2_500, 2_540))
         assert read.events == 40
     house.close()
-
-
-class Counting:
-    """A store that counts the events that are read from it."""
-
-    def __init__(self, store) -> None:
-        self._store = store
-        self.events = 0
-
-    def read(self, *args):
-        for stored in self._store.read(*args):
-            self.events += 1
-            yield stored
 
 
 def test_a_search_says_how_far_it_came_and_goes_on_from_there(book: Book):

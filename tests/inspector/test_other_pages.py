@@ -75,6 +75,21 @@ def test_a_page_that_was_opened_from_another_tab_is_let_in_and_one_that_was_not_
     context.close()
 
 
+def test_a_tab_that_is_answered_late_is_let_in_all_the_same(browser, server):
+    with visiting(browser, server) as page:
+        page.evaluate(
+            """() => {
+                const channel = BroadcastChannel.prototype, post = channel.postMessage;
+                channel.postMessage = function (what) { window.answer = () => post.call(this, what) };
+            }"""
+        )
+        other = page.context.new_page()
+        other.goto(f"http://{server.host}/")
+        other.wait_for_selector("main .problem")
+        page.evaluate("() => answer()")
+        other.wait_for_selector(".session")
+
+
 @contextmanager
 def serving(html: bytes, heard: list[str]) -> Iterator[str]:
     """Serve one page from another port of this computer; note all that is said to it."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection
 from itertools import islice
 
 import pytest
@@ -11,6 +15,7 @@ import pytest
 from clew.errors import InputError
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
+from clew.inspector.shelf import Options
 from clew.inspector.talk import ROOM_HERE, Talks
 from clew.message import JsonObject, Message, Role, Text, ToolCall, said
 from clew.models.pieces import Piece, Streamed
@@ -140,6 +145,48 @@ def test_stopping_while_leave_is_asked_for_means_no(house: House):
     assert "stopped" in rest
     quotes = [pin.quote for pin in Session.open(TOUR, house.store).pins]
     assert "Rule 1." not in quotes
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_a_page_that_says_nothing_of_compacting_has_it_as_in_the_settings(house: House, auto: bool):
+    session = Session.open("full", house.store, model=MODEL, window=WINDOW)
+    session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(20)))
+    server = Server.bind(replace(house.shelf, options=Options(MODEL, WINDOW, auto=auto)))
+    headers = {TOKEN: server.token, **same_origin(server)}
+    with server.running():
+        body = json.dumps({"session": "full", "text": "And now?", "auto": None})
+        told = ask(server, "/api/say", "POST", headers, body).body.splitlines()
+    assert ("compacted" in [json.loads(one)["is"] for one in told]) is auto
+
+
+def test_a_turn_that_waits_for_leave_ends_with_the_server_and_before_its_store_is_closed(house: House):
+    talks = Talks(house.shelf, lambda _session: Asking())
+    talk = talks.on(TOUR)
+    talk.patience_seconds = 60
+    turn = talk.say("Set rules.", auto=False)
+    wanted(turn)
+    with ThreadPoolExecutor(1) as pool:
+        rest = pool.submit(lambda: [one["is"] for one in turn])
+        talks.close()
+        talk.patience_seconds = 0
+        assert next(talk.say("Again.", auto=False))["is"] == "taken"
+    assert rest.result()[-1] == "stopped"
+
+
+def asked_for_leave(server: Server, text: str) -> JsonObject:
+    """Say something to the server, and go away as soon as leave is asked for; return who asked."""
+    headers = {TOKEN: server.token, "host": server.host, **same_origin(server)}
+    with closing(HTTPConnection(server.host, timeout=60)) as connection:
+        connection.request("POST", "/api/say", json.dumps({"session": TOUR, "text": text}), headers)
+        with connection.getresponse() as answer:
+            return wanted(json.loads(line) for line in answer)
+
+
+def test_a_page_that_goes_away_while_leave_is_asked_for_leaves_the_session_free(house: House):
+    server = Server.bind(house.shelf, voice=lambda _session: Asking())
+    with server.running():
+        asked = [asked_for_leave(server, text)["call_id"] for text in ("Set rules.", "Again.")]
+    assert asked == ["c1", "c2"]
 
 
 def test_words_that_nobody_listens_to_leave_the_session_free(house: House):

@@ -126,9 +126,11 @@ def test_each_status_is_one_of_our_errors_and_keeps_its_cause(line: Line, status
 @both_ways
 def test_a_model_that_never_answers_is_a_timeout_and_is_asked_once(line: Line, asking: Asking):
     hurried = replace(PATIENCE, timeout_seconds=0.05)
+    slept: list[float] = []
     with ScriptedServer.always(ModelTimeout()) as server, pytest.raises(ModelTimeout):
-        asking(line, server, HELLO, hurried)
-    assert len(server.requests) == 1
+        asking(line, server, HELLO, hurried, slept)
+    assert slept == []
+    assert len(server.requests) <= 1  # a slow server may not have read it by now
 
 
 @both_ways

@@ -72,12 +72,13 @@ def test_death_at_any_step_of_sqlite_leaves_all_or_nothing(path):
 
 @pytest.mark.slow
 def test_an_audit_of_a_store_in_use_finds_nothing_wrong(path):
+    reports = []
     with start("acknowledge", path) as process:
-        process.stdout.readline()
-        reports = [audit(path) for _ in range(15)]
+        while len(reports) < 15 or reports[-1].sessions[0].events == reports[0].sessions[0].events:
+            process.stdout.readline()  # a writer to whom nobody listens stands still at last
+            reports.append(audit(path))
         process.kill()
-    assert [report.flaws for report in reports] == [()] * 15
-    assert reports[-1].sessions[0].events > reports[0].sessions[0].events
+    assert [report.flaws for report in reports] == [()] * len(reports)
 
 
 def test_a_store_works_on_in_a_fork(path):

@@ -143,8 +143,10 @@ def test_a_writer_waits_for_its_turn(path, open_sqlite):
     store = open_sqlite()
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.2, lambda: other.execute("ROLLBACK")).start()
+    timer = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+    timer.start()
     assert store.append(CTX, [note()], None).seq == 1
+    timer.join()
     other.close()
 
 
@@ -153,7 +155,7 @@ def test_many_may_open_a_new_store_at_once(path):
 
     def open_and_append(n):
         try:
-            with SqliteStore(path) as store:
+            with SqliteStore(path, busy_s=120) as store:
                 store.append(CTX, [note(n=n)], None)
         except StoreError as error:
             failures.append(error)

@@ -20,6 +20,8 @@ from clew.store.audit import audit
 
 CTX = Ctx(workspace="north", session="main")
 BATCH = 3
+PATIENCE_S = 120
+"""For crowds: how long one waits there is no matter of right and wrong."""
 LONG = "an output that lies apart\n" * 200
 
 
@@ -33,7 +35,7 @@ def batch(start: int = 0) -> list:
 
 def race(path: Path, worker: str, times: str) -> None:
     """Append one by one, each time at the head, and try again when somebody was faster."""
-    with SqliteStore(path) as store:
+    with SqliteStore(path, busy_s=PATIENCE_S) as store:
         for n in range(int(times)):
             event = new_event("note", {"worker": worker, "n": n})
             while True:

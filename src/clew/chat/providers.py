@@ -59,7 +59,7 @@ def named_model(name: str, session: Session) -> StreamingModel:
     return cast(StreamingModel, open_model(full))
 
 
-def local_models(env: Mapping[str, str] = os.environ) -> list[str]:
+def local_models(env: Mapping[str, str] = os.environ, seconds: float = OLLAMA_SECONDS) -> list[str]:
     """Return the models of an Ollama on this computer; none where it does not answer at once.
 
     Only a loopback address is ever asked.
@@ -68,7 +68,7 @@ def local_models(env: Mapping[str, str] = os.environ) -> list[str]:
     port = host.rpartition(":")[2] if ":" in host else ""
     address = f"http://127.0.0.1:{port}" if port.isdecimal() else OLLAMA
     try:
-        with urllib.request.urlopen(f"{address}/api/tags", timeout=OLLAMA_SECONDS) as answer:
+        with urllib.request.urlopen(f"{address}/api/tags", timeout=seconds) as answer:
             listed = json.loads(answer.read(1_000_000))
         return [f"openai-chat/{one['name']}@{address}/v1" for one in listed["models"]]
     except (OSError, ValueError, KeyError, TypeError):

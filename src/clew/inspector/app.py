@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,7 +24,7 @@ from clew.inspector import acts, context, history, kept, sessions, timeline, tra
 from clew.inspector.guard import Gate, Guard
 from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.sources import expanded, explained
-from clew.inspector.talk import Talk, Talks, Voice
+from clew.inspector.talk import Talk, Talks, Telling
 from clew.message import JsonObject
 from clew.ports import Ctx
 
@@ -44,9 +45,8 @@ class Answer(JSONResponse):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-def inspector(shelf: Shelf, gate: Gate, voice: Voice | None = None) -> ASGIApp:
-    """Return the server's application, behind its guard; ``voice`` gives the models that chats talk to."""
-    talks = Talks(shelf, voice)
+def inspector(shelf: Shelf, gate: Gate, talks: Talks) -> ASGIApp:
+    """Return the server's application, behind its guard."""
     looks = [Route(f"/api/{name}", _looking(shelf, name)) for name in _LOOKS]
     routes = [
         Route("/", _front),
@@ -183,14 +183,15 @@ def _say(talks: Talks) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         given = await _sent(request)
         talk = await run_in_threadpool(talks.on, acts.text_of(given, "session"))
-        text, auto = acts.text_of(given, "text"), given.get("auto") is True
-        told = await run_in_threadpool(talk.say, text, auto)
+        wish = given.get("auto")  # none: nobody said otherwise than the settings
+        auto = talks.shelf.options.auto if wish is None else wish is True
+        told = await run_in_threadpool(talk.say, acts.text_of(given, "text"), auto)
         return StreamingResponse(_lines(talk, told), media_type="application/x-ndjson")
 
     return answer
 
 
-async def _lines(talk: Talk, told: Iterator[JsonObject]) -> AsyncIterator[str]:
+async def _lines(talk: Talk, told: Telling) -> AsyncIterator[str]:
     """Yield what happens; a page that goes away stops its turn, also one that waits for its answer."""
     is_over = False
     try:
@@ -200,6 +201,8 @@ async def _lines(talk: Talk, told: Iterator[JsonObject]) -> AsyncIterator[str]:
     finally:
         if not is_over:
             talk.stop()
+            # Not in the loop's own threads: they would keep the server from stopping while a model is silent.
+            threading.Thread(target=told.end, daemon=True).start()
 
 
 async def _sent(request: Request) -> dict[str, Any]:

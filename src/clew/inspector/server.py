@@ -21,7 +21,7 @@ except ImportError as cause:
     raise MissingExtra("clew[inspector]", "pip install 'clew[inspector]' brings the server") from cause
 
 from clew.inspector.shelf import Shelf
-from clew.inspector.talk import Voice
+from clew.inspector.talk import Talks, Voice
 
 LOOPBACK = "127.0.0.1"
 WILDCARDS = ("", "0.0.0.0", "::")
@@ -70,8 +70,10 @@ class Server:
         place = f"/s/{quote(session, safe='')}" if session else ""
         return f"http://{self.host}/#token={self.token}{place}"
 
-    def _uvicorn(self) -> uvicorn.Server:
-        app = inspector(self.shelf, Gate(self.token, self.host), self.voice)
+    @contextlib.contextmanager
+    def _uvicorn(self) -> Iterator[uvicorn.Server]:
+        talks = Talks(self.shelf, self.voice)
+        app = inspector(self.shelf, Gate(self.token, self.host), talks)
         # No access log: addresses hold what people look for. Pages that follow a session never end of
         # themselves.
         config = uvicorn.Config(
@@ -82,20 +84,24 @@ class Server:
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        return uvicorn.Server(config)
+        try:
+            yield uvicorn.Server(config)
+        finally:
+            talks.close()
 
     def run(self) -> None:
         """Answer until somebody stops it."""
-        self._uvicorn().run(sockets=[self.socket])
+        with self._uvicorn() as server:
+            server.run(sockets=[self.socket])
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """Answer from a thread while the caller does something else."""
-        server = self._uvicorn()
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.should_exit = True
-            thread.join()
+        with self._uvicorn() as server:
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                server.should_exit = True
+                thread.join()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 
@@ -31,7 +33,7 @@ from clew.chat.happenings import (
 )
 from clew.chat.loop import MAKE_ROOM, Chat, Turn
 from clew.chat.opening import open_chat
-from clew.errors import InputError
+from clew.errors import ClewError, InputError
 from clew.inspector.shelf import Shelf
 from clew.inspector.words import excerpt
 from clew.message import JsonObject
@@ -44,6 +46,26 @@ ROOM_HERE = "the box above lets clew compact when it is time, the digests page d
 """What the page says where the terminal names its commands."""
 Voice = Callable[[Session], StreamingModel]
 """Gives the model that a session talks to."""
+
+
+@dataclass(slots=True)
+class Telling:
+    """What happens in a turn, to be asked for from any thread."""
+
+    _told: Iterator[JsonObject]
+    _asked: threading.Lock = field(default_factory=threading.Lock)
+
+    def __iter__(self) -> Iterator[JsonObject]:
+        return self
+
+    def __next__(self) -> JsonObject:
+        with self._asked:
+            return next(self._told)
+
+    def end(self) -> None:
+        """Let the rest happen where nobody listens any more: a turn that nobody asks on is never over."""
+        with suppress(ClewError):  # there is nobody to tell
+            deque(self, maxlen=0)
 
 
 @dataclass(slots=True)
@@ -60,7 +82,7 @@ class Talk:
     """The call that leave is asked for."""
     _stop: threading.Event = field(default_factory=threading.Event)
 
-    def say(self, text: str, auto: bool) -> Iterator[JsonObject]:
+    def say(self, text: str, auto: bool) -> Telling:
         """Take the user's words, and tell what happens until the model is done."""
         if text.startswith("/"):
             raise InputError("commands are for the terminal", "the other pages have buttons for what they do")
@@ -70,7 +92,7 @@ class Talk:
         self.chat.auto = auto
         told = self._told(self.chat.turn(text))
         # The first thing happens here: what was begun ends by itself, also when nobody listens any more.
-        return chain([next(told)], told)
+        return Telling(chain([next(told)], told))
 
     def _told(self, turn: Turn) -> Iterator[JsonObject]:
         answer: Answer | None = None
@@ -117,6 +139,12 @@ class Talk:
                 self._wanted = None
                 self._answers.put(Answer.NO)
 
+    def close(self) -> None:
+        """Stop the turn, and wait for its end: it writes its last words to a store that is closed next."""
+        self.stop()
+        if self._turn.acquire(timeout=self.patience_seconds):
+            self._turn.release()
+
 
 @dataclass(slots=True)
 class Talks:
@@ -134,6 +162,12 @@ class Talks:
             if name not in self._begun:
                 self._begun[name] = Talk(self._new(name))
             return self._begun[name]
+
+    def close(self) -> None:
+        """End all turns."""
+        with self._lock:
+            for talk in self._begun.values():
+                talk.close()
 
     def _new(self, name: str) -> Chat:
         shelf = self.shelf

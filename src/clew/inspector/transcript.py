@@ -15,6 +15,8 @@ from clew.ports import Stored
 MOST_MESSAGES = 100
 SEARCH_SECONDS = 0.4
 """How long a search goes on before it says how far it came."""
+LEAST_SEARCHED = 200
+"""Messages that a search looks at, however slow the computer."""
 MOST_FOUND = 50
 BESIDE = 60
 
@@ -142,13 +144,14 @@ def search(book: Book, wanted: str, after: int) -> JsonObject:
     needle = wanted.casefold()
     places = book.places
     found: list[Json] = []
-    number = max(0, after)
+    number = after = max(0, after)
     deadline = time.monotonic() + SEARCH_SECONDS
     begin = places.seq(number) if number else 0
     for stored in book.store.read(book.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
         number = places.number(stored.seq)
         found += _hits(number, message_of(stored), needle)
-        if len(found) >= MOST_FOUND or time.monotonic() > deadline:
+        is_late = number - after >= LEAST_SEARCHED and time.monotonic() > deadline
+        if is_late or len(found) >= MOST_FOUND:
             break
     return {"found": found, "upto": number, "messages": places.messages}
 

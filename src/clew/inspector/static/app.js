@@ -1,6 +1,6 @@
 // The frame of all views: where the reader is, and how to go elsewhere.
 
-import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { follow, get } from "./api.js";
 import { address, useAnswer } from "./ui.js";
 import { Sessions } from "./views/sessions.js";
@@ -43,9 +43,9 @@ function usePlace() {
 }
 
 function useHead(session) {
-  const [head, setHead] = useState(0);
-  useEffect(() => (session ? follow(session, setHead) : setHead(0)), [session]);
-  return head;
+  const [told, tell] = useState({ head: 0 });
+  useEffect(() => (session ? follow(session, (head) => tell({ session, head })) : undefined), [session]);
+  return told.session === session ? told.head : 0; // not that of the session the reader came from
 }
 
 const TYPING = new Set(["INPUT", "TEXTAREA", "SELECT"]);
@@ -122,7 +122,7 @@ const KEYS = [
 ];
 
 function Help({ close }) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event) => event.key === "Escape" && close();
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);

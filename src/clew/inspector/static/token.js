@@ -17,17 +17,24 @@ function brought() {
 brought();
 addEventListener("hashchange", () => brought() && location.reload());
 
-// A tab that was opened from another one asks it; only pages of this very server hear that.
+// A tab that was opened from another one asks it; only pages of this very server hear that. One whose answer comes
+// after the first requests went out without it begins anew.
+let late = false;
 tabs.onmessage = ({ data }) => {
   const token = sessionStorage.getItem(KEY);
   if (data === "asked" && token) tabs.postMessage({ token });
-  else if (data.token && !token) sessionStorage.setItem(KEY, data.token);
+  if (!data.token || token) return;
+  sessionStorage.setItem(KEY, data.token);
+  if (late) location.reload();
 };
 
 const known = new Promise((resolve) => {
   if (sessionStorage.getItem(KEY)) return resolve();
   tabs.addEventListener("message", ({ data }) => data.token && resolve());
-  setTimeout(resolve, WAIT);
+  setTimeout(() => {
+    late = true;
+    resolve();
+  }, WAIT);
   return tabs.postMessage("asked");
 });
 

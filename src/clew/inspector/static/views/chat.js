@@ -8,22 +8,22 @@ import { Marker, Message } from "./message.js";
 const SHOWN = 30;
 
 export function Chat({ session, head }) {
-  const { now, busy, send } = useTurn(session);
-  const told = useAnswer(() => last(session), [session, busy ? 0 : head]);
+  const { turn, send } = useTurn(session);
+  const told = useAnswer(async () => ({ rows: await last(session), ended: turn.ended }), [session, turn.busy ? 0 : head, turn.ended]);
   const about = useAnswer(() => get("about"), []);
-  const [wish, setWish] = useState(null);
-  const auto = wish ?? about.value?.auto ?? false;
+  const [wish, setWish] = useState(null); // none: as the settings say, which the server knows
+  const { before, now } = drawn(turn, told.value);
   const end = useRef(null);
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [told.value, now]);
+  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [told.value, turn]);
   return html`<${Title} title="Chat">
-      <label class="quiet"><input type="checkbox" checked=${auto} onChange=${(event) => setWish(event.target.checked)} /> compact by itself when it is time</label>
+      <label class="quiet"><input type="checkbox" checked=${wish ?? about.value?.auto ?? false} disabled=${!about.value} onChange=${(event) => setWish(event.target.checked)} /> compact by itself when it is time</label>
     <//>
     <div class="talk" role="log" aria-label="conversation">
-      <${Answer} told=${told}>${(rows) => rows.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>
+      <${Answer} told=${told}>${() => before.map((row) => html`<${Row} key=${row.seq} row=${row} session=${session} />`)}<//>
       ${now.map((one) => html`<${Happening} one=${one} session=${session} />`)}
       <div ref=${end}></div>
     </div>
-    <${Speak} session=${session} busy=${busy} send=${(text) => send(text, auto)} />`;
+    <${Speak} session=${session} busy=${turn.busy} send=${(text) => send(text, wish, before.at(-1)?.seq)} />`;
 }
 
 async function last(session) {
@@ -35,26 +35,29 @@ function Row({ row, session }) {
   return row.event ? html`<${Marker} row=${row} session=${session} />` : html`<${Message} row=${row} session=${session} />`;
 }
 
+const STAYS = new Set(["warned", "failed", "stopped", "compacted"]);
+
 // A turn: what happens is drawn as it comes; once it is over the log has it, and the rows above show it.
 function useTurn(session) {
-  const [now, setNow] = useState([]);
-  const [busy, setBusy] = useState(false);
-  const send = async (text, auto) => {
-    setBusy(true);
-    setNow([{ is: "you", text }]);
-    let stays = [];
+  const [turn, change] = useState({ busy: false, ended: 0, since: 0, now: [] });
+  const send = async (text, auto, since = Infinity) => {
+    change(({ ended }) => ({ busy: true, ended, since, now: [{ is: "you", text }] }));
+    const happened = (one) => change((turn) => ({ ...turn, now: added(turn.now, one) }));
     try {
-      await say(session, text, auto, (one) => {
-        if (["warned", "failed", "stopped", "compacted"].includes(one.is)) stays = [...stays, one];
-        setNow((before) => added(before, one));
-      });
+      await say(session, text, auto, happened);
     } catch (error) {
-      stays = [{ is: "failed", text: error.message }];
+      happened({ is: "failed", text: error.message });
     }
-    setNow(stays);
-    setBusy(false);
+    change((turn) => ({ ...turn, busy: false, ended: turn.ended + 1 }));
   };
-  return { now, busy, send };
+  return { turn, send };
+}
+
+// Rows of the log, and what happens below them: nothing twice, and nothing of a turn goes before its rows have come.
+function drawn(turn, told) {
+  const rows = told?.rows ?? [];
+  if (!turn.busy && told?.ended === turn.ended) return { before: rows, now: turn.now.filter((one) => STAYS.has(one.is)) };
+  return { before: rows.filter((row) => row.seq <= turn.since), now: turn.now };
 }
 
 function added(before, one) {

@@ -1,6 +1,6 @@
 // The context map: what the model sees, block by block, at any time.
 
-import { useEffect, useState } from "../vendor/htm-preact.js";
+import { useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { Answer, Role, Title, Trust, Turn, address, clock, html, money, number, plural, share, useAnswer } from "../ui.js";
 
@@ -26,16 +26,24 @@ function Map({ session, map, steps }) {
 
 // Through time ----------------------------------------------------------------------------------------
 
+// What is being dragged stands until the map of that time is there, not one that was asked for on the way.
 function Time({ session, map, steps }) {
   const [dragged, drag] = useState(null);
+  const moving = useRef(false); // whether the place it is dragged to was not asked for yet
   useEffect(() => {
     if (dragged === null) return undefined;
+    moving.current = true;
     const timer = setTimeout(() => {
-      location.hash = dragged >= map.last ? address(session, "context") : address(session, "context", dragged);
+      const there = dragged >= map.last ? address(session, "context") : address(session, "context", dragged);
+      moving.current = false;
+      if (location.hash !== there) location.hash = there;
+      else if (dragged === map.seq) drag(null);
     }, 120);
     return () => clearTimeout(timer);
   }, [dragged]);
-  useEffect(() => drag(null), [map.seq]);
+  useEffect(() => {
+    if (!moving.current) drag(null);
+  }, [map.seq]);
   const earlier = steps.findLast((one) => one.seq <= map.seq && one.seq - 1 !== map.seq);
   const later = steps.find((one) => one.seq > map.seq);
   const at = dragged ?? map.seq;

@@ -1,6 +1,6 @@
 // The digests: what each compaction wrote, where every line of it comes from, what left, and what the checks said.
 
-import { useEffect, useState } from "../vendor/htm-preact.js";
+import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
 import { Answer, Title, Told, address, clock, html, number, plural, share, useAnswer, useDoing } from "../ui.js";
 import { Claims, Sources } from "./claims.js";
@@ -86,9 +86,9 @@ function Digest({ session, name, claim }) {
   return html`<${Answer} told=${told}>${(one) => html`<${Whole} session=${session} one=${one} claim=${claim} />`}<//>`;
 }
 
+// A line that is looked at has an address of its own, so it also stands when a newer digest arrives.
 function Whole({ session, one, claim }) {
-  const [ref, setRef] = useState(claim ?? null);
-  useEffect(() => setRef(claim ?? null), [claim]);
+  const choose = (id) => location.replace(address(session, "digests", one.name, id));
   return html`<section class="card about-digest" aria-label="about ${one.name}">
       <h3>${one.digest ? `Digest ${one.digest}` : `Compaction ${one.name}`} <span class="quiet">${one.reason}</span></h3>
       <p class="facts">
@@ -101,15 +101,9 @@ function Whole({ session, one, claim }) {
       </p>
     </section>
     <div class="beside">
-      ${one.digest ? html`<${Claims} one=${one} chosen=${ref} choose=${(id) => choose(session, one.name, id, setRef)} />` : html`<p class="quiet">Pruning was enough: no digest was written.</p>`}
-      <${Sources} session=${session} reference=${ref} />
+      ${one.digest ? html`<${Claims} one=${one} chosen=${claim} choose=${choose} />` : html`<p class="quiet">Pruning was enough: no digest was written.</p>`}
+      <${Sources} session=${session} reference=${claim} />
     </div>
     <${Left} session=${session} report=${one.report} />
     <${Report} one=${one} />`;
-}
-
-// A line that is looked at has an address of its own.
-function choose(session, name, id, setRef) {
-  setRef(id);
-  history.replaceState(null, "", address(session, "digests", name, id));
 }

@@ -48,7 +48,7 @@ function Pins({ session, pins, done }) {
   const [words, setWords] = useState("");
   const add = async (event) => {
     event.preventDefault();
-    if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it will stand word for word.`)) setWords("");
+    if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it will stand word for word.`)) setWords((now) => (now === words ? "" : now));
   };
   const active = pins.filter((pin) => pin.active);
   const ended = pins.filter((pin) => !pin.active);
@@ -73,7 +73,7 @@ function Pin({ session, pin, run, busy }) {
     if (await run(() => act(session, "edit_pin", { pin: pin.id, quote: editing }), (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
   };
   if (editing !== null)
-    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} readonly=${busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
   return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>

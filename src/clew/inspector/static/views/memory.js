@@ -98,7 +98,7 @@ function Note({ session, note, doing }) {
     if (await doing.run(() => act(session, "note_add", more), (value) => `${value.note.id} took its place.`)) edit(null);
   };
   if (editing !== null)
-    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the note ${note.id}" value=${editing} onInput=${(event) => edit(event.target.value)} /><button class="main">Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the note ${note.id}" value=${editing} readonly=${doing.busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${doing.busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
   return html`<p class="note-text"><span class="ref">${note.id}</span> ${!note.text.startsWith(note.key) && html`<strong>${note.key}</strong> `}${note.text}</p>
     <p class="facts"><${Trust} trust=${note.trust} /><span>${note.category.replaceAll("_", " ")}</span><span>${note.scope}</span><span>${clock(note.created)}</span>${note.why && html`<span>${note.why}</span>`}
     <span class="row">
@@ -112,7 +112,7 @@ function NewNote({ session, doing }) {
   const [scope, setScope] = useState("workspace");
   const add = async (event) => {
     event.preventDefault();
-    if (await doing.run(() => act(session, "note_add", { text: words, scope }), (value) => `${value.note.id} is kept.`)) setWords("");
+    if (await doing.run(() => act(session, "note_add", { text: words, scope }), (value) => `${value.note.id} is kept.`)) setWords((now) => (now === words ? "" : now));
   };
   return html`<form class="row" onSubmit=${add}>
     <input type="text" aria-label="a new note" placeholder="Something to know next time" value=${words} onInput=${(event) => setWords(event.target.value)} />

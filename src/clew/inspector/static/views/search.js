@@ -7,37 +7,45 @@ import { html, number, plural } from "../ui.js";
 export function Search({ session, total, go, found }) {
   const [words, setWords] = useState("");
   const [told, tell] = useState(null);
+  const asked = useRef(0); // how often something was asked: an answer that comes after the next question is none
   const box = useRef(null);
   useSlash(box);
+  const show = (what) => {
+    asked.current += 1;
+    tell(what);
+  };
   const jump = (to) => {
     const there = to >= 1 && to <= total;
-    tell(there ? null : { missing: `There is no such message: there are ${number(total)}.` });
+    show(there ? null : { problem: `There is no such message: there are ${number(total)}.` });
     found("");
     if (there) go(to);
   };
-  const look = async (after) => {
-    const more = await get("search", { session, q: words, after });
-    const before = after ? told.found : [];
-    tell({ ...more, found: [...before, ...more.found], words });
+  const look = async (q, after, before) => {
+    const own = ++asked.current;
+    const answer = await get("search", { session, q, after }).then(
+      (more) => ({ ...more, found: [...before, ...more.found], words: q }),
+      (error) => ({ problem: error.message }),
+    );
+    if (own === asked.current) tell(answer);
   };
-  const asked = (event) => {
+  const submitted = (event) => {
     event.preventDefault();
     const named = /^m(\d+)$/.exec(words.trim());
     if (named) return jump(Number(named[1]));
     found(words);
-    return words ? look(0) : tell(null);
+    return words ? look(words, 0, []) : show(null);
   };
   const close = () => {
-    tell(null);
+    show(null);
     found("");
     setWords("");
   };
-  return html`<form class="search" role="search" onSubmit=${asked}>
+  return html`<form class="search" role="search" onSubmit=${submitted}>
     <input ref=${box} type="search" value=${words} placeholder="Search, or m12" aria-label="search the transcript"
       onInput=${(event) => setWords(event.target.value)} />
     <button>Search</button>
-    ${told?.missing && html`<section class="found card"><p class="problem" role="alert">${told.missing} <button type="button" class="plain" onClick=${close}>Close</button></p></section>`}
-    ${told?.found && html`<${Found} told=${told} go=${go} more=${() => look(told.upto)} close=${close} />`}
+    ${told?.problem && html`<section class="found card"><p class="problem" role="alert">${told.problem} <button type="button" class="plain" onClick=${close}>Close</button></p></section>`}
+    ${told?.found && html`<${Found} told=${told} go=${go} more=${() => look(told.words, told.upto, told.found)} close=${close} />`}
   </form>`;
 }
 

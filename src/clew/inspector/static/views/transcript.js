@@ -76,11 +76,11 @@ function useList(session, at, visit) {
     fetching.current = true;
     try {
       const page = await get("page", { session, first, count: PAGE });
-      setTotal(page.messages);
+      setTotal((known) => Math.max(known, page.messages));
       setProblem(null);
       const last = page.first + PAGE - 1;
       get("standing", { session, first: page.first, last }).then((more) => setStanding((known) => ({ ...known, ...more }))).catch(() => {});
-      return { first: page.first, last: Math.min(last, page.messages), rows: page.rows };
+      return { first: page.first, last: Math.min(last, page.messages), upto: page.seq, rows: page.rows };
     } catch (error) {
       setProblem(error.message);
       return null;
@@ -177,15 +177,17 @@ function restore(box, { number, offset }) {
 
 const bring = (box, number) => restore(box, { number, offset: 12 });
 
-// What was appended since: a reader who is at the end sees it arrive.
+// What was appended since: a reader who is at the end sees it arrive, also what came while the page was on its way.
 function useGrown(list, head) {
   useEffect(() => {
     const last = list.pages.at(-1);
-    if (!head || !last || last.last < list.total) return;
-    const seen = last.rows.at(-1)?.seq ?? 0;
-    if (seen >= head) return;
-    list.fetchPage(last.first).then((page) => page && list.setPages((now) => (now.at(-1)?.first === page.first ? [...now.slice(0, -1), page] : now)));
-  }, [head]);
+    if (!last || last.last < list.total || last.upto >= head) return;
+    list.fetchPage(last.first).then((page) => {
+      if (!page) return;
+      page.upto = Math.max(page.upto, head);
+      list.setPages((now) => (now.at(-1)?.first === page.first ? [...now.slice(0, -1), page] : now));
+    });
+  }, [head, list.pages]);
 }
 
 function useListKeys(list) {
