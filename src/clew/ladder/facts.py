@@ -120,24 +120,21 @@ class Facts:
             if cite.message not in self._places or cite in seen:
                 continue
             seen.add(cite)
-            claim, words = self._quote(face, cite)
+            claim = self._quote(face, cite)
             if claim is None:
                 continue
+            words = plain_words(claim.text)
             said = found if words >= SAYS_ENOUGH else scarce
             said.append(_Quote(face, cite, claim, words, introduces))
             if len(found) == most:
                 break
         return found or scarce[:1]
 
-    def _quote(self, face: Value, cite: Cite) -> tuple[Claim | None, int]:
-        """Return the words around a value, and how many are plain; none of what an edit has taken out."""
-        known, key = self._stock.quotes, (cite, face.text)
-        if key not in known:
-            claim = quoted(self._scene.original(cite.message), cite, face.text, self._stock.root)
-            if claim is not None and self._stock.replaced.holds(claim.text, self._places[cite.message]):
-                claim = None
-            known[key] = claim, plain_words(claim.text) if claim else 0
-        return known[key]
+    def _quote(self, face: Value, cite: Cite) -> Claim | None:
+        """Return the words around a value; none of what an edit has taken out."""
+        claim = quoted(self._scene.original(cite.message), cite, face.text, self._stock.root)
+        is_out = claim and self._stock.replaced.holds(claim.text, self._places[cite.message])
+        return None if is_out else claim
 
     def _cites(self, subject: Subject) -> Iterator[tuple[Value, Cite, bool]]:
         """Yield where a subject is named first, and last, and where most is said about it.

@@ -12,7 +12,7 @@ from clew.ladder.subjects import Subject, root_of, subjects
 from clew.ladder.worth import IN_FOCUS
 from clew.ledger.kinds import WORD, ValueKind
 from clew.ledger.values import Value
-from clew.message import Cite, Item
+from clew.message import Item
 from clew.plan import Claim
 
 MOST_RATED = 10_000
@@ -40,8 +40,6 @@ class Stock:
         """Of each subject that is worth anything."""
         self.root = root_of(value.text for value in values if value.kind is ValueKind.PATH)
         """The folder that the session works in."""
-        self.quotes: dict[tuple[Cite, str], tuple[Claim | None, int]] = {}
-        """What was quoted of a place to tell of a value, and how many plain words that has."""
 
 
 def _within_reach(view: Sequence[Item], values: list[Value], earlier: Iterable[Claim]) -> list[Value]:

@@ -71,19 +71,24 @@ class Look:
             self.missing = [cite for cite, source in paired if source is None]
             self._cited = [cite for cite, source in paired if source is not None]
         self.lowest = lowest(map(case.label, self._cited, self.sources))
-
-    @once
-    def exact(self) -> bool:
+        self.exact = self._is_exact()
         """Whether the claim is all that stands at the first place that it cites, to the letter."""
+        # Set here, if to nothing: an attribute that thousands of objects get later costs each of them a dict.
+        self._quoted: bool | None = None
+        self._said: list[Wording] | None = None
+
+    def _is_exact(self) -> bool:
         if not self.sources or self._cited[0] is not self.claim.sources[0]:
             return False
         _, _, start, end = self._cited[0]
         return self.claim.text == self.sources[0].text[start:end]
 
-    @once
+    @property
     def said(self) -> list[Wording]:
         """The very places that it cites."""
-        return [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
+        if self._said is None:
+            self._said = [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
+        return self._said
 
     @property
     def ceiling(self) -> Trust:
@@ -96,9 +101,14 @@ class Look:
         """The messages that it cites, for people."""
         return ", ".join(dict.fromkeys(cite.message for cite in self.claim.sources))
 
-    @once
+    @property
     def quoted(self) -> bool:
         """Whether the claim is a quote of what it cites."""
+        if self._quoted is None:
+            self._quoted = self._is_quoted()
+        return self._quoted
+
+    def _is_quoted(self) -> bool:
         text = self.claim.text.strip()
         if self.exact:  # so are most, and need not be looked for
             return bool(text)
