@@ -74,3 +74,48 @@ def test_leave_for_the_usual_does_not_end_a_rule_about_the_special(rule: str, te
 )
 def test_leave_for_what_a_rule_is_about_ends_it(rule: str, text: str):
     assert ended(rule, text) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (LEGACY, "You can ignore legacy/."),
+        ("Don't push.", "The script no longer needs to push."),
+        ("Always push after a commit.", "The script no longer needs to push."),
+        ("Never deploy on Fridays.", "The old policy was: always deploy on Fridays."),
+        ("Max 80 columns.", "The table has 100 columns at most."),
+        (MAIN, "It is not ok to push to main."),
+        (MAIN, "Is it ok to push to main?"),
+        (LEGACY, "The freeze on legacy/ is not over."),
+        (LEGACY, "Once the freeze on legacy/ is over, we clean up."),
+        (LEGACY, "Is the freeze on legacy/ over?"),
+    ],
+)
+def test_what_only_tells_of_a_rule_or_its_matter_ends_nothing(rule: str, text: str):
+    assert ended(rule, text) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (MAIN, "ok to push to main"),
+        (MAIN, "You're clear to push to main."),
+        (LEGACY, "The freeze on legacy/ is over."),
+        (LEGACY, "legacy/ is no longer frozen."),
+        ("Commits must be signed.", "Commits no longer have to be signed."),
+    ],
+)
+def test_a_rule_ends_where_words_say_that_it_is_over(rule: str, text: str):
+    assert ended(rule, text) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Before you commit, run the tests in legacy/.",
+        "Always keep legacy/README.md in mind.",
+        "You must ask me before opening legacy/.",
+    ],
+)
+def test_a_duty_on_a_place_does_not_end_the_ban_on_touching_it(text: str):
+    assert ended(LEGACY, text) == 0

@@ -14,11 +14,17 @@ from clew.message import Role, said
 FRESH = [json.loads(line) for line in Path(__file__).with_name("fresh.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(("split", "recall", "precision"), [("cold", 0.87, 0.95), ("learnt", 0.92, 0.93)])
+def is_found(row: dict[str, str]) -> bool:
+    """Tell whether the sentence of a row is found, in the message it stands in where it has one."""
+    message = row.get("message", row["text"])
+    start = message.index(row["text"])
+    spans = [found.span for found in find(said(Role.USER, message))]
+    return any(span.start < start + len(row["text"]) and span.end > start for span in spans)
+
+
+@pytest.mark.parametrize(("split", "recall", "precision"), [("cold", 0.68, 0.88), ("learnt", 0.93, 0.95)])
 def test_recall_and_precision_hold(split: str, recall: float, precision: float):
-    counts = Counter(
-        (row["label"], bool(find(said(Role.USER, row["text"])))) for row in FRESH if row["split"] == split
-    )
+    counts = Counter((row["label"], is_found(row)) for row in FRESH if row["split"] == split)
     right = counts["standing", True]
     assert right / (right + counts["standing", False]) >= recall
     assert right / (right + counts["none", True]) >= precision
@@ -35,6 +41,15 @@ def test_recall_and_precision_hold(split: str, recall: float, precision: float):
         "I'd be grateful if you left the footnotes alone.",
         "The migration has to be reversible.",
         "Never: edit this file by hand.",
+        "We're still on Python 3.8.",
+        "The client hates exclamation marks.",
+        "End every message with a one-line summary.",
+        "The staging box is shared, so go easy on it.",
+        "Same deal as before, no inline styles.",
+        "Leave package-lock.json alone.",
+        "El despliegue lo hago yo.",
+        "La prod, on n'y touche pas.",
+        "Höchstens zwei Seiten, bitte.",
     ],
 )
 def test_a_rule_that_is_told_rather_than_ordered_is_found(text: str):
@@ -48,6 +63,12 @@ def test_a_rule_that_is_told_rather_than_ordered_is_found(text: str):
         "The service must be down.",
         "It should have been merged yesterday.",
         "It's a bug, not a feature.",
+        "My laptop is on Node 18, the server is on 20.",
+        "The table has 100 columns at most.",
+        "The old policy was: always deploy on Fridays.",
+        "t.produce @ identity.min.js:1",
+        "El flujo funciona bien pero no se borra la palabra.",
+        "Puedes identificar el commit donde se hizo el merge",
         "Every request takes about a second.",
         "No carga nada desde el escritorio.",
         "Сервер никогда не отвечает.",

@@ -37,7 +37,17 @@ SHAPES = {
         "if_order",
         "asked",
     ),
-    *("duty", "duty_weak", "contrast", "leave_now", "borrowed"),
+    *(
+        "duty",
+        "duty_weak",
+        "contrast",
+        "bare_no",
+        "platform",
+        "each_turn",
+        "held_back",
+        "leave_now",
+        "borrowed",
+    ),
     *("ordered", "document", "briefing", "rule_heading", "rule_lead", "ban_lead"),
 }
 """Cues that are not phrases."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, How, find, retire
+from clew.ledger.constraints import Constraint, How, Kind, find, retire
 from clew.message import Role, said
 
 
@@ -117,6 +117,35 @@ def test_a_rule_beside_leave_for_now_is_kept():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "You can now touch legacy/ but not legacy/core/",
+        "You may edit legacy/ again, except legacy/core/.",
+        "You can edit legacy/, just not legacy/core/.",
+    ],
+)
+def test_leave_that_holds_something_back_ends_the_rule_and_makes_one_of_the_rest(text: str):
+    rule = find(said(Role.USER, "Never touch anything under legacy/."))[0]
+    assert [end.quote in text for end in retire([Constraint("c1", rule)], said(Role.USER, text))] == [True]
+    kept = find(said(Role.USER, text))
+    assert [(one.quote, one.kind, one.scope.paths) for one in kept] == [
+        (text, Kind.PROHIBITION, ("legacy/core/",))
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You can see it in the log but not in the UI.",
+        "You can reproduce it on Firefox but not on Chrome.",
+        "You can, but not...",
+    ],
+)
+def test_what_can_be_seen_or_done_anyway_is_no_leave_and_holds_nothing_back(text: str):
+    assert quotes(text) == []
+
+
+@pytest.mark.parametrize(
     ("rule", "rest"),
     [
         ("And answers in Spanish from here on, por favor;", "código y commits en inglés."),
@@ -132,7 +161,7 @@ def test_what_borrows_the_verb_of_a_rule_is_a_rule_of_its_own(rule: str, rest: s
 
 
 @pytest.mark.parametrize(
-    "text", ["Thanks for the help; spaces for YAML.", "Never push; spaces for YAML.", "Use tabs; why spaces?"]
+    "text", ["Thanks for the help; pnpm for CI.", "Never push; pnpm for CI.", "Use tabs; why spaces?"]
 )
 def test_nothing_is_borrowed_from_what_is_no_rule_on_the_same_choice(text: str):
     assert text.partition("; ")[2] not in quotes(text)

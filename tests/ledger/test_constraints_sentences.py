@@ -76,6 +76,32 @@ def test_a_tag_that_is_never_closed_hides_nothing():
     assert texts("<Provider> is broken\ndon't touch it") == ["<Provider> is broken", "don't touch it"]
 
 
+def test_a_tag_that_is_never_closed_hides_what_a_tool_put_behind_it_to_the_end():
+    assert texts("Before.\n<log>\nnever push\n\nalways squash\n") == ["Before."]
+
+
+def test_another_tag_alone_on_its_line_hides_what_follows_to_the_next_blank_line():
+    assert texts("<div>\nnever push\n\nAfter.") == ["After."]
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "The wiki says:",
+        "Bob wrote to me yesterday:",
+        "Comment from Anna:",
+        "Here is the output of the build:",
+    ],
+)
+def test_what_somebody_else_says_is_left_out_to_the_next_blank_line(lead: str):
+    assert texts(f"{lead}\nNever push.\n- Always squash.\n\nAfter.") == [lead, "After."]
+
+
+@pytest.mark.parametrize("lead", ["As I said:", "What I want:", "My rules:"])
+def test_what_the_speaker_says_behind_a_colon_is_speech(lead: str):
+    assert texts(f"{lead}\nNever push.") == [lead, "Never push."]
+
+
 def test_a_message_written_down_as_a_json_string_is_no_quotation():
     text = r'"never push. ask \"me\" first"'
     assert list(sentences(text)) == [Sentence(1, 12, "never push."), Sentence(13, 29, r"ask \"me\" first")]

@@ -5,21 +5,64 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clew.ledger.constraints.cues import Hit
 from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence
+from clew.ledger.constraints.framed import is_no_leave
+from clew.ledger.constraints.leave import LEAVE
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.subject import subject_of
+from clew.ledger.constraints.tables import words as known_words
+from clew.ledger.constraints.tokens import PATH
 
 _COMMAS = ",;，；、"
 _JOINT = re.compile(
     rf"(?:[{_COMMAS}]\s*|\s+)"
     r"(?:(?:and|but|also|then|plus|et|mais|und|aber|y|pero|e|ma|mas|en|maar|i|ale|и|но)\s+)?\Z"
 )
+_HELD_BACK = re.compile(
+    r"[,;]?\s+(?P<held>(?:but|just|only|aber|nur|mais|pero|ma|mas|maar|ale|но|только)\s+"
+    r"(?:not|never|nicht|nie|pas|no|non|não|niet|nie|не)\b"
+    r"|(?:except|außer|sauf|salvo|excepto|tranne|exceto|behalve|oprócz|кроме)\b)"
+    r"(?=\s+\S)",
+    re.IGNORECASE,
+)
+"""What keeps something back from leave: "but not", "except"."""
 _LONGEST = 600
 """Sentences longer than this stay whole: they are lists without punctuation, or no sentences."""
 _HEAVY = 3.0
 """A rule of its own begins with a cue worth at least this much."""
+
+
+def leave_and_rest(
+    sentence: Sentence, seen: Evidence, around: Surroundings
+) -> tuple[tuple[Sentence, Evidence], ...]:
+    """Return leave, and the whole sentence as the rule about what it holds back; nothing where it does not.
+
+    "You can now touch lib/ but not lib/core/" gives back lib/, and forbids lib/core/.
+    """
+    given = next((hit.end for hit in seen.hits if hit.cue in LEAVE), 0)
+    holding = known_words("leave", "holding_back")
+    holds_back = given and any(token.word in holding for token in seen.words)
+    held = _HELD_BACK.search(sentence.text, given) if holds_back else None
+    if held is None:
+        return ()
+    leave = _part(sentence, 0, held.start())
+    heard = evidence(leave, around)
+    kept = tuple(token for token in seen.words if token.start >= held.end())
+    if heard is None or not kept or is_no_leave(sentence.text):
+        return ()
+    if not (_is_given(heard) or kept[0].word == PATH):
+        return ()
+    passing = heard._replace(hits=(*heard.hits, Hit("leave_now", 0, len(leave.text))))
+    rest = Evidence((Hit("held_back", held.start("held"), held.end()),), kept, about_from=held.end())
+    return (leave, passing), (sentence, rest)
+
+
+def _is_given(leave: Evidence) -> bool:
+    """Tell leave from what can be seen or done anyway: "you can reproduce it, but not on Linux"."""
+    return any(hit.cue in ("permit", "leave_now") for hit in leave.hits)
 
 
 def rules_apart(
@@ -59,12 +102,17 @@ def _piece(
     sentence: Sentence, begin: int, end: int, around: Surroundings
 ) -> tuple[Sentence, Evidence] | None:
     """Return a part of a sentence if it is a rule by itself and names what it is about."""
-    raw = sentence.text[begin:end]
-    begin += len(raw) - len(raw.lstrip())
-    text = raw.strip().rstrip(_COMMAS)
-    piece = sentence._replace(start=sentence.start + begin, end=sentence.start + begin + len(text), text=text)
+    piece = _part(sentence, begin, end)
     seen = evidence(piece, around)
     if seen is None or not model().is_rule(hit.cue for hit in seen.hits):
         return None
-    scope = scope_of(text, seen.words, seen.hits)
-    return (piece, seen) if scope.paths or subject_of(text, seen.words, scope).words else None
+    scope = scope_of(piece.text, seen.words, seen.hits)
+    return (piece, seen) if scope.paths or subject_of(piece.text, seen.words, scope).words else None
+
+
+def _part(sentence: Sentence, begin: int, end: int) -> Sentence:
+    """Return a part of a sentence without the white space and the commas around it."""
+    raw = sentence.text[begin:end]
+    start = sentence.start + begin + len(raw) - len(raw.lstrip())
+    text = raw.strip().rstrip(_COMMAS)
+    return sentence._replace(start=start, end=start + len(text), text=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from clew.ledger.constraints.cues import Hit, Language
@@ -14,7 +15,7 @@ from clew.ledger.constraints.phrases import Phrase
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.shapes import OPENING, ORDERS, shapes
 from clew.ledger.constraints.tables import words as known_words
-from clew.ledger.constraints.tokens import Token, plain_words, tokens
+from clew.ledger.constraints.tokens import Token, plain_words, tokens, words_again
 
 _BRIEFED = frozenset(("must_thing", "if_order"))
 """What binds an agent that is told who it is."""
@@ -26,11 +27,13 @@ _REMEMBERED = 256
 """Headings and lead-ins kept: the sentences under one come one after the other."""
 _FAINT = 1.0
 """Cues worth less cannot make a rule without a heavier one."""
-_LEADING_ON = frozenset(("must_thing",))
+_LEADING_ON = frozenset(("must_thing", "runs_on", "turns"))
 """Cues that are faint by themselves, and heavy with what stands before them."""
 _TAKING_BACK = frozenset(("lift", "lift_that", "may"))
 _MANY = 20
 """Phrases that need a word, from which on it tells by itself that a rule may be near."""
+_BAN_WORDS = 2
+"""Words of a heading that its items complete."""
 _COMPLETION = "it"
 """The word that a lead-in is completed with, to see whether it bans what follows."""
 
@@ -57,12 +60,18 @@ class Evidence(NamedTuple):
     """The sentence is an item of a list introduced by a ban ("Please don't:")."""
     among_rules: bool = False
     """The sentence stands under a heading or in a list that announces rules."""
+    about_from: int = 0
+    """Where in the sentence that begins which the rule is about: "you can touch lib/ but not lib/core/"."""
+
+    def about(self, text: str) -> str:
+        """Return a sentence with what the rule is not about blanked out."""
+        return " " * self.about_from + text[self.about_from :]
 
 
 def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     """Return what fires in a sentence, or None where nothing in it or over it could make or end a rule."""
     text = sentence.text
-    plain = plain_words(text)
+    plain = words_again(text)
     name = guess(text, plain, around.language)
     tongue = language(name)
     spaced = isinstance(tongue, Language)
@@ -186,14 +195,15 @@ def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
     classes = [entry for entry in entries if isinstance(entry, frozenset)]
     if classes and all(map(is_function_word, words)):
         # "is frozen": every other sentence has an "is", so the words of the class must tell.
-        yield from (words | {member} for member in min(classes, key=len))
+        smallest = sorted(classes, key=len)[: 1 if words else 2]
+        yield from (words.union(members) for members in product(*smallest))
     else:
         yield words
 
 
 def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:
     """Yield what the heading and the lead-in over a sentence say."""
-    if sentence.item and sentence.heading and _heads_bans(sentence.heading, around.language):
+    if sentence.item and sentence.heading and _is_ban(sentence.heading, around.language):
         yield Hit("ban_lead", 0, 0)
     elif sentence.heading and _heads_rules(sentence.heading, around.language):
         yield Hit("rule_heading", 0, 0)
@@ -212,6 +222,12 @@ def _heads_rules(heading: str, default: str) -> bool:
 @lru_cache(maxsize=_REMEMBERED)
 def _heads_bans(heading: str, default: str) -> bool:
     return language(guess(heading, plain_words(heading), default)).heads_bans(tokens(heading))
+
+
+def _is_ban(heading: str, default: str) -> bool:
+    """Tell whether a heading announces what is forbidden, or is a ban that its items complete: "Do not"."""
+    short = heading.count(" ") < _BAN_WORDS
+    return _heads_bans(heading, default) or (short and _bans(f"{heading}:", default))
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -12,7 +12,7 @@ from clew.ledger.constraints.afterthought import (
     with_borrowed_verb,
     withdraws,
 )
-from clew.ledger.constraints.clauses import rules_apart
+from clew.ledger.constraints.clauses import leave_and_rest, rules_apart
 from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, is_silent
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.layout import Spans
@@ -21,7 +21,7 @@ from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, pa
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.terminal import is_status, printed, stands_alone
-from clew.ledger.constraints.tokens import plain_words
+from clew.ledger.constraints.tokens import words_again
 from clew.ledger.constraints.values import Found, Kind, Reason, Span, Strength
 from clew.message import Message, Origin, Text, Trust
 
@@ -89,14 +89,15 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
         told = []
         if seen is not None and (not around.document or seen.among_rules):
             # What takes itself back states nothing: "ignore the rule, wait no, keep it".
-            told = [one for one in rules_apart(sentence, seen, around) if not unsaid_from(one[1].words)]
+            apart = leave_and_rest(sentence, seen, around) or rules_apart(sentence, seen, around)
+            told = [one for one in apart if not unsaid_from(one[1].words)]
     yield from told
 
 
 def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
     """Yield the sentences that are the speaker's own, each with what it stands in."""
     sample = text[:_SAMPLE]
-    default = guess(sample, plain_words(sample))
+    default = guess(sample, words_again(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
@@ -124,7 +125,7 @@ def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Fou
         quote=sentence.text,
         span=Span(part, sentence.start, sentence.end),
         kind=kind,
-        scope=scope_of(sentence.text, seen.words, seen.hits),
+        scope=scope_of(seen.about(sentence.text), seen.words, seen.hits),
         strength=strength,
         trust=trust,
         confidence=round(confidence(model().score(fired)), 3),

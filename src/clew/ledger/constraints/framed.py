@@ -43,6 +43,20 @@ _FRAMED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PROGRAM = (
+    r"(?:script|job|service|app|code|function|tool|pipeline|server|client|program|module|build|bot|workflow|command"
+    r"|method|class|worker|library|plugin|it|he|she|they)"
+)
+_TOLD = re.compile(
+    rf"""
+      \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
+    | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*\b(?:over|lifted|ends?|allowed|open)\b
+    | \A(?:is|are|was|were|did|does|has|have|when|why|who)\b.*[?？]\W*\Z      # asked
+    | \b(?:not|never|isn['’]t|aren['’]t)\s+(?:\w+\s+)?
+      (?:over|lifted|safe|ok|okay|fine|good|clear)(?=\s+to\b|\W*\Z)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _REMINDS = re.compile(
     r"\b(?:don['’]t|do\s+not|never)\s+forget\b|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
     r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
@@ -53,6 +67,11 @@ _REMINDS = re.compile(
 def is_no_leave(text: str) -> bool:
     """Tell whether words that sound like leave are none."""
     return _FRAMED.search(text) is not None
+
+
+def is_no_lift(text: str) -> bool:
+    """Tell whether words that sound as if a rule were over only tell of it, ask, or name the time when."""
+    return _TOLD.search(text) is not None
 
 
 def reminds(text: str) -> bool:

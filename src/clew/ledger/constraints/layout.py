@@ -72,6 +72,21 @@ _MAY_BE_CODE = re.compile(r"import|WARN")
 _SYMBOL = re.compile(r"[^\w\s.,'\"!?:;()/`*-]")
 _CODE_MARK = re.compile(r"[(){}=<>\[\]]")
 
+_SAYS = re.compile(
+    r"""(?:
+      \b(?!(?:i|we|which|that|this|it)\b)[\w.'’`"/)-]+\s+(?:(?:just|also|always|still|then|now|even|once)\s+)?
+        (?:says?|said|writes|wrote|replied|answered|responded|complains|complained|prints|printed|reads|claims
+          |claimed|commented|suggests|suggested|recommends|recommended|warns|warned|told\s+(?:me|us))\b[^:\n]{0,60}
+    | \bhere(?:['’]s|\s+is|\s+are)\b[^:\n]{0,40}
+        \b(?:logs?|output|errors?|trace|traceback|e?mails?|reviews?|comments?|thread|transcript|article)\b
+        [^:\n]{0,40}
+    | \b(?:comments?|reviews?|messages?|e?mails?|notes?|reply|feedback|letter)\s+(?:from|by)\b[^:\n]{0,60}
+    ):\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A line after which somebody else speaks, or a program."""
+_WORDS = frozenset((LineKind.PROSE, LineKind.ITEM))
+
 _KEY_ONLY = re.compile(r"(?:- )?[a-z_][\w./-]*:(?: *[|>][-+]?)?\s*$")
 _KEY = re.compile(r"(?:- )?[\"']?[A-Za-z_$][\w./${}-]*[\"']?:(?:\s|$)|#|- [\"']?[\w./@*$:{}-]+[\"']?\s*$")
 _FEWEST_KEYS = 2
@@ -83,6 +98,25 @@ Ends = Callable[[str], bool]
 
 def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
     """Yield every line with its kind; where tags are speech (system prompts), tagged blocks are words too."""
+    found = _lines(text, tags_are_speech=tags_are_speech)
+    return found if tags_are_speech or ":\n" not in text else _without_reported(text, found)
+
+
+def _without_reported(text: str, found: Iterator[Line]) -> Iterator[Line]:
+    """Yield lines, those as foreign that somebody else says: from "Bob says:" to the next blank line."""
+    announced = begun = False
+    for line in found:
+        if announced and line.kind is not LineKind.BLANK:
+            begun = True
+            yield Line(LineKind.FOREIGN, line.start, line.end)
+            continue
+        yield line
+        announced = announced and not begun
+        if line.kind in _WORDS and text[line.end - 1] == ":" and _SAYS.search(text, line.start, line.end):
+            announced, begun = True, False
+
+
+def _lines(text: str, *, tags_are_speech: bool) -> Iterator[Line]:
     unclosed: set[str] = set()
     ends: Ends | None = None
     in_diff = False
@@ -106,7 +140,7 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
             yield Line(LineKind.BLANK, start, end)
         elif tag is not None and tag in raw:
             yield foreign  # opened and closed on one line
-        elif ends := _fence(raw) or _tagged(text, tag, end, unclosed):
+        elif ends := _fence(raw) or _tagged(text, raw, end, tag, unclosed):
             yield foreign
         else:
             in_diff = bool((in_diff and _DIFF_BODY.match(raw)) or _DIFF_HEAD.match(raw))
@@ -174,14 +208,25 @@ def _foreign_tag(raw: str) -> str | None:
     return f"</{tag[1]}"
 
 
-def _tagged(text: str, tag: str | None, end: int, unclosed: set[str]) -> Ends | None:
-    """Return how a tagged block ends; a tag that is never closed opens none, and is remembered for that."""
-    if tag is None or tag in unclosed:
+def _tagged(text: str, raw: str, end: int, tag: str | None, unclosed: set[str]) -> Ends | None:
+    """Return how a tagged block ends; a tag that is never closed is remembered for that."""
+    if tag is None:
         return None
-    if text.find(tag, end) < 0:
+    if tag in unclosed or text.find(tag, end) < 0:
         unclosed.add(tag)
-        return None
+        return _unclosed(raw)
     return lambda line: tag in line
+
+
+def _unclosed(raw: str) -> Ends | None:
+    """Return how far a tag reaches that is never closed, if at all: "<Provider> is broken" opens nothing.
+
+    What tools put around what they add reaches to the end of the text; another tag, alone on its line, to the
+    next blank line.
+    """
+    if _TAG_WITHIN.match(raw.lstrip()):
+        return lambda line: False
+    return (lambda line: not line.strip()) if _OPEN_TAG.fullmatch(raw.rstrip()) else None
 
 
 def _line(raw: str, start: int) -> Line:

@@ -9,7 +9,7 @@ from clew.ledger.constraints.active import ActiveRules, Rule, has_bound, numbers
 from clew.ledger.constraints.cues import Hit
 from clew.ledger.constraints.evidence import Evidence
 from clew.ledger.constraints.find import found_in, spoken
-from clew.ledger.constraints.framed import is_no_leave, reminds
+from clew.ledger.constraints.framed import is_no_leave, is_no_lift, reminds
 from clew.ledger.constraints.leave import LEAVE, clause_of_leave
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.scope import scope_of
@@ -94,11 +94,13 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
 
 def _only_sounds_so(text: str, cues: set[str]) -> bool:
     """Tell whether a sentence with such cues takes nothing back all the same."""
-    return (not cues & _LIFTS and bool(cues & LEAVE) and is_no_leave(text)) or reminds(text)
+    leave = bool(cues & LEAVE) and not cues & _LIFTS
+    return (leave and is_no_leave(text)) or is_no_lift(text) or reminds(text)
 
 
 def _matter(text: str, seen: Evidence) -> Subject:
-    return subject_of(text, seen.words, scope_of(text, seen.words, seen.hits))
+    about = seen.about(text)
+    return subject_of(about, seen.words, scope_of(about, seen.words, seen.hits))
 
 
 def _lifted_by(
@@ -172,9 +174,21 @@ def _contradiction(
     if subject.paths and not likeness:
         return ""
     why = _other_choice(chosen, rule.choices) or _other_number(counted, rule.numbers)
-    if not why and _opposed(found.kind, old.kind) and likeness >= _ALIKE:
+    opposed = _opposed(found.kind, old.kind) and likeness >= _ALIKE and _same_act(subject, rule.subject)
+    if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"
     return why
+
+
+def _same_act(new: Subject, old: Subject) -> bool:
+    """Tell whether rules on one place are on one act there: to run the tests in lib/ is not to touch lib/.
+
+    A rule on less than the whole place is an exception, and contradicts nothing.
+    """
+    if not new.paths:
+        return True
+    covered = all(any(f"{path}/".startswith(f"{wider}/") for wider in new.paths) for path in old.paths)
+    return covered and not (new.words or _ANY_WORK).isdisjoint(old.words or _ANY_WORK)
 
 
 def _other_choice(chosen: Iterable[Choice], olds: Iterable[Choice]) -> str:

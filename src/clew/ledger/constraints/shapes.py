@@ -15,21 +15,32 @@ OPENING = 8
 """Characters within which a sentence still opens: "and then return"."""
 ORDERS = frozenset(("task", "use", "ensure"))
 """Cues of an order, where a sentence opens with them."""
+_OPENS_ORDER = ORDERS | {"conduct"}
 _TINY_WORDS = 2
 _LONG_WORDS = 35
 _NUMBER_WITHIN = 20
-_NUMBER = re.compile(r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_BOUND_WITHIN = 40
+_NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d")
+_VERSION = re.compile(
+    r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
+)
+"""What the work runs on, behind words that may say so: "Node 18", "python 3.8"."""
+_TOLD_OF = frozenset(("the", "this", "that", "it", "there"))
 _MEASURE = re.compile(
     r"\b\d[\d.,k-]*\s?"
     r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
     re.IGNORECASE,
 )
+_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
 _LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
 """A word in front that makes a rule of whatever follows: "Never: edit this file"."""
 _ADDRESS = frozenset(("you", "your", "yourself"))
 _IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
 """What may be ordered for a case: "if it is missing, leave the setting out"."""
-_WITH_ORDER = {"only_mid": "only_task", "gate": "gate_task", "gate_you": "gate_task"}
+_WITH_ORDER = {
+    **{"only_mid": "only_task", "without": "only_task", "gate": "gate_task", "gate_you": "gate_task"},
+    "turns": "each_turn",
+}
 """What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
 _ASKED = frozenset(
     (
@@ -71,10 +82,11 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
         yield Hit("measure", *measure.span())
     yield from _marked(text, words, hits)
     yield from _duties(words, hits)
-    yield from _contrast(words)
+    yield from _contrast(text, words, hits)
     if label := _LABEL.match(text):
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
-    yield from _sums(text, hits)
+    yield from _sums(text, words, hits)
+    yield from _told(text, words, hits)
     if is_passing(words, hits):
         yield Hit("leave_now", 0, end)
 
@@ -99,15 +111,23 @@ def _is_guess(behind: Sequence[Token]) -> bool:
     return first == "have" and last.endswith(("ed", "en", "had"))
 
 
-def _contrast(words: Sequence[Token]) -> Iterator[Hit]:
+def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield a last clause that says what is not meant: "tabs, not spaces", "plain SQL, no ORM"."""
     opening = next((i for i in range(len(words) - 1, 0, -1) if words[i].opens), 0)
     if not 0 < opening <= _SHORT_WORDS or words[opening].word not in _NEGATING:
         return
     # "It is slow, not wrong" tells; but "I want plain SQL, no ORM" does not tell of the ORM.
-    heard = words if words[opening].word == "not" else words[opening:]
-    if known_words("evidence", "telling").isdisjoint(token.word for token in heard):
-        yield Hit("contrast", words[opening].start, words[-1].end)
+    telling = known_words("evidence", "telling")
+    tells_at_last = not telling.isdisjoint(token.word for token in words[opening:])
+    tells = tells_at_last or not telling.isdisjoint(token.word for token in words[:opening])
+    if tells_at_last or (tells and words[opening].word == "not"):
+        return
+    yield Hit("contrast", words[opening].start, words[-1].end)
+    joint = text[words[opening - 1].end : words[opening].start]
+    # Behind a task it is a detail of the product: "return all of them, no exchange".
+    other = tells or ":" in joint or any(hit.cue in ("trouble", "task") for hit in hits)
+    if words[opening].word == "no" and not other:
+        yield Hit("bare_no", words[opening].start, words[-1].end)
 
 
 def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
@@ -115,6 +135,8 @@ def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[
     for token in words:
         if token.word in _ADDRESS:
             yield Hit("you", token.start, token.end)
+    if not _CAPITALS.search(text):
+        return
     cues = model().cues
     for hit in hits:
         shouted = any(len(word) > 2 and word.isupper() for word in text[hit.start : hit.end].split())
@@ -122,15 +144,37 @@ def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[
             yield Hit("shouted", hit.start, hit.end)
 
 
-def _sums(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
-    opens_with_order = any(hit.cue in ORDERS and hit.start <= OPENING for hit in hits)
+def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield what the work runs on, and a bound that only tells how a thing is: "it has 100 rows at most"."""
     for hit in hits:
-        if hit.cue == "limit" and (number := _NUMBER.search(text, hit.end, hit.end + _NUMBER_WITHIN)):
-            yield Hit("limit_number", hit.start, number.end())
-        elif hit.cue == "limit" and (number := _NUMBER.search(text, 0, hit.start)):
-            yield Hit("limit_number", number.start(), hit.end)
-        if opens_with_order and hit.cue in _WITH_ORDER:
+        if hit.cue == "runs_on" and (version := _VERSION.match(text, hit.end)):
+            yield Hit("platform", hit.start, version.end())
+        elif hit.cue == "limit" and words and words[0].word in _TOLD_OF:
+            holding = known_words("evidence", "holding")
+            if any(token.word in holding for token in words if token.start < hit.start):
+                yield Hit("reports", words[0].start, hit.end)
+
+
+def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """Return where a number stands between two places of a sentence, in figures or in words."""
+    numbers = known_words("evidence", "numbers")
+    for token in words:
+        if start <= token.start < end and token.word in numbers:
+            return token.start, token.end
+    figure = _NUMERAL.search(text, max(0, start), max(0, end))
+    return figure.span() if figure else None
+
+
+def _sums(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
+    opens_with_order = any(hit.cue in _OPENS_ORDER and hit.start <= OPENING for hit in hits)
+    for hit in hits:
+        if hit.cue == "limit":
+            if number := _number(text, words, hit.end, hit.end + _NUMBER_WITHIN):
+                yield Hit("limit_number", hit.start, number[1])
+            elif number := _number(text, words, hit.start - _BOUND_WITHIN, hit.start):
+                yield Hit("limit_number", number[0], hit.end)
+        if opens_with_order and hit.cue in _WITH_ORDER and not (hit.cue == "turns" and text.endswith(":")):
             yield Hit(_WITH_ORDER[hit.cue], hit.start, hit.end)
     case = next((hit for hit in hits if hit.cue == "if" and hit.start <= OPENING), None)
     order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 CODE = "`"
@@ -17,12 +18,16 @@ _TOKEN = re.compile(
         | (?<!\w)'[^'\n]{2,120}'(?!\w) | (?<!\w)"[^"\n]*\Z)
     | (?P<command>\A/[a-z][\w:-]*(?=\s))
     | (?P<path>https?://\S+
-        | (?<![\w/])@?[\w.~*-]{0,200}+(?:/[\w.*@$-]+)+/? | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z))
+        | (?<![\w/])@?[\w.~*-]{0,200}+(?:/[\w.*@$-]+)+/? | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z)
+        | (?<![\w/.])(?=[\w-]++\.\w)[\w.-]{0,80}\w\.
+          (?:py|[jt]sx?|jsonl?|toml|ya?ml|md|txt|html?|s?css|sql|sh|lock|env|csv)(?![\w/]|\.\w))
     | (?P<word>[^\W_]+-only\b | (?i:don'ts)\b | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])
         | [^\W_]+(?:'(?:t|s|re|d|ll|ve|m|T|S|RE|D|LL|VE|M)(?!\w))?)
     | (?P<mark>[,;:()—–…!?.，、：；。！？（）] | (?<=\s)-{1,2}(?=\s)))""",
     re.VERBOSE,
 )
+_REMEMBERED = 16
+"""Texts of which the words are kept: in a message of one sentence, sample and sentence are the same."""
 _BREAKS = frozenset(("mark", "command"))
 _OPAQUE = {"code": CODE, "quote": QUOTE, "path": PATH}
 _PLAIN = re.compile(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
@@ -59,3 +64,9 @@ def tokens(text: str) -> list[Token]:
 def plain_words(text: str) -> list[str]:
     """Return the words of a text quickly: in lower case, and neither quotes nor code are known."""
     return _PLAIN.findall(text.lower().replace("’", "'"))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def words_again(text: str) -> tuple[str, ...]:
+    """Return the plain words of a text that is likely to be asked for again at once."""
+    return tuple(plain_words(text))

@@ -24,7 +24,7 @@ _SPELLINGS = (
     (re.compile(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
     (re.compile(r"[ãõ]|ç(?:ã|õ)"), "portuguese"),
     (re.compile(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
-    (re.compile(r"[çœêûîâ]|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
+    (re.compile(r"[çœêûîâ]|\bé\w|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
     (re.compile(r"ß|[äöü]|sch"), "german"),
     (re.compile(r"[łżźćśąęń]"), "polish"),
 )
@@ -45,12 +45,16 @@ def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
     if default == ENGLISH and _foreign_words().isdisjoint(words):
         return default
     index = _common_words()
+    if "non-" in text:  # "non-negotiable" is English
+        words = [word for word in words if word != "non"]
     counts = Counter(name for word in words for name in index.get(word, ()))
     counts.update(name for spelling, name in _SPELLINGS if name in counts and spelling.search(text))
     ours = counts.pop(default, 0)
     best, most = max(counts.items(), key=lambda entry: entry[1], default=(default, 0))
-    # One word of another language in a long sentence is a name or a slip, not a change of language.
-    enough = max(1, ours) if len(words) <= _FEW_WORDS else max(2, ours + 1)
+    # One word of another language in a long sentence is a name or a slip, not a change of language. And few
+    # words make no change from a language that was told before: "no" makes no English of "No funciona".
+    few = len(words) <= _FEW_WORDS and default == ENGLISH
+    enough = max(1, ours) if few else max(2, ours + 1)
     return best if most >= enough else default
 
 
