@@ -18,6 +18,7 @@ from clew.ladder.stubs import shorten
 from clew.ladder.written import Outline, Written
 from clew.message import Message, ToolCall, ToolResult
 from clew.plan import Condense, Digest, Freed, Plan, Rung, Shrink
+from clew.plan.undisturbed import undisturbed
 
 __all__ = ["Situation", "outline", "propose"]
 
@@ -27,6 +28,7 @@ SPARE_SHARE = 0.1
 """Of the room: where more than this is left when all is said, more recent messages stay as they are."""
 
 
+@undisturbed
 def propose(now: Situation, written: Written | None = None) -> Plan:
     """Propose how to bring a view down to its target; an empty plan where it is there already.
 

@@ -38,6 +38,8 @@ class Replaced:
             if call.call_id not in failed:
                 for old, new in _edits(call.arguments):
                     self._take(old, new, place)
+        self._ends = {line[-SHORTEST:] for line in self._out}
+        """How they end: nearly every line is told by that to be none of them, whatever stands before it."""
 
     def _take(self, old: Iterable[str], new: Iterable[str], place: int) -> None:
         put_in = set(_lines(new))
@@ -49,21 +51,32 @@ class Replaced:
 
     def holds(self, quote: str, place: int) -> bool:
         """Tell whether a line that was quoted at a place of the view was taken out there, or later."""
-        out = self._out
-        return bool(out) and any(out.get(line, -1) >= max(place, 0) for line in _quoted_lines(quote))
+        if not self._out or (_is_plain(quote) and quote[-SHORTEST:] not in self._ends):
+            return False
+        shown = (line for line in _quoted_lines(quote) if line[-SHORTEST:] in self._ends)
+        return any(self._out.get(form, -1) >= max(place, 0) for line in shown for form in _forms(line))
+
+
+def _is_plain(quote: str) -> bool:
+    """Tell whether a quote is one line as it stands in its file, or as a search shows it."""
+    return "\n" not in quote and "\\" not in quote and not quote.startswith('"') and not quote[-1:].isspace()
+
+
+def _forms(line: str) -> Iterator[str]:
+    """Yield a line as it is shown, and without what a tool writes before it."""
+    yield line
+    if found_at := _FOUND_AT.match(line):
+        yield line[found_at.end() :].strip()
 
 
 def _quoted_lines(quote: str) -> Iterator[str]:
-    """Yield the lines that a quote shows, as they stand in their file."""
+    """Yield the lines that a quote shows."""
     begun = _ARGUMENT.match(quote) if quote.startswith('"') else None
     text = quote[begun.end() :].removesuffix('"') if begun else quote
     if "\\" in text:
         yield _ESCAPED.sub(r"\1", text).strip()
         text = _ESCAPED.sub(r"\1", _ESCAPED_SPACE.sub("\n", text))
-    for line in text.split("\n"):
-        yield line.strip()
-        if found_at := _FOUND_AT.match(line):
-            yield line[found_at.end() :].strip()
+    yield from (line.strip() for line in text.split("\n"))
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clew.errors import StalePlan
 from clew.plan import Plan
+from clew.plan.undisturbed import undisturbed
 from clew.verify.case import Case
 from clew.verify.citing import check_citations, check_trust
 from clew.verify.evidence import Evidence
@@ -42,6 +43,7 @@ CHECKS = (
 )
 
 
+@undisturbed
 def verify(plan: Plan, evidence: Evidence) -> Report:
     """Say what stands against a plan, and what it would lose. Never raises, changes nothing."""
     try:

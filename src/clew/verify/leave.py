@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from clew.ledger.constraints import Constraint, find, retire
+from clew.ledger.constraints.active import ActiveRules
 from clew.ledger.constraints.find import spoken
 from clew.message import Role, Trust, said
 from clew.plan import Pin
@@ -66,6 +67,7 @@ _POLITE = ("pleas", "bitte")
 _ALLOWING = ("allow", "permi", "ok", "fine")
 _FEWEST = 2
 _REMEMBERED = 1_024
+_PASSES = 8
 
 
 def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
@@ -89,8 +91,14 @@ def _permits(text: str) -> bool:
 
 
 def _would_retire(text: str, pins: Iterable[Pin]) -> bool:
-    active = [rule for pin in pins for rule in _rules(pin.quote)]
+    active = _active(tuple([pin.quote for pin in pins]))
     return bool(active and retire(active, said(Role.USER, text)))
+
+
+@lru_cache(maxsize=_PASSES)
+def _active(quotes: tuple[str, ...]) -> ActiveRules:
+    """Return the rules of a pass; every claim that could give leave is held against them."""
+    return ActiveRules(rule for quote in quotes for rule in _rules(quote))
 
 
 @lru_cache(maxsize=_REMEMBERED)
