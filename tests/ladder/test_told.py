@@ -53,6 +53,16 @@ def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, tol
     assert f"last test run: {command}: {told}" in [claim.text for claim in claims]
 
 
+def test_a_call_that_the_user_refused_is_told_until_it_is_made():
+    told = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    refused = step("c1", "Bash", {"command": "git push"}, told, error=True)
+    view = items([said(Role.USER, "Ship it."), *refused])
+    claim = "the user refused: Bash: git push"
+    assert claim in [one.text for one in brief_of(read(view), view).claims]
+    view += items(step("c2", "Bash", {"command": "git push"}, "pushed"), first=4)
+    assert claim not in [one.text for one in brief_of(read(view), view).claims]
+
+
 def test_the_goal_is_shortened_between_words_and_keeps_its_place():
     goal = Claim("", ClaimKind.GOAL, "Port the reports to v2.", (Cite("m1"),), Trust.USER, verbatim=True)
     short = Claim("", ClaimKind.GOAL, "Port the…", (Cite("m1"),), Trust.USER)

@@ -19,7 +19,7 @@ def test_a_request_meets_its_answer():
     answered = Message(Role.USER, (ApprovalAnswer("r2", False, "not today"),))
     assert ledger_of(asked, answered).approvals == (
         Approval("a1", "deploy", Cite("m0", 0), request="r1"),
-        Approval("a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2"),
+        Approval("a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2", stands=True),
     )
 
 
@@ -65,6 +65,25 @@ def test_a_refused_call_is_kept_with_what_the_person_said():
     )
     refused = Message(Role.TOOL, (ToolResult("c", words, True),))
     assert answers(asked, refused) == [("Bash: git push", Answer.REFUSED, "pull first")]
+
+
+def refused(command):
+    asked = call("Bash", {"command": command}, call_id=f"r-{command}")
+    told = Text("The user doesn't want to proceed with this tool use. The tool use was rejected.")
+    return [asked, Message(Role.TOOL, (ToolResult(f"r-{command}", (told,), True),))]
+
+
+def test_a_refusal_stands_until_the_same_is_done():
+    kept = ledger_of(refused("git push"), refused("rm -rf build"), refused("git push"))
+    assert [one.what for one in kept.refusals] == ["Bash: git push", "Bash: rm -rf build"]
+    done = ledger_of(refused("git push"), did("Bash", {"command": "git push"}, "pushed"))
+    assert done.refusals == ()
+    again = ledger_of(refused("git push"), did("Bash", {"command": "git push"}, "ok"), refused("git push"))
+    assert [one.asked.message for one in again.refusals] == ["m4"]
+
+
+def test_no_to_a_question_is_no_refused_call():
+    assert ledger_of(assistant("Should I delete the branch?"), user("no, leave it")).refusals == ()
 
 
 def test_an_approved_plan_is_kept():

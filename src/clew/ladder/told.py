@@ -20,6 +20,7 @@ from clew.message import Cite, Item, Trust
 from clew.plan import Claim, ClaimKind, Digest, Pin
 
 MOST_FAILURES = 12
+MOST_REFUSALS = 8
 MOST_DECISIONS = 20
 MOST_READ = 40
 MOST_COMMANDS = 5
@@ -31,6 +32,7 @@ _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
 _TESTED = "last test run: "
 _CHECKED = "last check: "
+_REFUSED = "the user refused: "
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 """What runners call a test that passes, and one that fails, where that is not passed and failed."""
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
@@ -54,6 +56,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
+        *(claim for claim in _refusals(ledger) if _leaves(claim, gone)),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
@@ -191,6 +194,15 @@ def _last_check(ledger: Ledger) -> Iterator[Claim]:
         yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED)
 
 
+def _refusals(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the calls that a person refused: not to be tried again unasked."""
+    for one in ledger.refusals[-MOST_REFUSALS:]:
+        words = f' ("{_clipped(one.words)}")' if one.words else ""
+        sources = (one.asked, one.answered) if one.answered else (one.asked,)
+        text = f"{_REFUSED}{_clipped(one.what)}{words}"
+        yield Claim("", ClaimKind.DECISION, text, sources, Trust.USER)  # or lower, as its sources are
+
+
 def _failures(ledger: Ledger) -> Iterator[Claim]:
     for failure in ledger.failures[-MOST_FAILURES:]:
         yield Claim("", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED)
@@ -213,6 +225,8 @@ def is_told_anew(claim: Claim) -> bool:
     match claim.kind:
         case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
             return True
+        case ClaimKind.DECISION:
+            return claim.text.startswith(_REFUSED)
         case ClaimKind.ERROR:
             return claim.text.endswith((_MENDED, _NOT_MENDED))
         case ClaimKind.ARTIFACT:

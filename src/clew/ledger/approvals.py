@@ -41,6 +41,8 @@ class Approval:
     """What the person said, verbatim."""
     request: str = ""
     """The provider's id of the request, where it has one."""
+    stands: bool = False
+    """A call that was refused, and that nobody has made since; whoever makes it later was given leave."""
 
 
 _ASKS = re.compile(
@@ -85,6 +87,16 @@ class Approvals:
     count: int = 0
     question: Question | None = None
     """What the model's last text asks leave for; it waits for the user's next words."""
+    _refused: set[str] = field(init=False, default_factory=set)
+    """The calls whose refusal stands, by what they were to do."""
+
+    def __post_init__(self) -> None:
+        self._refused = {one.what for one in self.held if one.stands}
+
+    @property
+    def refusals(self) -> tuple[Approval, ...]:
+        """Return the calls that were refused and not done since, each once, oldest first."""
+        return tuple({one.what: one for one in self.held if one.stands}.values())
 
     @property
     def all(self) -> tuple[Approval, ...]:
@@ -97,7 +109,8 @@ class Approvals:
         """Take in a message."""
         for number, part in enumerate(reading.item.message.parts):
             if isinstance(part, ApprovalRequest):
-                self._new(part.name, Cite(reading.item.id, number), request=part.approval_id)
+                asked = Cite(reading.item.id, number)
+                self._new(Approval("", part.name, asked, request=part.approval_id))
             elif isinstance(part, ApprovalAnswer):
                 answer = Answer.GRANTED if part.approved else Answer.REFUSED
                 self._answer(part.approval_id, answer, Cite(reading.item.id, number), part.reason or "")
@@ -117,6 +130,8 @@ class Approvals:
     def _exchanged(self, exchange: Exchange, reading: Reading) -> None:
         """Note calls that the person refused, and plans that the person approved or refused."""
         refused = exchange.outcome.ended is Ended.REFUSED
+        if self._refused and exchange.outcome.ended is Ended.OK:
+            self._was_done(_what(exchange))
         if not refused and not (
             exchange.deed.does is Does.PROPOSE
             and exchange.outcome.ended is Ended.OK
@@ -126,15 +141,14 @@ class Approvals:
         words = next(
             (said.text for said in reading.said if said.part == exchange.answered.part and said.aside), ""
         )
-        subject = exchange.deed.title[:_LONGEST_SUBJECT]
-        what = f"{exchange.deed.tool}: {subject}" if subject else exchange.deed.tool
-        self._new(
-            what,
-            exchange.asked,
-            answer=Answer.REFUSED if refused else Answer.GRANTED,
-            answered=exchange.answered,
-            words=words,
-        )
+        answer = Answer.REFUSED if refused else Answer.GRANTED
+        told = (_what(exchange), exchange.asked, answer, exchange.answered, words)
+        self._new(Approval("", *told, stands=refused))
+
+    def _was_done(self, what: str) -> None:
+        if what in self._refused:
+            self._refused.discard(what)
+            self.held = [replace(one, stands=False) if one.what == what else one for one in self.held]
 
     def _heard(self, said: Said) -> None:
         question, self.question = self.question, None
@@ -145,34 +159,30 @@ class Approvals:
             what, asked = question
             start = len(said.text) - len(said.text.lstrip())
             end = len(said.text.rstrip())
-            self._new(
-                what,
-                asked,
-                answer=Answer.REFUSED if no else Answer.GRANTED,
-                answered=said.cite(start, end),
-                words=said.text[start:end],
-            )
+            answer = Answer.REFUSED if no else Answer.GRANTED
+            self._new(Approval("", what, asked, answer, said.cite(start, end), said.text[start:end]))
 
-    def _new(
-        self,
-        what: str,
-        asked: Cite,
-        *,
-        answer: Answer = Answer.ASKED,
-        answered: Cite | None = None,
-        words: str = "",
-        request: str = "",
-    ) -> None:
+    def _new(self, approval: Approval) -> None:
         self.count += 1
-        self.held.append(Approval(f"a{self.count}", what, asked, answer, answered, words, request))
+        self.held.append(replace(approval, id=f"a{self.count}"))
+        if approval.stands:
+            self._refused.add(approval.what)
 
     def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
         """Answer the nearest request of this id that waits for one."""
         for place in range(len(self.held) - 1, -1, -1):
             asked = self.held[place]
             if asked.request == request and asked.answer is Answer.ASKED:
-                self.held[place] = replace(asked, answer=answer, answered=cite, words=words)
+                stands = answer is Answer.REFUSED
+                self.held[place] = replace(asked, answer=answer, answered=cite, words=words, stands=stands)
+                self._refused |= {asked.what} if stands else set()
                 return
+
+
+def _what(exchange: Exchange) -> str:
+    """Return the tool of a call, and what it was to do."""
+    subject = exchange.deed.title[:_LONGEST_SUBJECT]
+    return f"{exchange.deed.tool}: {subject}" if subject else exchange.deed.tool
 
 
 def _question(said: Said) -> Question | None:

@@ -147,6 +147,11 @@ class Ledger:
         return self._kept.approvals.all
 
     @property
+    def refusals(self) -> tuple[Approval, ...]:
+        """Return the calls that a person refused and nobody has made since."""
+        return self._kept.approvals.refusals
+
+    @property
     def values(self) -> Values:
         """Return the exact values."""
         return self._values
