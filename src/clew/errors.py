@@ -55,6 +55,16 @@ class ClewError(Exception):
         super().__init__(f"{detail}: {advice}" if detail and advice else detail or advice)
         self.detail = detail
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Go to another process as it is: to be made anew would say the advice twice."""
+        return _sent, (type(self), str(self), vars(self))
+
+
+def _sent(kind: type[ClewError], text: str, held: dict[str, object]) -> ClewError:
+    error = kind.__new__(kind, text)
+    vars(error).update(held)
+    return error
+
 
 class InputError(ClewError):
     """check the input and try again"""

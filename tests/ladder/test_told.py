@@ -130,3 +130,9 @@ def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cu
     assert request.startswith(begun)
     assert goal.sources[0].quote(view[0].message) == begun
     assert (mark, left, goal.verbatim) == ("[… ", f"{len(request) - len(begun)} characters]", False)
+
+
+def test_a_request_that_only_stands_in_the_words_of_the_goal_is_told_as_well():
+    view = items([said(Role.USER, "Fix pull request 187 today."), said(Role.USER, "187")])
+    claims = [claim.text for claim in brief_of(read(view), view).claims]
+    assert claims == ["Fix pull request 187 today.", "request: 187"]

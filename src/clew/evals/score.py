@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
-from clew.errors import BudgetExceeded
+from clew.errors import BudgetExceeded, CompactionRefused
 from clew.evals.bound import binding_of
 from clew.evals.cuts import COUNTER, Cut
 from clew.evals.duties import Superseded
@@ -97,7 +97,7 @@ def scored(cut: Cut, policy: Policy, answerer: Answerer = read_plainly) -> Score
     begun = time.perf_counter()
     try:
         view = policy.compact(given)
-    except BudgetExceeded:
+    except (BudgetExceeded, CompactionRefused):
         return refusal(cut, time.perf_counter() - begun, policy)
     return score_of(cut, view, time.perf_counter() - begun, policy, answerer)
 

@@ -14,7 +14,7 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import LoopKind
+from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.touch import CHANGES, Action
 from clew.message import Cite, Item, Trust
 from clew.plan import Claim, ClaimKind, Digest, Pin
@@ -113,17 +113,22 @@ def shortened(claim: Claim, most: int) -> Claim:
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
-    whole = ledger.goal.quote if ledger.goal else ""
-    goal = _beginning(whole)
     for loop in ledger.loops.told:
-        is_goal = loop.text in goal or (loop.text in whole and loop.text.startswith(goal))
-        if loop.kind is LoopKind.REQUEST and is_goal:
-            continue  # what was asked for is the goal, which is said word for word
+        if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
+            continue  # it is said word for word
         status = f" ({loop.status})" if loop.status else ""
         text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"
         # A test's name is a tool's word; all else that is open was said by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
+
+
+def _is_goal(loop: Loop, goal: Goal) -> bool:
+    """Tell whether what was asked for is the goal: said in its message, or said again."""
+    if loop.source.message != goal.source.message:
+        return loop.text == goal.quote
+    start = _beginning(goal.quote)
+    return loop.text in start or (loop.text in goal.quote and loop.text.startswith(start))
 
 
 def _clipped(text: str) -> str:
