@@ -29,7 +29,7 @@ DECISIONS_SHARE = 0.25
 """...for what was decided, a person's decisions first..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
-PEOPLE_SHARE = 0.2
+PEOPLE_SHARE = 0.25
 """...and for what people said, as long as there are facts for the rest."""
 WRITTEN_SHARE = 0.6
 """Of what the ledger leaves, for what somebody is asked to write; the rest is for exact words."""
