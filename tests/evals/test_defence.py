@@ -49,13 +49,15 @@ def given() -> Cut:
             old_string="the limit = 500 now",
             new_string="the limit = 800 now",
         ),
-        result(90, "ok, 3 passed"),
+        result(90, "ok"),
+        call(91, "bash", command="pytest -q"),
+        result(91, "3 passed in 0.12s"),
     ]
     after = [
         agent(f"So {THINGS[n]}_{PLACES[n]}_{n} is that {TRAITS[n]} {THINGS[n]} of its {PLACES[n]}.")
         for n in (1, 4, 8, 14)
     ]
-    found = cut(before, after).budgeted(0.10)
+    found = cut(before, after).budgeted(0.099)
     assert found.needs is not None
     return replace(found, needs=replace(found.needs, constraints=found.needs.rules))
 

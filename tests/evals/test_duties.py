@@ -66,6 +66,8 @@ def test_of_the_last_test_run_what_failed_must_be_said():
 def test_what_only_sounds_like_a_test_run_is_none():
     read = exchanges(items(call(1, "Read", file_path="log.txt"), result(1, "3 failed, 9 passed")))
     assert last_test_status(read) == ()
+    viewed = call(1, "str_replace_editor", command="view", path="log.txt")
+    assert last_test_status(exchanges(items(viewed, result(1, "3 failed, 9 passed")))) == ()
     assert last_test_status(ran("[limiter] Task 2 failed: 101", "step 1 error = nil")) == ()
 
 

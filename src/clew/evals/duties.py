@@ -164,7 +164,9 @@ def last_test_status(done: Sequence[Exchange]) -> tuple[str, ...]:
 
 def _runs(call: ToolCall) -> bool:
     given = call.input
-    return given is None or any(name in given for name in _SHELL)
+    if given is None:
+        return True
+    return any(name in given for name in _SHELL) and not any(name in given for name in _PATH_NAMES)
 
 
 def _is_bad(status: str) -> bool:
