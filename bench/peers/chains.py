@@ -11,7 +11,6 @@ drift. A rule of the user's is planted in the first tenth, and pinned for peers 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -31,7 +30,8 @@ from peers.measure import (
     BESIDE,
     JOB_SECONDS,
     Progress,
-    data_folder,
+    answered,
+    asker,
     errors_of,
     score_of_result,
     told,
@@ -158,7 +158,7 @@ def scored_all(measured: Sequence[Measured], cases: Sequence[Case]) -> Iterator[
 
 def main() -> int:
     known = chained_peers()
-    asked = _asked(known)
+    asked = answered(asker(__doc__, known, SESSIONS))
     cases = [with_rule(case) for case in sample(asked.folder, asked.sessions, told)]
     progress = Progress(len(cases) * len(asked.peers))
     missing: dict[str, str] = {}
@@ -180,18 +180,6 @@ def main() -> int:
     else:
         write(figures)
     return 0
-
-
-def _asked(known: dict[str, Peer]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=data_folder())
-    parser.add_argument("--peers", nargs="+", choices=known, default=list(known), metavar="NAME")
-    parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many are drawn; one cut of each")
-    parser.add_argument("--dry-run", action="store_true", help="print the page, write nothing")
-    asked = parser.parse_args()
-    if asked.folder is None:
-        parser.error("name a folder with sessions, or set CLEW_TEST_DATA")
-    return asked
 
 
 if __name__ == "__main__":

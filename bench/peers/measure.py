@@ -15,7 +15,7 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -173,15 +173,25 @@ def main() -> int:
 
 
 def _asked() -> argparse.Namespace:
-    known = read_peers()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=data_folder())
-    parser.add_argument("--peers", nargs="+", choices=known, default=list(known), metavar="NAME")
+    parser = asker(__doc__, read_peers(), SESSIONS)
     parser.add_argument("--share", type=float, nargs="+", default=SHARES, metavar="S")
-    parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many are drawn; one cut of each")
     parser.add_argument("--all", action="store_true", help="every cut of every session")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="peers that run side by side")
+    return answered(parser)
+
+
+def asker(about: str | None, known: Collection[str], sessions: int) -> argparse.ArgumentParser:
+    """Return what is asked of whoever measures peers, on whatever."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=data_folder())
+    parser.add_argument("--peers", nargs="+", choices=known, default=list(known), metavar="NAME")
+    parser.add_argument("--sessions", type=int, default=sessions, help="how many are drawn; one cut of each")
     parser.add_argument("--dry-run", action="store_true", help="print the page, write nothing")
+    return parser
+
+
+def answered(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the answers; without a folder there is nothing to be measured on."""
     asked = parser.parse_args()
     if asked.folder is None:
         parser.error("name a folder with sessions, or set CLEW_TEST_DATA")

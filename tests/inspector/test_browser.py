@@ -290,14 +290,17 @@ def test_markup_in_a_transcript_is_only_ever_text(page):
 # Doing -----------------------------------------------------------------------------------------------
 
 
-def test_undo_and_redo(own_page):
+def test_undo_and_redo(own_page, house: House):
     page = own_page
+    shown = len(Session.open(TOUR, house.store).view())
     go(page, "digests")
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Taken back").wait_for()
+    assert len(Session.open(TOUR, house.store).view()) > shown
     page.get_by_role("button", name="Redo").click()
     until(page, "() => document.querySelectorAll('.node').length >= 3")
     until(page, "() => document.querySelector('.node .state').innerText === '✓ in force'")
+    assert len(Session.open(TOUR, house.store).view()) == shown
 
 
 def test_a_preview_shows_what_would_be_lost_and_pins_it(own_page, house: House):
@@ -315,7 +318,7 @@ def test_a_preview_shows_what_would_be_lost_and_pins_it(own_page, house: House):
     until(page, "() => document.querySelector('.node .state').innerText === '✓ in force'")
 
 
-def test_a_rule_is_set_changed_and_taken_off(own_page):
+def test_a_rule_is_set_changed_and_taken_off(own_page, house: House):
     page = own_page
     go(page, "ledger")
     page.get_by_label("a new rule").fill("Always run the tests.")
@@ -326,6 +329,7 @@ def test_a_rule_is_set_changed_and_taken_off(own_page):
     page.get_by_role("button", name="revoke rule p3").click()
     page.get_by_text("p3 no longer stands.").wait_for()
     page.get_by_text("2 rules no longer stand").wait_for()
+    assert [pin.quote for pin in Session.open(TOUR, house.store).ledger.pins.active] == [RULE]
 
 
 def test_memory_recalls_and_keeps_notes(own_page):

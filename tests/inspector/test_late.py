@@ -104,31 +104,33 @@ def test_what_is_said_while_the_last_page_is_on_its_way_is_drawn_too(own_page, h
     assert "said meanwhile" in page.locator("article[data-number='127']").inner_text()
 
 
-def test_what_an_earlier_search_found_is_not_shown_for_a_later_one(page):
+def search(page, words: str) -> None:
+    box = page.get_by_label("search the transcript")
+    box.fill(words)
+    box.press("Enter")
+
+
+def searching(page) -> Held:
+    """Begin a search whose answer is held back."""
     go(page, "m1")
     page.wait_for_selector("article[data-number='1']")
-    box = page.get_by_label("search the transcript")
     held = Held(page, "q=total_33")
-    box.fill("total_33")
-    box.press("Enter")
+    search(page, "total_33")
     held.wait()
-    box.fill("round_half_up")
-    box.press("Enter")
+    return held
+
+
+def test_what_an_earlier_search_found_is_not_shown_for_a_later_one(page):
+    held = searching(page)
+    search(page, "round_half_up")
     page.get_by_text("with “round_half_up”").wait_for()
     held.come()
     assert "with “round_half_up”" in page.locator(".found [role=status]").inner_text()
 
 
 def test_a_search_that_was_given_up_does_not_come_back(page):
-    go(page, "m1")
-    page.wait_for_selector("article[data-number='1']")
-    box = page.get_by_label("search the transcript")
-    held = Held(page, "q=total_33")
-    box.fill("total_33")
-    box.press("Enter")
-    held.wait()
-    box.fill("m57")
-    box.press("Enter")
+    held = searching(page)
+    search(page, "m57")
     page.wait_for_selector("article[data-number='57']")
     held.come()
     assert page.locator(".found").count() == 0
