@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from clew.ladder import Situation, Written, brief_of, propose
 from clew.message import Cite, Item, Role, Trust, said
 from clew.plan import Claim, ClaimKind, Condense, Plan
@@ -70,7 +68,7 @@ def test_prose_of_an_earlier_digest_is_carried_and_never_turned_into_a_quote():
     living.add(spoken(f"Step {n} touched file_{n}.py.") for n in range(80, 120))
     (digest,) = living.compact(700).digests
     (carried,) = (one for one in digest.claims if one.text == prose.text)
-    assert replace(carried, id="") == prose
+    assert carried._replace(id="") == prose
     assert (digest.author, digest.prompt_version) == ("clew", None)
 
 

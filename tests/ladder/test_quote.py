@@ -40,6 +40,18 @@ def test_a_long_line_is_cut_around_the_value_between_words():
     assert "load_config" in text
 
 
+def test_of_what_the_model_says_no_half_sentence_stands_beside_a_whole_one():
+    line = f"{'It was long. ' * 9}I moved load_config there. Now it reads the file once. {'And so on ' * 9}"
+    whole = f"{'It was long. ' * 4}I moved load_config there. Now it reads the file once."
+    assert quote(said(Role.ASSISTANT, line), "load_config") == whole
+    assert quote(output(line), "load_config").startswith(f"long. {whole} And so")
+
+
+def test_a_sentence_longer_than_a_quote_is_cut_between_words():
+    line = f"{'before ' * 60}load_config {'after ' * 60}"
+    assert quote(said(Role.ASSISTANT, line), "load_config") == quote(output(line), "load_config")
+
+
 def test_what_a_person_said_is_never_cut():
     line = f"Never {'ever ' * 80}touch load_config."
     assert quote(said(Role.USER, line), "load_config") == line

@@ -377,7 +377,7 @@ def test_lines_of_an_earlier_digest_are_carried_over_with_their_sources(request_
     name = "a2" if request_too else "d1.2"
     line = json.dumps({"kind": "decision", "text": "Chose pytest over nose", "sources": [name]})
     done = written(ScriptedModel(line), made, request=request)
-    assert done.claims == (replace(EARLIER.claims[1], id=""),)
+    assert done.claims == (EARLIER.claims[1]._replace(id=""),)
     assert done.read == ("d1", *ALL)
 
 

@@ -1,5 +1,7 @@
 """Bodies and messages of every shape, broken text included."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from clew.message import (
@@ -87,13 +89,7 @@ def parts(draw, around=None, nested=True):
         inner = st.lists(parts(around, nested=False), max_size=3).map(tuple)
         options.append(st.builds(ToolResult, text, inner, flags, maybe, flags))
     part = draw(st.one_of(options))
-    return type(part)(
-        **{
-            name: getattr(part, name) for name in part.__dataclass_fields__ if name not in ("trust", "native")
-        },
-        trust=draw(st.sampled_from(Trust)),
-        native=native,
-    )
+    return replace(part, trust=draw(st.sampled_from(Trust)), native=native)
 
 
 @st.composite

@@ -33,7 +33,7 @@ def brief(ledger: Ledger, span: Sequence[Item], view: Sequence[Item]) -> Brief:
 
     def labelled(claim: Claim) -> Claim:
         found = [parts[cite.message][cite.part].trust for cite in claim.sources]
-        return replace(claim, trust=min([claim.trust, *found]))
+        return claim._replace(trust=min([claim.trust, *found]))
 
     return replace(said, claims=tuple(map(labelled, said.claims)))
 

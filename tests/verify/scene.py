@@ -97,7 +97,7 @@ HONEST = (
 
 def digest(*claims: Claim, pins: tuple[Pin, ...] = (LEGACY, STABLE)) -> Digest:
     """Return the digest of the covered messages with these claims, numbered."""
-    numbered = tuple(replace(one, id=f"d1.{i}") for i, one in enumerate(claims, start=1))
+    numbered = tuple(one._replace(id=f"d1.{i}") for i, one in enumerate(claims, start=1))
     span = [item for item in VIEW if item.id in COVERED]
     return Digest("d1", 0, COVERED, checksum(span), numbered, pins, author="a model")
 

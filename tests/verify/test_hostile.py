@@ -289,7 +289,7 @@ def test_a_digest_that_does_not_read_as_it_is_meant_is_refused():
 
 def test_two_claims_of_one_name_are_refused():
     made = digest(*HONEST)
-    twins = replace(made, claims=tuple(replace(one, id="d1.1") for one in made.claims))
+    twins = replace(made, claims=tuple(one._replace(id="d1.1") for one in made.claims))
     assert told(verify(plan_of(twins), EVIDENCE)) == [("form", "refuse", "d1.1")]
 
 

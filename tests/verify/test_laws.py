@@ -193,8 +193,8 @@ def test_a_value_replaced_by_another_is_always_caught(data: st.DataObject):
     text = claims[chosen].text
     at = data.draw(st.sampled_from([i for i, sign in enumerate(text) if sign.isdigit()]))
     other = data.draw(st.sampled_from([digit for digit in "0123456789" if digit != text[at]]))
-    changed = replace(
-        claims[chosen], text=f"{text[:at]}{other}{text[at + 1 :]}", verbatim=data.draw(st.booleans())
+    changed = claims[chosen]._replace(
+        text=f"{text[:at]}{other}{text[at + 1 :]}", verbatim=data.draw(st.booleans())
     )
     spoilt = with_claims(plan, (*claims[:chosen], changed, *claims[chosen + 1 :]))
     report = verify(spoilt, written_by_a_summariser(evidence))
@@ -215,7 +215,7 @@ def test_a_swapped_source_is_always_caught(data: st.DataObject):
         if item.message.parts and not all(piece in _said(item) for piece in pieces)
     ]
     source = data.draw(st.sampled_from(others))
-    changed = replace(claims[chosen], sources=(Cite(source.id),))
+    changed = claims[chosen]._replace(sources=(Cite(source.id),))
     spoilt = with_claims(plan, (*claims[:chosen], changed, *claims[chosen + 1 :]))
     report = verify(spoilt, written_by_a_summariser(evidence))
     assert changed.id in {finding.subject for finding in report.findings}

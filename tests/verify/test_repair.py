@@ -65,7 +65,7 @@ def test_lies_go_and_the_rest_stays_as_it_was():
 
 
 def test_raised_labels_fall_to_what_the_sources_allow():
-    raised = [replace(one, trust=Trust.SYSTEM) for one in HONEST]
+    raised = [one._replace(trust=Trust.SYSTEM) for one in HONEST]
     labels = [one.trust for one in claims_of(mended(plan_of(digest(*raised))))]
     assert labels == [
         Trust.USER,  # the goal, quoted

@@ -104,7 +104,7 @@ def test_a_digest_that_folds_another_says_so_and_answers_for_its_messages():
         1,
         (*COVERED, "m10"),
         checksum(new, first.checksum),
-        tuple(replace(one, id=f"d2.{i}") for i, one in enumerate(first.claims[:-2])),
+        tuple(one._replace(id=f"d2.{i}") for i, one in enumerate(first.claims[:-2])),
         first.pins,
         folds=("d1",),
     )

@@ -37,7 +37,7 @@ class Assembly:
         """Find out what must be in it, and what that takes."""
         self._scene = scene
         said = scene.now.brief(span)
-        claims = tuple(replace(one, trust=label_of(one, scene.original)) for one in said.claims)
+        claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.now.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
         self._matter = Matter(span, Brief(said.pins, claims), earlier, terms)

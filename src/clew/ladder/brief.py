@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from clew.ladder.excerpt import excerpt
 from clew.ledger.speech import said
-from clew.message import Cite, Item, Origin, Role, Text, ToolResult, Trust
+from clew.message import Cite, Item, Origin, Part, Role, Text, ToolResult, Trust
 from clew.plan import Claim, ClaimKind, Pin
 
 USER_CHARACTERS = 1_200
 """Of what a person typed in one message, quoted whole; longer messages are quoted in excerpt."""
 _ACKNOWLEDGEMENT = re.compile(
     r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
-    r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}",
-    re.IGNORECASE,
+    r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
 )
+"""In lower case: to look for words in any case takes twice as long."""
 _LONGEST_ACKNOWLEDGEMENT = 60
 
 
@@ -32,38 +32,36 @@ class Brief:
 
 def user_words(span: Iterable[Item]) -> list[Claim]:
     """Return what people said in a span, verbatim, oldest first; not that they are glad or agree."""
-    return [
-        _quoted(cite, text, trust)
-        for item in span
-        if item.message.role in _PEOPLE and item.message.origin is Origin.SPOKEN
-        for cite, text, trust in _spoken(item)
-        if not _is_acknowledgement(text)
-    ]
-
-
-_PEOPLE = (Role.USER, Role.TOOL)
-"""Who sends what people say; they may answer in place of a tool."""
-
-
-def _spoken(item: Item) -> list[tuple[Cite, str, Trust]]:
-    by_user = item.message.role is Role.USER
-    found = []
-    may_hold_asides = False
-    for j, part in enumerate(item.message.parts):
-        if isinstance(part, Text):
-            if by_user and part.trust >= Trust.USER:
-                found.append((Cite(item.id, j), part.text, part.trust))
-        elif isinstance(part, ToolResult) and len(part.parts) > 1:
-            may_hold_asides = True
-    for one in said(item) if may_hold_asides else ():
-        if one.aside:  # a person answered in place of a tool
-            found.append((one.cite(0, len(one.text)), one.text, one.trust))
+    found: list[Claim] = []
+    for name, message in span:
+        if message.origin is not Origin.SPOKEN:
+            continue
+        if message.role is Role.USER:
+            found += [
+                _quoted(Cite(name, j), part.text, part.trust)
+                for j, part in enumerate(message.parts)
+                if isinstance(part, Text) and part.trust >= Trust.USER and not _is_acknowledgement(part.text)
+            ]
+        if message.role in _ANSWERING and any(map(_may_hold_asides, message.parts)):
+            found += [
+                _quoted(one.cite(0, len(one.text)), one.text, one.trust)
+                for one in said(Item(name, message))
+                if one.aside and not _is_acknowledgement(one.text)
+            ]
     return found
+
+
+_ANSWERING = (Role.USER, Role.TOOL)
+"""Who sends what tools answer; a person may answer in place of one."""
+
+
+def _may_hold_asides(part: Part) -> bool:
+    return isinstance(part, ToolResult) and len(part.parts) > 1
 
 
 def _is_acknowledgement(text: str) -> bool:
     return not text.strip() or (
-        len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text) is not None
+        len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
     )
 
 

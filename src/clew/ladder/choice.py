@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
 
@@ -77,14 +77,13 @@ class Choice:
         must = matter.must
         earlier = matter.earlier.claims if matter.earlier else ()
         self._told = must
-        self._ledger = sorted(
-            (one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must),
-            key=lambda claim: not focus.meets(claim.text),
+        self._ledger = focus.first(
+            [one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must]
         )
         if written is None:  # where nobody wrote now, what somebody wrote earlier
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
         else:
-            self._prose = [replace(one, trust=label_of(one, scene.original)) for one in written.claims]
+            self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
         said = [
             *(one for one in earlier if one.kind is ClaimKind.USER),
             *user_words(scene.originals(matter.span)),
@@ -92,7 +91,7 @@ class Choice:
         self._people = _once(said, above=(*must, *self._prose))
         # The first request and the latest ones say most; what is between them gives way first.
         by_weight = [*self._people[:1], *reversed(self._people[1:])]
-        self._people_by_weight = sorted(by_weight, key=lambda claim: not focus.meets(claim.text))
+        self._people_by_weight = focus.first(by_weight)
         kept = [one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one)]
         self._facts = Facts(scene, matter.span, kept, room)
         lines = [line.claim for line in self._facts.lines]
@@ -178,7 +177,7 @@ def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
         for other in by_turn.get(claim.sources[0].message, ()):
             text = "" if text in other else _unsaid(text, other)
         if text:
-            found.append(claim if text == claim.text else replace(claim, text=text))
+            found.append(claim if text == claim.text else claim._replace(text=text))
     return found
 
 

@@ -108,7 +108,13 @@ def _may_free(scene: Scene) -> int:
 
 
 def _is_of_tools(message: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+    for part in message.parts:  # noqa: SIM110  # ``any`` would make a generator for each of thousands
+        if isinstance(part, _OF_TOOLS):
+            return True
+    return False
+
+
+_OF_TOOLS = (ToolCall, ToolResult)
 
 
 # The plan --------------------------------------------------------------------------------------------

@@ -149,7 +149,8 @@ class Facts:
             last = max(named_by, key=attrgetter("last_index"))
         yield first, first.first, True
         yield last, last_line(self._scene.original(last.last_message), last.last, last.text), True
-        yield from ((one, one.telling, False) for one in named_by)
+        for one in named_by:
+            yield one, one.telling, False
 
     def _names(self, covered: Covered) -> Iterator[Name]:
         """Yield the names of what is not named yet, as far as it can be named by itself."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from clew.plan import Claim
+
 _WORDS = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
     r"a|an|and|or|of|in|on|at|to|for|from|with|about|into|is|are|was|be|it|its|the|this|that|these|those|i|we"
@@ -28,6 +30,10 @@ class Focus:
     def meets(self, text: str) -> bool:
         """Tell whether a text has a word that begins with one of these, also inside a name of code."""
         return self._pattern is not None and self._pattern.search(text) is not None
+
+    def first(self, claims: list[Claim]) -> list[Claim]:
+        """Return claims with those first that meet it, else in their order."""
+        return sorted(claims, key=lambda claim: not self.meets(claim.text)) if self else claims
 
 
 def _beginning(word: str) -> str:

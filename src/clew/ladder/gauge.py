@@ -27,10 +27,11 @@ class Gauge:
         words = count("\n".join(plain))
         lines = count("\n".join(f"- {text}" for text in plain))
         named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in sample))
-        broken = count("\n".join(text.replace("\n", "\n  ") for text in plain))
+        breaks = sum(text.count("\n") for text in plain)
+        broken = count("\n".join(text.replace("\n", "\n  ") for text in plain)) if breaks else words
         self._per_byte = words / max(1, sum(map(_bytes, plain)))
         self._per_line = (lines - words) / max(1, len(sample))
-        self._per_break = (broken - words) / max(1, sum(text.count("\n") for text in plain))
+        self._per_break = (broken - words) / max(1, breaks)
         self.per_turn = (named - lines) / max(1, len(sample))
         """For every turn that a line names."""
         self.per_list = self._per_line + 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from clew.ladder.excerpt import before_negation
+from clew.ladder.excerpt import Span, before_negation
 from clew.ladder.labels import trust_at
-from clew.message import Cite, Message, ToolCall, Trust, words
+from clew.message import Cite, Message, Text, ToolCall, Trust, words
 from clew.plan import Claim, ClaimKind
 
 LONGEST = 160
@@ -22,6 +22,8 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{120}")
 _LONG = 120
 _ARGUMENT = re.compile(r'"\w{1,30}":\s*"\Z')
 _LONGEST_ARGUMENT = 40
+_BEGIN = re.compile(r"[.!?]\s+(?=[^\sa-z])")
+_END = re.compile(r"[.!?](?=\s)")
 _PLAIN = re.compile(r"(?<![\w./-])[a-z]{3,}(?![\w./-])")
 _PLACEHOLDERS = ("path/to/", "your_", "your-", "<your ", "YOUR_")
 """What a template leaves open."""
@@ -41,9 +43,12 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
     if end > len(said) or not (isinstance(part, ToolCall) or value in said[start:end]):
         return None  # shown smaller by whoever compacted the list before, and cited from the whole
     if trust < Trust.USER:
-        start, end = _cut(said, start, end, value, root)
+        line = start, end
+        start, end = _cut(said, *line, value, root)
         if isinstance(part, ToolCall):
             start, end = _with_its_name(said, start, end)
+        elif isinstance(part, Text) and line[1] - line[0] > LONGEST:
+            start, end = _whole_sentences(said, line, (start, end), value)
     while start < end and said[start].isspace():
         start += 1
     while end > start and said[end - 1].isspace():
@@ -112,18 +117,30 @@ def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, i
         start = found_at.end()
     if end - start <= LONGEST:
         return start, end
-    low, high = max(start, at - AROUND), min(end, at + len(value) + AROUND)
+    last = at + len(value)
+    low, high = max(start, at - AROUND), min(end, last + AROUND)
     if low > start:
         space = said.find(" ", low, max(low, at))
         while space < 0 and low < at and _joins(said, low):
             low += 1
         low = max(start, before_negation(said, space + 1 if space >= 0 else low))
     if high < end:
-        space = said.rfind(" ", min(high, at + len(value)), high)
-        while space < 0 and high > at + len(value) and _joins(said, high):
+        space = said.rfind(" ", min(high, last), high)
+        while space < 0 and high > last and _joins(said, high):
             high -= 1
         high = space if space >= 0 else high
     return low, high
+
+
+def _whole_sentences(said: str, line: Span, cut: Span, value: str) -> Span:
+    """Return what was cut out of a line, without half a sentence before or behind whole ones."""
+    start, end = cut
+    at = said.find(value, start, end)
+    if start > line[0] and (begun := _BEGIN.search(said, start, at + 1)):
+        start = begun.end()
+    if end < line[1] and (ends := [one.end() for one in _END.finditer(said, at + len(value), end + 1)]):
+        end = ends[-1]
+    return start, end
 
 
 def _joins(said: str, at: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from clew.message import Item, Json, ToolCall, ToolResult
 
@@ -96,12 +97,19 @@ def _edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
             yield from _edits(one)
     elif isinstance(arguments, Mapping):
         for name, value in arguments.items():
-            old = _OLD.match(name)
-            new = arguments.get(f"{_NEW[old[0]]}{name[old.end() :]}") if old else None
+            other = _counterpart(name)
+            new = arguments.get(other) if other else None
             if isinstance(value, str) and isinstance(new, str):
                 yield [value], [new]
             else:
                 yield from _edits(value)
+
+
+@lru_cache(maxsize=1_000)
+def _counterpart(name: str) -> str:
+    """Return how the argument is called that says what is put in for what this one says, if any."""
+    old = _OLD.match(name)
+    return f"{_NEW[old[0]]}{name[old.end() :]}" if old else ""
 
 
 def _patched(patch: str) -> tuple[list[str], list[str]]:

@@ -42,8 +42,8 @@ EDGES: Mapping[str, Sequence[float]] = {
     "kin_recent": (0.1, 0.3, 0.5, 0.7, 0.85, 0.95),
 }
 """Where the steps of the table lie: a list of points has one more."""
-_MOST_COUNTED = 8
-_STEP_OF_COUNT = tuple(bisect_right(EDGES["count"], count) for count in range(_MOST_COUNTED + 1))
+_MOST_COUNTED = 10_000
+"""Counts of which the points are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +57,58 @@ class Table:
     steps: Mapping[str, Sequence[float]]
     in_error: float
 
-    _voices: Sequence[Sequence[float]] = field(init=False, repr=False)
-    """By voice, then by the count itself."""
+    _counted: Mapping[tuple[int, ...], float] = field(init=False, repr=False, compare=False)
+    """By the counts of all voices, most of which many subjects share."""
     _ladders: Sequence[tuple[Sequence[float], Sequence[float]]] = field(init=False, repr=False)
     """The edges and the points of each list of steps, in the order of ``measured``."""
 
     def __post_init__(self) -> None:
-        voices = [[row[step] for step in _STEP_OF_COUNT] for row in self.named_by]
-        ladders = [(EDGES[name], self.steps[name]) for name in EDGES if name != "count"]
-        object.__setattr__(self, "_voices", voices)
+        ladders = [(EDGES[name], self.steps[name]) for name in _MEASURED]
+        object.__setattr__(self, "_counted", _Counted(self.named_by, self.steps["mentions"]))
         object.__setattr__(self, "_ladders", ladders)
 
     def __call__(self, subject: Subject, company: Company) -> float:
         """Return the chance that a subject is needed again."""
         points = self.start + self.form.get(form_of(subject.kind, subject.text), 0.0)
-        counts = subject.counts
-        for row, count in zip(self._voices, counts, strict=True):
-            points += row[count] if count < _MOST_COUNTED else row[-1]
+        points += self._counted[subject.counts]
         if subject.in_error:
             points += self.in_error
-        for (edges, row), value in zip(self._ladders, measured(subject, company, sum(counts)), strict=True):
+        for (edges, row), value in zip(self._ladders, measured(subject, company), strict=True):
             points += row[bisect_right(edges, value)]
         return 1.0 / (1.0 + math.exp(-points))
 
 
-def measured(subject: Subject, company: Company, mentions: int) -> tuple[float, ...]:
-    """Return what the steps count of a subject, in the order of the edges."""
+class _Counted(dict[tuple[int, ...], float]):
+    """Remembers the points that counts give: each for its voice, and their sum."""
+
+    def __init__(self, named_by: Sequence[Sequence[float]], mentions: Sequence[float]) -> None:
+        super().__init__()
+        self._rows = (*named_by, mentions)
+
+    def __missing__(self, counts: tuple[int, ...]) -> float:
+        if len(self) >= _MOST_COUNTED:
+            self.clear()
+        places = steps_of(counts)
+        found = self[counts] = sum(row[place] for row, place in zip(self._rows, places, strict=True))
+        return found
+
+
+def steps_of(counts: Sequence[int]) -> list[int]:
+    """Return the steps of the count of each voice, and that of all of them."""
+    return [
+        *(bisect_right(EDGES["count"], count) for count in counts),
+        bisect_right(EDGES["mentions"], sum(counts)),
+    ]
+
+
+_MEASURED = [name for name in EDGES if name not in ("count", "mentions")]
+
+
+def measured(subject: Subject, company: Company) -> tuple[float, ...]:
+    """Return what the other steps measure of a subject, in the order of the edges."""
     first, last, session_length = subject.first_index, subject.last_index, company.length
     age = session_length - last
     return (
-        mentions,
         age,
         age / session_length,
         first / session_length,
@@ -122,10 +144,9 @@ def _identifier(text: str) -> str:
 def features(subject: Subject, company: Company) -> Iterator[tuple[str, str | int]]:
     """Yield what the table gives points for, by the name of the list and the place in it."""
     yield "form", form_of(subject.kind, subject.text)
-    for voice, count in zip(VOICES, subject.counts, strict=True):
-        yield f"named_by.{voice.name.lower()}", bisect_right(EDGES["count"], count)
-    steps = (name for name in EDGES if name != "count")
-    for name, value in zip(steps, measured(subject, company, sum(subject.counts)), strict=True):
+    counted = (*(f"named_by.{voice.name.lower()}" for voice in VOICES), "mentions")
+    yield from zip(counted, steps_of(subject.counts), strict=True)
+    for name, value in zip(_MEASURED, measured(subject, company), strict=True):
         yield name, bisect_right(EDGES[name], value)
     yield "in_error", int(subject.in_error)
 

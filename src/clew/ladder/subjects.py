@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from operator import add
 from typing import TypeAlias
 
-from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind
+from clew.ledger.kinds import KNOWN_WORDS, WORD, ValueKind, pieces_of
 from clew.ledger.values import Value
 
 ROOT_SHARE = 0.6
 """Of the full paths, those that must lie in a folder for it to be where the session works."""
 SHALLOWEST_ROOT = 2
+_REMEMBERED = 100_000
 SHORTEST_NAME = 6
 """Characters of a name inside a dotted one from which it is a name of its own."""
 
@@ -29,11 +30,13 @@ class Joined:
         "kind",
         "last_index",
         "last_message",
+        "pieces",
         "text",
     )
 
     def __init__(self, text: str, first: Value) -> None:
         self.text = text
+        self.pieces = pieces_of(text)
         self.kind = first.kind
         self.counts = first.counts
         self.first_index, self.last_index = first.first_index, first.last_index
@@ -108,20 +111,31 @@ def path_key(path: str) -> str:
     return "/".join(pieces[-2:]) if len(pieces) > 2 and pieces[-2] not in (".", "..", "~") else path
 
 
-def subjects_named(text: str) -> Iterator[str]:
-    """Yield what a text names: values by what they are about, file names in paths, names in dotted ones."""
-    for word in WORD.findall(text):
+class _Named(dict[str, tuple[str, ...]]):
+    """Remembers what words name; forgets all of them when they are too many."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= _REMEMBERED:
+            self.clear()
         known = KNOWN_WORDS[word]
-        if known is None:
-            continue
-        kind, value = known
-        if kind is ValueKind.PATH:
-            yield path_key(value)
-            yield value.rsplit("/", 1)[-1]
-        else:
-            yield value
-            if kind is ValueKind.IDENTIFIER and "." in value:
-                yield from members(value)
+        found = self[word] = _named_by(*known) if known else ()
+        return found
+
+
+def _named_by(kind: ValueKind, value: str) -> tuple[str, ...]:
+    if kind is ValueKind.PATH:
+        return path_key(value), value.rsplit("/", 1)[-1]
+    if kind is ValueKind.IDENTIFIER and "." in value:
+        return (value, *members(value))
+    return (value,)
+
+
+_NAMED = _Named()
+
+
+def subjects_named(text: str) -> list[str]:
+    """Return what a text names: values by what they are about, file names in paths, names in dotted ones."""
+    return [name for word in WORD.findall(text) for name in _NAMED[word]]
 
 
 def root_of(paths: Iterable[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from clew.ladder.brief import Brief
@@ -109,7 +108,7 @@ def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
 def shortened(claim: Claim, most: int) -> Claim:
     """Return the goal, or what is open, told by how it begins; its turn leads to the whole of it."""
     start = _beginning(claim.text, most)
-    return claim if start == claim.text else replace(claim, text=f"{start}…", verbatim=False)
+    return claim if start == claim.text else claim._replace(text=f"{start}…", verbatim=False)
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:

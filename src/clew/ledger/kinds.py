@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.sift import CHUNKS, chunks_with, marks
+from clew.ledger.sift import CHUNKS, chunks_with
 
 
 class ValueKind(StrEnum):
@@ -172,12 +172,25 @@ KNOWN_WORDS = KnownWords()
 """Shared by all ledgers: what a word is depends on nothing else."""
 
 
+_PIECE = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
+
+
+def pieces_of(name: str) -> tuple[str, ...]:
+    """Return the words that a name is made of, each once, in lower case."""
+    return tuple(dict.fromkeys(map(str.lower, _PIECE.findall(name))))
+
+
 _URL = re.compile(r"https?://[^\s\"'<>)\]}`,\\|]+")
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
-_AMOUNT = re.compile(
-    r"\d+(?:,\d{3})*(?:\.\d+)?(?P<unit>\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
-    r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b)?"
+_UNIT = (
+    r"\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
+    r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b"
 )
+_AMOUNT = re.compile(
+    # The first digit before what may not stand before it: so most places are passed over at once.
+    rf"\d(?<!\d\d)(?<!\d\.\d)\d*+(?:(?:,\d{{3}})++(?:\.\d++)?(?:{_UNIT})?|(?:\.\d++)?{_UNIT})"
+)
+"""A number with its unit, or with commas: other numbers are words like any other."""
 _CURRENCIES = ("$", "€", "£")
 _QUOTE = re.compile(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
 
@@ -202,9 +215,8 @@ def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
 
 def _amounts(text: str) -> Iterator[tuple[Known, int]]:
     for match in _AMOUNT.finditer(text):
-        if match["unit"] or "," in match[0]:
-            start = match.start() - text.startswith(_CURRENCIES, max(0, match.start() - 1), match.start())
-            yield Known(ValueKind.NUMBER, text[start : match.end()]), start
+        start = match.start() - text.startswith(_CURRENCIES, max(0, match.start() - 1), match.start())
+        yield Known(ValueKind.NUMBER, text[start : match.end()]), start
 
 
 def _quoted(text: str) -> Iterator[tuple[Known, int]]:
@@ -233,13 +245,12 @@ VALUE_MARK = CHUNKS.mark_by(_may_hold_value)
 def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, int]]]:
     """Return the words of a text that are values, as they first come, and its values ``with_punctuation``."""
     if not spoken:
-        return _value_words(text), with_punctuation(text, spoken=False)
+        return value_words(text), with_punctuation(text, spoken=False)
     # People and models say the same plain words again and again: those are passed over first.
-    if not marks(text) & VALUE_MARK:
-        return [], []
     rest = " ".join(chunks_with(VALUE_MARK, text))
-    return _value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
+    return value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
 
 
-def _value_words(text: str) -> list[str]:
+def value_words(text: str) -> list[str]:
+    """Return the words of a text that are values, as they first come."""
     return list(filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))))

@@ -83,5 +83,7 @@ _remembered_marks = lru_cache(maxsize=1_024)(_marks)
 
 
 def chunks_with(bit: int, text: str) -> list[str]:
-    """Return the chunks of a text that have a mark, in order."""
-    return [chunk for chunk in text.split() if _MARKS_OF(chunk) & bit]
+    """Return the chunks of a text that have a mark, each once, in the order in which they first come."""
+    if len(text) <= _LONGEST_TEXT and not marks(text) & bit:
+        return []  # as was found out when its message came in
+    return [chunk for chunk in dict.fromkeys(text.split()) if _MARKS_OF(chunk) & bit]

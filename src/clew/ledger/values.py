@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, values_in
+from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, pieces_of, values_in
 from clew.ledger.lines import Lines, Place
 from clew.ledger.passages import ASSISTANT, WHOLE, Voice, passages
 from clew.ledger.sift import marks
@@ -23,6 +23,7 @@ _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
 """What a person or the model says about a value tells more than a line of output with a word or two more."""
 _NUMBER = ValueKind.NUMBER
+_SPOKEN = slice(Voice.USER, Voice.BODY)
 _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
 """The counts of a value that one voice named once: most values share these."""
 
@@ -40,6 +41,7 @@ class Value:
         "_first",
         "_last",
         "_owner",
+        "_pieces",
         "_score",
         "_telling",
         "first_index",
@@ -60,6 +62,7 @@ class Value:
         self._counts = counts
         self._first = self._last = self._telling = place
         self._score = 0
+        self._pieces: tuple[str, ...] | None = None
         self._owner = owner
 
     @property
@@ -71,6 +74,12 @@ class Value:
     def mentions(self) -> int:
         """Return how many texts name it."""
         return sum(self._counts)
+
+    @property
+    def is_spoken(self) -> bool:
+        """Tell whether the user or the model named it, or the model typed it into a call."""
+        user, assistant, call = self._counts[_SPOKEN]
+        return bool(user or assistant or call)
 
     @property
     def in_user_text(self) -> bool:
@@ -107,10 +116,18 @@ class Value:
         """Return the line that says most about it: many plain words, short, rather prose than output."""
         return Cite(*self._telling)
 
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Return the words that it is made of."""
+        if self._pieces is None:
+            self._pieces = pieces_of(self.text)
+        return self._pieces
+
     def _copy(self, owner: object) -> Value:
         twin = Value(Known(self.kind, self.text), self.first_index, self._first, self._counts, owner)
         twin.last_index, twin.in_error = self.last_index, self.in_error
         twin._last, twin._telling, twin._score = self._last, self._telling, self._score
+        twin._pieces = self._pieces
         return twin
 
     def __repr__(self) -> str:
@@ -190,6 +207,7 @@ class Values:
         if value is None:
             value = self._held[text] = Value(known, index, place, _ONCE[voice], self._owner)
             value._score = _worth(lines, place)
+            value._pieces = pieces_of(text)  # now, so that a compaction need not wait for it
         else:
             if value._owner is not self._owner:
                 value = self._held[text] = value._copy(self._owner)
@@ -205,8 +223,7 @@ class Values:
         """Let go of the values that are least likely to be needed."""
 
         def worth(value: Value) -> tuple[bool, bool, int]:
-            named = sum(value._counts[Voice.USER : Voice.BODY]) > 0
-            return named, value.mentions > 1, value.last_index
+            return value.is_spoken, value.mentions > 1, value.last_index
 
         kept = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
         stays = {value.text for value in kept}

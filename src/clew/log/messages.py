@@ -55,7 +55,7 @@ _TYPES: Mapping[str, type[Part]] = MappingProxyType(
 )
 _NAMES = {part: name for name, part in _TYPES.items()}
 _FIELDS = {
-    part: [(field.name, field.default) for field in dataclasses.fields(part) if field.name != "native"]
+    part: [(one.name, one.default) for one in dataclasses.fields(part) if one.init and one.name != "native"]
     for part in _NAMES
 }
 _TRUST = {trust.label: trust for trust in Trust}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message.message import Message, Origin, Role
-from clew.message.parts import ApprovalAnswer, ApprovalRequest, Text, Thinking, ToolCall, ToolResult
+from clew.message.parts import ApprovalAnswer, ApprovalRequest, Part, Text, Thinking, ToolCall, ToolResult
 
 
 class Place(NamedTuple):
@@ -127,15 +127,15 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
 def _after_reasoning(messages: Sequence[Message]) -> Iterator[int]:
     """Yield where a signed reasoning item ends one message and what it led to begins the next."""
     for i, message in enumerate(messages[:-1], start=1):
-        if _only_signed_thinking(message) and messages[i].role is Role.ASSISTANT:
+        parts = message.parts
+        if not parts or not isinstance(parts[0], Thinking):
+            continue  # told at once of nearly every message
+        if messages[i].role is Role.ASSISTANT and all(map(_is_signed_thinking, parts)):
             yield i
 
 
-def _only_signed_thinking(message: Message) -> bool:
-    parts = message.parts
-    if not parts or not isinstance(parts[0], Thinking):
-        return False  # told at once of nearly every message
-    return all(isinstance(part, Thinking) and part.signed for part in parts)
+def _is_signed_thinking(part: Part) -> bool:
+    return isinstance(part, Thinking) and part.signed
 
 
 def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:

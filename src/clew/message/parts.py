@@ -73,6 +73,8 @@ class ToolCall(_Part):
     """As the wire gave them: an object, or text (OpenAI; a model may write broken JSON)."""
     server_side: bool = False
     """The provider runs this tool and answers in the same reply."""
+    _written: str | None = field(default=None, init=False, compare=False, repr=False)
+    """The arguments as text, once somebody has asked: to count, to read, to quote and to check them."""
 
     @property
     def input(self) -> JsonObject | None:
@@ -90,7 +92,11 @@ class ToolCall(_Part):
         """Return the arguments as text, verbatim where the wire gave text."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return _encode(self.arguments)
+        written = self._written
+        if written is None:
+            written = _encode(self.arguments)
+            object.__setattr__(self, "_written", written)
+        return written
 
 
 @dataclass(frozen=True, slots=True)

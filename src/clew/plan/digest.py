@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from clew.message import Cite, Item, Message, Role, Text, Trust, words
 
@@ -32,9 +33,8 @@ ALSO = "also: "
 """How a claim begins that is nothing but a list of names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One line of a digest."""
+class Claim(NamedTuple):
+    """One line of a digest. A tuple, for a pass makes thousands, and most are weighed and left out."""
 
     id: str
     """Unique in its session, short enough to cite: ``d3.17``."""

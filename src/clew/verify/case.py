@@ -219,12 +219,16 @@ class Case:
     @once
     def tokens_after(self) -> int:
         """Return the tokens of the view after."""
-        count = self.evidence.counter.count
-        sizes = self.sizes
-        return sum(
-            sizes[name] if self.before.get(name) is message else count(message)
+        return sum(self.sizes_after.values())
+
+    @once
+    def sizes_after(self) -> dict[str, int]:
+        """Return the tokens of the messages of the view after, by id."""
+        count, before, sizes = self.evidence.counter.count, self.before, self.sizes
+        return {
+            name: sizes[name] if before.get(name) is message else count(message)
             for name, message in self.after
-        )
+        }
 
     # What it cites ---------------------------------------------------------------------------------------
 

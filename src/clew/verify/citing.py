@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from clew.message import Trust
 from clew.plan import Claim, ClaimKind, Digest
@@ -102,4 +101,4 @@ def _may_not_steer(look: Look) -> bool:
 def lowered(look: Look) -> Claim:
     """Return a claim with a label that its sources allow."""
     claim = look.claim
-    return replace(claim, trust=look.ceiling) if claim.trust > look.ceiling else claim
+    return claim._replace(trust=look.ceiling) if claim.trust > look.ceiling else claim

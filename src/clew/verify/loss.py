@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 
-from clew.ledger.kinds import KNOWN_WORDS, values_in
+from clew.ledger.kinds import KNOWN_WORDS, value_words, with_punctuation
 from clew.ledger.values import Value
 from clew.message import words
 from clew.plan import Digest
@@ -49,7 +49,8 @@ def _values(case: Case) -> Loss:
     """Follow every value that the view names, by where it was named first and last."""
     named_before = _named(_digest_texts(case.evidence.shown.values()))
     named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
-    whole = case.before.keys() - case.removed - case.shrinks.keys()
+    shown, cited = case.before, case.cited
+    whole = shown.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     gone: list[Value] = []
     for value in case.evidence.values:
@@ -58,13 +59,13 @@ def _values(case: Case) -> Loss:
             before += 1
             stand += 1
             continue
-        if last not in case.before and value.text not in named_before:
+        if last not in shown and value.text not in named_before:
             continue  # it had left the view earlier
         before += 1
         first = value.first_message
         if first in whole:
             stand += 1
-        elif first in case.cited or last in case.cited:
+        elif first in cited or last in cited:
             reachable += 1
         else:
             gone.append(value)
@@ -94,6 +95,7 @@ def _shrunk_texts(case: Case) -> Iterator[str]:
 def _named(texts: Iterable[str]) -> frozenset[str]:
     """Return the values that texts name."""
     # As one text, parted by what no value goes across: to look through one is quicker than through thousands.
-    words, marked = values_in("\n|\n".join(texts), spoken=True)
-    known = (*map(KNOWN_WORDS.__getitem__, words), *(value for value, _ in marked))
+    whole = "\n|\n".join(texts)
+    marked = with_punctuation(whole, spoken=True)
+    known = (*map(KNOWN_WORDS.__getitem__, value_words(whole)), *(value for value, _ in marked))
     return frozenset(value.value for value in known if value is not None)

@@ -69,7 +69,7 @@ def _with(case: Case, digest: Digest, pins: Iterable[Pin], loops: Iterable[Ledge
     numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
     first = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
     claims = [
-        replace(claim, id=f"{digest.id}.{number}", trust=Look(claim, case).ceiling)
+        claim._replace(id=f"{digest.id}.{number}", trust=Look(claim, case).ceiling)
         for number, claim in enumerate(map(open_claim, loops), start=first)
     ]
     return replace(digest, claims=(*digest.claims, *claims), pins=ledger_pins(case, digest, pins))

@@ -38,7 +38,7 @@ def check_size(case: Case) -> Iterator[Finding]:
 
 def _too_long(case: Case, condense: Condense) -> Iterator[Finding]:
     covered = sum(case.sizes[name] for name in condense.ids)
-    own = case.evidence.counter.count(case.after_by_id[condense.digest.id])
+    own = case.sizes_after[condense.digest.id]
     if own >= covered:
         what = f"the digest has {own:,} tokens, no fewer than the {covered:,} of what it stands for"
         yield Finding("size", Level.REFUSE, condense.digest.id, what)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
 from clew.plan import Drop, Shrink
@@ -66,17 +68,16 @@ def _kept_parts(case: Case) -> Iterator[Part]:
 def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
     view = case.evidence.view
     points = cut_points(messages)
-    legal = frozenset(points)
     tail = max(0, len(view) - max(1, case.evidence.keep_messages))
-    kept = max((point for point in points if point <= tail), default=0)
-    gone = [item.id in case.removed for item in view]
-    for i, item in enumerate(view):
-        if gone[i] and i >= kept:
-            yield _refuse(item.id, "one of the most recent messages would go")
-        if i and gone[i] != gone[i - 1] and i not in legal:
-            yield _refuse(
-                item.id, "a call would be parted from its result", f"{view[i - 1].id} belongs to it"
-            )
+    kept = points[bisect_right(points, tail) - 1]
+    gone = list(map(case.removed.__contains__, case.before))
+    for i in range(kept, len(view)):
+        if gone[i]:
+            yield _refuse(view[i].id, "one of the most recent messages would go")
+    edges = [i for i, (left, right) in enumerate(pairwise(gone), start=1) if left is not right]
+    for i in sorted(frozenset(edges).difference(points)):
+        why = f"{view[i - 1].id} belongs to it"
+        yield _refuse(view[i].id, "a call would be parted from its result", why)
 
 
 def _seals(case: Case) -> Iterator[Finding]:

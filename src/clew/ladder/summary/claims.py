@@ -147,7 +147,7 @@ def _carried(told: Told, named: Iterable[Source]) -> Claim | None:
     """Return the earlier claim that is repeated word for word, as it was."""
     earlier = (claim for source in named for claim in source.claims)
     same = (claim for claim in earlier if gist(claim.text) == gist(told.text))
-    return next((replace(claim, id="") for claim in same), None)
+    return next((claim._replace(id="") for claim in same), None)
 
 
 def _claim(told: Told, named: Sequence[Source]) -> Claim | None:
@@ -244,7 +244,7 @@ def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
     """Yield the claims about a portion that others follow: what it left open may be done by now."""
     for claim in claims:
         if claim.kind is ClaimKind.OPEN:
-            yield replace(claim, kind=ClaimKind.FACT)
+            yield claim._replace(kind=ClaimKind.FACT)
         elif claim.kind is not ClaimKind.NEXT:
             yield claim
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from clew.plan import Claim, ClaimKind, Digest
 from clew.plan.digest import checksum
@@ -28,7 +27,7 @@ def archive_digest(name: str, parts: Sequence[Digest]) -> Digest:
         level=1 + max((part.level for part in parts), default=0),
         covers=tuple(message for part in parts for message in part.covers),
         checksum=checksum((), "\n".join(part.checksum for part in parts)),
-        claims=tuple(replace(claim, id=f"{name}.{n}") for n, claim in enumerate(lines, start=1)),
+        claims=tuple(claim._replace(id=f"{name}.{n}") for n, claim in enumerate(lines, start=1)),
         folds=tuple(part.id for part in parts),
     )
 
