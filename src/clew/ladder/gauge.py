@@ -8,7 +8,9 @@ from clew.plan import Claim
 from clew.tokens import TokenCounter
 
 SAMPLE = 100
-"""Claims that are counted to learn how many tokens a byte has here, and what stands around a line."""
+"""Claims that are counted to learn how many tokens a byte has here..."""
+FEW = 25
+"""...and what stands around a line, which is nearly the same for each."""
 
 NAMES_ARE_DENSE = 1.15
 """Tokens of a name, of those that as many bytes of a line have."""
@@ -20,19 +22,20 @@ class Gauge:
     """Estimates tokens by bytes, at the rate of a sample."""
 
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
-        """Count a sample, evenly spread: its words alone, as lines, and under the names of their turns."""
-        sample = _sample(claims)
+        """Count a sample, evenly spread: its words alone; some also as lines, and under their turns."""
         count = self._count = counter.count_text
-        plain = [one.text for one in sample]
+        plain = [one.text for one in _sample(claims)]
         words = count("\n".join(plain))
-        lines = count("\n".join(f"- {text}" for text in plain))
-        named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in sample))
         breaks = sum(text.count("\n") for text in plain)
         broken = count("\n".join(text.replace("\n", "\n  ") for text in plain)) if breaks else words
         self._per_byte = words / max(1, sum(map(_bytes, plain)))
-        self._per_line = (lines - words) / max(1, len(sample))
         self._per_break = (broken - words) / max(1, breaks)
-        self.per_turn = (named - lines) / max(1, len(sample))
+        few = _sample(claims, FEW)
+        words = count("\n".join(one.text for one in few))
+        lines = count("\n".join(f"- {one.text}" for one in few))
+        named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in few))
+        self._per_line = (lines - words) / max(1, len(few))
+        self.per_turn = (named - lines) / max(1, len(few))
         """For every turn that a line names."""
         self.per_list = self._per_line + 2
         """For every list of names."""
@@ -61,8 +64,8 @@ class Gauge:
         return counted / max(1.0, sum(map(self.line, sample)))
 
 
-def _sample(claims: Sequence[Claim]) -> Sequence[Claim]:
-    return claims[:: max(1, len(claims) // SAMPLE)]
+def _sample(claims: Sequence[Claim], most: int = SAMPLE) -> Sequence[Claim]:
+    return claims[:: max(1, len(claims) // most)]
 
 
 def _bytes(text: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.message import Cite, Item, Message, Role, Text, Trust, words
+from clew.message import Cite, Item, Message, Role, Trust, words
 
 
 class ClaimKind(StrEnum):
@@ -94,9 +94,12 @@ def checksum(items: Iterable[Item], before: str = "") -> str:
     state = hashlib.sha256(before.encode())
     said: list[str] = []
     for name, message in items:
-        said.append(f"\n{name} {_ROLES[message.role]}")
-        for part in message.parts:
-            said.append(part.text if type(part) is Text else words(part))
+        parts = message.parts
+        if len(parts) == 1:  # as most have
+            said.append(f"\n{name} {_ROLES[message.role]}{words(parts[0])}")
+        else:
+            said.append(f"\n{name} {_ROLES[message.role]}")
+            said += map(words, parts)
         if len(said) >= _AT_ONCE:
             state.update("".join(said).encode("utf-8", "surrogatepass"))
             said.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from clew.ledger.speech import Said, said
@@ -60,17 +60,21 @@ class Look:
         self.gist = gist(claim)
         self.vouched = case.is_vouched(self.gist)
         """It is the ledger's, or that of a digest which was accepted before: it needs no proof."""
-        found = [case.source(cite) for cite in claim.sources]
-        self.sources = [source for source in found if source is not None]
+        self.sources: list[Source] = []
         """The parts that it cites."""
-        self.missing: Sequence[Cite] = ()
+        self.missing: list[Cite] = []
         """Places that do not exist."""
-        self._cited: Sequence[Cite] = claim.sources
-        if len(self.sources) < len(found):
-            paired = list(zip(claim.sources, found, strict=True))
-            self.missing = [cite for cite, source in paired if source is None]
-            self._cited = [cite for cite, source in paired if source is not None]
-        self.lowest = lowest(map(case.label, self._cited, self.sources))
+        self._cited: list[Cite] = []
+        labels = []
+        for cite in claim.sources:
+            source = case.source(cite)
+            if source is None:
+                self.missing.append(cite)
+                continue
+            self.sources.append(source)
+            self._cited.append(cite)
+            labels.append(case.label(cite, source))
+        self.lowest = lowest(labels)
         self.exact = self._is_exact()
         """Whether the claim is all that stands at the first place that it cites, to the letter."""
         # Set here, if to nothing: an attribute that thousands of objects get later costs each of them a dict.
