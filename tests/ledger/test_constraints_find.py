@@ -435,6 +435,9 @@ def test_every_quote_is_the_text_at_its_span_and_spans_do_not_overlap(message: M
         "# \n",
         "```",
         "only the ",
+        "a.Error",
+        "x.y(1,2",
+        "a-b: ",
     ],
 )
 def test_a_text_made_to_hurt_is_read_too(piece: str):

@@ -25,6 +25,9 @@ NAMES = {
 SHAPES = {
     *(
         "question",
+        "error_text",
+        "fragment",
+        "deep",
         "colon",
         "tiny",
         "long",

@@ -20,6 +20,7 @@ _LONG_CLAUSE = 40
 _FIRST_WORDS = 6
 _CLAUSE_STARTS = "\n,;:.!?，、；：。！？（("
 _NOUNS = frozenset((CODE, PATH, QUOTE))
+_PLURALS = frozenset(("don't", "dont", "do"))
 _ADDRESSED = frozenset(("you", "we", "u"))
 
 
@@ -153,6 +154,8 @@ class Language:
         if words[k].opens:
             return True
         before = words[k - 1].word
+        if before in _NOUNS and words[i].word in _PLURALS:
+            return True  # "as in notes.md don't": a file would be told of with "doesn't"
         if before in self.grammar.coordinators:
             return not self._is_statement(words, k - 1)
         return not self._is_subject(before)
@@ -214,10 +217,13 @@ class UnspacedLanguage:
     pattern: re.Pattern[str]
     phrases: Mapping[str, tuple[Phrase, ...]]
     headings: tuple[str, ...]
+    variants: Mapping[int, int]
+    """Letters that stand for others, one for one."""
 
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
         """Yield the cues of a sentence from left to right; they do not overlap."""
         del words  # a "word" would be a whole clause here
+        text = text.translate(self.variants)
         for match in self.pattern.finditer(text):
             start, end = match.span()
             opens = _opens_clause(text, start)
@@ -229,7 +235,8 @@ class UnspacedLanguage:
     def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
         """Tell whether a heading or lead-in announces rules."""
         del words
-        return any(heading in text for heading in self.headings)
+        written = text.translate(self.variants)
+        return any(heading in written for heading in self.headings)
 
     def heads_bans(self, words: Sequence[Token]) -> bool:
         """Tell whether a heading announces what is forbidden: it is not known here."""

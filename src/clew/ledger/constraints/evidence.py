@@ -49,6 +49,8 @@ class Surroundings(NamedTuple):
     """In a long text that tells the agent who it is."""
     orders: bool = False
     """In a long text by which the system or a developer gives orders."""
+    deep: bool = False
+    """Far inside a user's long text, where most is pasted."""
 
 
 class Evidence(NamedTuple):
@@ -120,12 +122,14 @@ def _told_by(hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: 
     In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices,
     unless that line names the case they are for: "When closing issues:".
     """
+    cues = {hit.cue for hit in hits}
     if around.document:
         yield Hit("document", 0, 0)
+    if around.deep and "you" not in cues:  # whoever speaks to the agent there has not just pasted something
+        yield Hit("deep", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
     listed = bool(lead) and _first_word(lead) not in known_words("evidence", "cases")
-    cues = {hit.cue for hit in hits}
     opening = {hit.cue for hit in hits if hit.start <= OPENING}
     binding = cues & _BRIEFED or "conduct" in opening or (around.orders and (is_order or opening & ORDERS))
     if (around.briefing and binding and not listed) or ("conduct" in cues and cues & _RULE_PLACES):
@@ -234,7 +238,9 @@ def _is_ban(heading: str, default: str) -> bool:
 def _bans(lead: str, name: str) -> bool:
     """Tell whether what follows a lead-in completes a ban: "Please don't:" and "push"."""
     completed = f"{lead[:-1]} {_COMPLETION}"
-    return any(hit.cue in _BANS for hit in language(name).hits(completed, tokens(completed)))
+    hits = language(name).hits(completed, tokens(completed))
+    # "Don't touch anything else: here is what to change:" is completed by its first colon.
+    return any(hit.cue in _BANS and ":" not in completed[hit.end :] for hit in hits)
 
 
 def _is_title(text: str) -> bool:

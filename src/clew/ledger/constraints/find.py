@@ -17,7 +17,7 @@ from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, i
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.layout import Spans
 from clew.ledger.constraints.model import confidence, model
-from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, pasted
+from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, is_deep, pasted
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.terminal import is_status, printed, stands_alone
@@ -51,7 +51,7 @@ def find(message: Message) -> list[Found]:
 def _in_part(part: Text, index: int) -> list[Found]:
     found: list[Found] = []
     for sentence, seen in spoken(part.text, part.trust):
-        if found and sentence.lead and found[-1].quote == sentence.lead:
+        if found and seen.among_rules and found[-1].quote == sentence.lead:
             found.pop()  # "Please don't:" is said by each item of its list
         one = found_in(sentence, seen, index, part.trust)
         if one is not None:
@@ -102,11 +102,13 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
+    speaks = trust is Trust.USER and not briefing
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
-        yield sentence, Surroundings(default, inside, briefing, orders)
+        deep = speaks and is_deep(text, sentence.start, sentence.end)
+        yield sentence, Surroundings(default, inside, briefing, orders, deep)
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:

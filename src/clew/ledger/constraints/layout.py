@@ -50,9 +50,14 @@ _LOG = re.compile(
     r"""\s*(?:
       \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b | \[\d\d/\d\d/\d\d
     | \[?(?:ERROR|FATAL|INFO|DEBUG|TRACE|WARN)\b[\]:| ]
-    | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\s?\( | (?:[\w.]+)(?:Error|Exception|Warning):\s
+    | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\s?\(
+    | (?:Uncaught\ |Unhandled\ )?[\w.]*(?:Error|Exception):\s | [\w.]+Warning:\s
+    | \d{4}-[A-Z][a-z]{2}-\d\d\ \d\d:\d\d | [VDIWEF]/[\w.]+\s*\(\s*\d+\): | npm\ (?:warn|notice|error|info)\b
+    | \.{1,2}/\S+\s*$ | \[(?:Warning|Error|Info|Message|Debug)\s*:\s
+    | [\w.-]+:\ \[(?:warn|error|notice|emerg|crit|info)\]
+    | (?:[A-Za-z]:)?[^\s:]*[\w)][:(]\d+[:,]\d+\)?:?\s | (?:error|warning)\ [A-Z]{2,5}\d{3,5}:\s
     | (?:\$|%|❯|➜|>>>|\.\.\.|PS\ [A-Z]:\\[^>]*>)\s\S | [\w.-]+@[\w.-]+[ :][^#$%]{0,80}[$#%]\s
-    | [⏺⎿│└├┌╭╰✓✗✔✘─━═╔╚║▌●⏵]
+    | [⏺⎿│└├┌╭╰✓✗✔✘─━═╔╚║▌●⏵⨯]
     | (?:npm|yarn|error|warning|fatal|panic|hint|remote|PASS|FAIL|ok)(?:\ (?:ERR!|WARN)|:\s|\[|\s{2,})
     )""",
     re.VERBOSE,
@@ -64,7 +69,7 @@ _CODE_START = re.compile(
     r"\s*(?:(?:def|class|async def|import|from|const|let|var|function|func|public|private|static|return"
     r"|package)\s+[\w{*.(]+.*(?:[={(;]|:$|\bimport\b)|#include|@\w+\(|//|/\*|<\?|</"
     r"|(?:if|for|while)\s*\(.*\)\s*\{"
-    r"|[\w.\]\[\"']+\s*[+*/-]?=\s*\S+\s*$)"
+    r"|[\w.\]\[\"']+\s*[+*/-]?=\s*\S+\s*$|[a-z-]+:\s?[^\s;]+(?:\s[^\s;]+){0,3};\s*$)"
 )
 _PLAIN_PROSE = re.compile(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
 _MAY_BE_CODE = re.compile(r"import|WARN")

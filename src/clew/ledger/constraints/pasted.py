@@ -13,7 +13,8 @@ _PLAN = re.compile(
 )
 _MATERIAL = re.compile(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted)\b.{0,40}"
-    r"\b(?:reviews?|comments?|feedback|findings?|article|e-?mail|text|passage|paragraphs?|logs?|output"
+    r"\b(?:reviews?|comments?|feedback|findings?|audit|analysis|assessment|critique|article|e-?mail|text"
+    r"|passage|paragraphs?|logs?|output"
     r"|errors?|message|transcript|report|snippet|content|letter|readme|sentences?|story|document)\b.{0,40}:\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -31,6 +32,8 @@ _FILE_SHOWN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """A line by which a file is shown."""
+_PLACE_NAMED = re.compile(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
+"""How a line ends that names where to work, not what is shown: "update only the files under:"."""
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
 _TAKEN_UP = re.compile(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
@@ -38,11 +41,19 @@ _TAKEN_UP = re.compile(
     re.IGNORECASE,
 )
 """By these words in front of it a person makes the rules of a file their own."""
+_SKILL = "Base directory for this skill:"
+"""What an agent's tool puts before the page that it loads in the name of the user."""
+_REQUEST = re.compile(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
+"""The heading by which an editor parts what it adds from what the person asks."""
+_REPORTED = re.compile(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
+"""By this an editor hands over what its reviewer found."""
 _FRONT_WITHIN = 2_000
 LONG = 600
 """Characters from which on a text may be a document or a briefing."""
 _ADDRESS_WITHIN = 400
 _LAST_WORDS = 400
+_FIRST_WORDS = 500
+_VERY_LONG = 1_500
 
 
 class Pasted(NamedTuple):
@@ -62,8 +73,12 @@ def pasted(text: str) -> Pasted:
     A plan to be carried out may hold rules for the work in a section of its own; a text to be reviewed,
     translated or explained holds none at all, but people like to add their own words below it.
     """
+    if text.startswith(_SKILL) or _REPORTED.match(text):
+        return Pasted(0, len(text), material=True)
     if len(text) < LONG:
         return NOTHING_PASTED
+    if request := _REQUEST.search(text):
+        return Pasted(0, request.end(), material=True)
     if file := _file(text):
         return file
     headings = [match.start() for match in _HEADING.finditer(text)]
@@ -84,6 +99,8 @@ def _file(text: str) -> Pasted | None:
     """
     front = _FRONT_MATTER.search(text, 0, _FRONT_WITHIN)
     start = front.start() if front else _opener(_FILE_SHOWN, text[:LONG], len(text))
+    if not front and _PLACE_NAMED.search(text, 0, start):
+        return None
     if (not start and not front) or _TO_THE_AGENT.search(text, 0, start) or "```" in text[:start]:
         return None
     return None if _TAKEN_UP.search(text, 0, start) else Pasted(start, _last_words(text), material=True)
@@ -100,6 +117,11 @@ def _last_words(text: str) -> int:
     body = text.rstrip()
     start = body.rfind("\n\n")
     return start if start > 0 and len(body) - start <= _LAST_WORDS else len(text)
+
+
+def is_deep(text: str, start: int, end: int) -> bool:
+    """Tell whether a place is far from both ends of a long text: people add their own words at the ends."""
+    return len(text) >= _VERY_LONG and start >= _FIRST_WORDS and len(text) - end >= _LAST_WORDS
 
 
 def is_briefing(text: str) -> bool:

@@ -16,6 +16,7 @@ OPENING = 8
 ORDERS = frozenset(("task", "use", "ensure"))
 """Cues of an order, where a sentence opens with them."""
 _OPENS_ORDER = ORDERS | {"conduct"}
+_ASKING = ("?", "？", "吗", "嗎")
 _TINY_WORDS = 2
 _LONG_WORDS = 35
 _NUMBER_WITHIN = 20
@@ -34,6 +35,18 @@ _MEASURE = re.compile(
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
 _LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
 """A word in front that makes a rule of whatever follows: "Never: edit this file"."""
+_ERROR_TEXT = re.compile(
+    r"(?:Error|Exception)\b:\s|\b[Ee]xception\b[^:\n]{1,40}:\s|\bnpm (?:warn|error|ERR!)\s"
+    r"|\b(?:error|warning) [A-Z]{2,5}\d{3,5}\b"
+)
+"""Where in a sentence the message of a program begins."""
+_TIMES = frozenset(("before", "after", "once", "until"))
+_CONNECTING = frozenset(("ok", "okay", "so", "and", "but", "now", "also", "then", "please"))
+_NO_THING = frozenset(
+    ("in", "on", "at", "when", "if", "after", "for", "once", "with", "by", "then", "works", "fails", "from")
+)
+"""Behind "only" they name no thing."""
+_BARE_WORDS = 4
 _ADDRESS = frozenset(("you", "your", "yourself"))
 _IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
 """What may be ordered for a case: "if it is missing, leave the setting out"."""
@@ -64,13 +77,13 @@ _ASKED = frozenset(
 """What makes a rule of a polite question: "can you keep the price the same"."""
 _SHORT_WORDS = 10
 _NEGATING = frozenset(("not", "no"))
-_SHOULD = frozenset(("should", "shouldn't", "ought"))
+_SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
 
 
 def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
     """Yield the cues that are not phrases: how the sentence looks, and what its phrases add up to."""
     end = len(text)
-    if text.endswith(("?", "？")) and not any(hit.cue == "request" for hit in hits):
+    if text.endswith(_ASKING) and not any(hit.cue == "request" for hit in hits):
         yield Hit("question", end - 1, end)
     if text.endswith((":", "：")):
         yield Hit("colon", end - 1, end)
@@ -87,6 +100,8 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
     yield from _sums(text, words, hits)
     yield from _told(text, words, hits)
+    yield from _printed(text, hits)
+    yield from _broken_off(text, words, hits)
     if is_passing(words, hits):
         yield Hit("leave_now", 0, end)
 
@@ -122,8 +137,10 @@ def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterato
     tells = tells_at_last or not telling.isdisjoint(token.word for token in words[:opening])
     if tells_at_last or (tells and words[opening].word == "not"):
         return
-    yield Hit("contrast", words[opening].start, words[-1].end)
     joint = text[words[opening - 1].end : words[opening].start]
+    if "(" in joint:
+        return  # "the local file (not the example)" explains
+    yield Hit("contrast", words[opening].start, words[-1].end)
     # Behind a task it is a detail of the product: "return all of them, no exchange".
     other = tells or ":" in joint or any(hit.cue in ("trouble", "task") for hit in hits)
     if words[opening].word == "no" and not other:
@@ -139,7 +156,10 @@ def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[
         return
     cues = model().cues
     for hit in hits:
-        shouted = any(len(word) > 2 and word.isupper() for word in text[hit.start : hit.end].split())
+        shouted = any(
+            len(word) > 2 and word.isupper() and not word[-1].isdigit()
+            for word in text[hit.start : hit.end].split()
+        )
         if shouted and cues[hit.cue].kind is not None:
             yield Hit("shouted", hit.start, hit.end)
 
@@ -153,6 +173,41 @@ def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hi
             holding = known_words("evidence", "holding")
             if any(token.word in holding for token in words if token.start < hit.start):
                 yield Hit("reports", words[0].start, hit.end)
+
+
+def _printed(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the message of a program, where nothing that could make a rule stands before it."""
+    may_be = "rror" in text or "xception" in text or "npm" in text or "warning" in text
+    if may_be and (error := _ERROR_TEXT.search(text)):
+        cues = model().cues
+        if not any(cues[hit.cue].kind is not None and hit.start < error.start() for hit in hits):
+            yield Hit("error_text", *error.span())
+
+
+def _broken_off(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield what is no whole sentence: a title, a bare time ("before going on."), a bare "only that file"."""
+    if _is_title(text, words, hits):
+        yield Hit("fragment", 0, len(text))
+        return
+    first = next((i for i, token in enumerate(words) if token.word not in _CONNECTING), len(words))
+    rest = words[first:]
+    if not rest or any(token.opens for token in rest[1:]):
+        return
+    if rest[0].word in _TIMES and text[-1] in ".;":
+        yield Hit("fragment", rest[0].start, rest[-1].end)
+    elif rest[0].word == "only" and 1 < len(rest) <= _BARE_WORDS and rest[1].word not in _NO_THING:
+        yield Hit("only_the", rest[0].start, rest[-1].end)
+
+
+def _is_title(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> bool:
+    """Tell whether a sentence only says what follows or from when: "Focus on:", "IMPORTANT", "In future;"."""
+    if len(words) <= _TINY_WORDS and text.endswith((":", "：")):
+        return True
+    if text.isupper():
+        cues = model().cues
+        return {hit.cue for hit in hits if cues[hit.cue].kind is not None} == {"rule_word"}
+    whole = (words[0].start, words[-1].end) if words else (0, 0)
+    return any(hit.cue == "lasting" and (hit.start, hit.end) == whole for hit in hits)
 
 
 def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:

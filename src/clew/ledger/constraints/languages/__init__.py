@@ -82,9 +82,10 @@ def language(name: str) -> Language | UnspacedLanguage:
             re.compile("|".join(map(re.escape, longest_first))),
             {text: tuple(phrases) for text, phrases in index.items()},
             tuple(grammar["headings"].split()),
+            {ord(pair[0]): ord(pair[1]) for pair in grammar.get("variants", "").split()},
         )
     classes = {f"{{{key}}}": frozenset(words.split()) for key, words in content.get("classes", {}).items()}
-    phrases = list(_spaced_phrases(content["cues"], classes))
+    phrases = list(_spaced_phrases(content["cues"], classes, content.get("slips", {})))
     return Language(
         tree(phrase for phrase in phrases if phrase.place is not Place.FIRST),
         tree(phrase for phrase in phrases if phrase.place is Place.FIRST),
@@ -101,16 +102,23 @@ def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
         yield Phrase(cue, (text,), (), place, **_conditions(entry))
 
 
-def _spaced_phrases(cues: Cues, classes: dict[str, frozenset[str]]) -> Iterator[Phrase]:
-    """Yield the phrases of a table word by word; ``{name}`` stands for any word of that class."""
+def _spaced_phrases(
+    cues: Cues, classes: dict[str, frozenset[str]], slips: dict[str, str]
+) -> Iterator[Phrase]:
+    """Yield the phrases of a table word by word; ``{name}`` stands for any word of that class.
+
+    Those with words that people like to write otherwise stand for that as well: "lets keep".
+    """
 
     def words(text: str) -> tuple[Entry, ...]:
         return tuple(classes[word] if word[0] == "{" else word for word in text.split())
 
     for cue, text, place, entry in _entries(cues):
         far = _LONG_GAP in text
-        head, _, tail = text.partition(_LONG_GAP if far else _GAP)
-        yield Phrase(cue, words(head), words(tail), place, far, **_conditions(entry))
+        slipped = " ".join(slips.get(word, word) for word in text.split())
+        for said in {text, slipped}:
+            head, _, tail = said.partition(_LONG_GAP if far else _GAP)
+            yield Phrase(cue, words(head), words(tail), place, far, **_conditions(entry))
 
 
 def _entries(cues: Cues) -> Iterator[tuple[str, str, Place, dict[str, Any]]]:
