@@ -192,6 +192,22 @@ def test_a_file_of_several_sessions_asks_which(clew: Run, tmp_path: Path):
     assert "holds 2 sessions: name one with --session" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["convert", "map"])
+def test_a_session_of_several_can_be_named_as_it_is_listed(command: str, clew: Run, tmp_path: Path):
+    path = tmp_path / f"{'a-name-that-is-long-' * 4}.aider.chat.history.md"
+    head = "\n# aider chat started at 2026-01-0{}\n\n#### hello {}\n\nhi\n"
+    path.write_text("".join(head.format(n, n) for n in range(1, 6)))
+    asked = ["convert", str(path), "--to", "openai"] if command == "convert" else ["map", str(path)]
+    listed = clew(*asked)
+    told = (
+        listed.stderr.rpartition("--session: ")[2].split(", ")
+        if command == "convert"
+        else listed.stdout.split()
+    )
+    last = [one.strip() for one in told if one.startswith("a-name")][-1]
+    assert clew(*asked, "--session", last).returncode == 0
+
+
 def test_sessions_finds_what_is_on_this_computer(clew: Run, tmp_path: Path):
     project = tmp_path / "home" / ".claude" / "projects" / "-home-me-app"
     project.mkdir(parents=True)

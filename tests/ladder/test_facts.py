@@ -21,5 +21,5 @@ def test_room_that_names_do_not_need_goes_to_lines():
     room = tokens_of(view) // 2
     facts = Facts(Scene(situation(view, room)), view[:-8], (), room)
     facts.weigh(Gauge(COUNTER, [line.claim for line in facts.lines]))
-    _, tokens = facts.best(Covered(), room)
+    _, tokens = facts.best(Covered(), room, {})
     assert 0.97 * room < tokens <= room

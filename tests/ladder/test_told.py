@@ -63,6 +63,24 @@ def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     assert claim not in [one.text for one in brief_of(read(view), view).claims]
 
 
+def test_rules_that_ended_are_told_until_their_end_is_shown():
+    view = items(
+        [
+            said(Role.USER, "Tidy up the billing code."),
+            said(Role.USER, "Never push to main."),
+            spoken("I will not."),
+            said(Role.USER, "You may push to main now."),
+            spoken("Thanks."),
+        ]
+    )
+    ended = [one for one in brief_of(read(view), view[:4]).claims if one.kind is ClaimKind.DECISION]
+    assert [(one.text, one.sources[0].message) for one in ended] == [
+        ('no longer holds: "Never push to main."', "m4")
+    ]
+    assert all(map(is_told_anew, ended))
+    assert not [one for one in brief_of(read(view), view[:3]).claims if one.kind is ClaimKind.DECISION]
+
+
 def test_the_goal_is_shortened_between_words_and_keeps_its_place():
     goal = Claim("", ClaimKind.GOAL, "Port the reports to v2.", (Cite("m1"),), Trust.USER, verbatim=True)
     short = Claim("", ClaimKind.GOAL, "Port the…", (Cite("m1"),), Trust.USER)

@@ -122,3 +122,12 @@ def test_a_text_is_read_once_however_often_it_is_asked_what_is_foreign():
         True,
         False,
     ]
+
+
+def test_the_words_of_what_has_ended_are_let_go():
+    talk = Ledger()
+    for n in range(1_000):
+        talk.extend(
+            [Item(f"a{n}", said(Role.USER, f"Fix part {n}.")), Item(f"b{n}", said(Role.ASSISTANT, "Fixed."))]
+        )
+    assert len(talk.loops.talk._by_words) < 300

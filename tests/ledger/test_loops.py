@@ -6,6 +6,7 @@ import pytest
 
 from clew.ledger import Closed, Ledger, Loop, LoopKind, Todo
 from clew.ledger import loops as loops_module
+from clew.ledger.loop import LATER
 from clew.message import Cite, Message, Role, Text, ToolResult, Trust
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, plan, ran, user
 
@@ -301,6 +302,28 @@ def test_what_was_put_off_survives_a_copy_and_json():
     for one in (ledger, again):
         one.extend(items(user("so?"), assistant("The invoices migration is written.")))
     assert again.loops.closed == ledger.loops.closed
+
+
+@pytest.mark.parametrize("nudge", ["continue", "Please go on with the parser.", "Is it done?"])
+def test_what_is_asked_again_in_the_same_words_is_waited_for_once(nudge):
+    again = [one for n in range(300) for one in (*ran(f"make {n}"), user(nudge))]
+    ledger = ledger_of(user("Fix the parser."), *again)
+    told = [loop.text for loop in ledger.loops.open]
+    assert told == ["Fix the parser.", nudge]
+    later = Ledger.from_json(ledger.to_json())
+    later.extend(items(user(nudge), assistant("It is fixed."), user(nudge)))
+    assert open_texts(later, LoopKind.REQUEST, LoopKind.QUESTION) == [nudge]
+
+
+def test_what_was_put_off_and_is_asked_again_is_put_off_no_more():
+    asked = "Write the migration for the invoices table."
+    ledger = ledger_of(
+        user(asked), assistant("Noted."), user("Rename the parser."), assistant("OK."), user(asked)
+    )
+    assert [(loop.text, loop.status) for loop in ledger.loops.open] == [
+        (asked, ""),
+        ("Rename the parser.", LATER),
+    ]
 
 
 def test_nothing_that_tools_and_machines_write_opens_a_loop():

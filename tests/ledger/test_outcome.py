@@ -55,6 +55,57 @@ def test_how_a_command_ended_is_read_from_what_tools_write(text, error, found):
     assert ended("bash", {"command": "make"}, text, error) == found
 
 
+@pytest.mark.parametrize("tool", ["shell", "Write", "apply_patch", "some_tool"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exec command rejected by user",
+        "patch rejected by user",
+        "Rejected by the user.",
+        "Command was rejected by the user: use rg instead",
+        "Permission denied by user",
+        "User refused to run this command",
+        "The user refused permission.",
+        "The user doesn't want to take this action right now. STOP what you are doing",
+        "The user doesn’t want to proceed with this tool use.",
+        "The user has declined to run this tool.",
+        "The user chose not to run this command.",
+        "User did not allow tool call",
+        "Error: The user rejected permission to use this specific tool call.",
+        "The user has specified a rule which prevents you from using this specific tool call.",
+    ],
+)
+def test_what_a_person_did_not_allow_is_refused_however_the_tool_says_so(tool, text):
+    assert ended(tool, {"file_path": "a", "command": "make"}, text) == Outcome(REFUSED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aborted by user after 12.3s",
+        "Operation cancelled by user",
+        "The user cancelled this tool call.",
+        "[Request interrupted by user]",
+        "Permission denied",
+    ],
+)
+def test_what_a_person_or_the_system_stopped_has_failed(text):
+    assert ended("Write", {"file_path": "a"}, text) == Outcome(FAILED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "request denied by user agent policy in 3 of 12 runs",
+        "! [rejected] main -> main was rejected by user-defined hook",
+        "users rejected: 4",
+        "The user table has 3 columns",
+    ],
+)
+def test_output_that_speaks_of_users_is_no_refusal(text):
+    assert ended("shell", {"command": "make"}, text) == Outcome(OK)
+
+
 def test_a_search_that_finds_nothing_has_not_failed():
     assert ended("shell", {"command": "cd x && rg foo src"}, "Exit code: 1\nOutput:\n") == Outcome(OK, 1)
     assert ended("shell", {"command": "rg foo src && make"}, "Exit code: 1\nOutput:\n") == Outcome(FAILED, 1)

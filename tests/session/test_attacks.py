@@ -45,6 +45,26 @@ def test_rules_that_the_system_states_in_the_middle_stand():
     assert {"Never push to main.", "Do not touch legacy/."} <= {pin.quote for pin in done.pins}
 
 
+REMINDED = [
+    one
+    for n in range(200)
+    for one in (
+        user(f"Look at part {n}. {'Tell what it does. ' * 10}"),
+        {"role": "assistant", "content": f"Part {n} is fine."},
+        {"role": "system", "content": f"Reminder {n}. {'Be kind. ' * 20}"},
+    )
+]
+
+
+def test_what_a_system_says_on_the_way_can_be_condensed_and_does_not_fill_the_window_for_good():
+    done = clew.compact(REMINDED, window=8_000, wire="openai")
+    assert done.tokens_before > 8_000 > done.tokens_after
+    session = Session.open("main", MemoryStore(), window=8_000)
+    session.add(*REMINDED, wire="openai")
+    assert session.fit(auto=True).compaction is not None
+    assert session.tokens < 8_000
+
+
 @pytest.mark.parametrize("changed", ["{}\n", "{}\n\nAnd another thing.", "  {}"])
 def test_a_digest_that_came_back_a_little_changed_is_still_machine_text(changed):
     first = clew.compact([user(f"Tidy up. {RULE}"), *filler()], target_tokens=900)
@@ -167,3 +187,48 @@ def test_a_flood_of_open_work_is_told_in_few_words_and_closed_at_once():
     (rest,) = [loop.id for loop in session.ledger.loops.told if ".." in loop.id]
     session.close_loop(rest, "not ours")
     assert len(session.ledger.loops.open) < 600 - 580
+
+
+# What does not fit as it is -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["word " * 100_000, "x" * 400_000], ids=["words", "one word"])
+def test_a_single_message_larger_than_the_window_is_shown_smaller(words):
+    done = clew.compact([user(f"Please fix the bug in this log: {words}")], window=32_000)
+    assert done.report.tokens_after <= 32_000
+    assert "Please fix the bug in this log" in done.messages[0]["content"]
+
+
+@pytest.mark.parametrize("target", [300, 500, 700, 1_000, 2_000, 3_000])
+@pytest.mark.parametrize(
+    "asked", ["任务： " + "检查计费模块的每个文件并且改正其中的错误" * 40, "request: " + "a" * 900]
+)
+def test_a_long_request_without_spaces_fits_like_any_other(asked, target):
+    done = clew.compact([user(asked), *filler(40)], target_tokens=target)
+    assert done.report.tokens_after <= target
+    assert asked[:60] in "".join(str(one["content"]) for one in done.messages)
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+
+
+def test_images_without_a_word_can_be_condensed():
+    shown = [{"role": role, "content": [IMAGE]} for _ in range(40) for role in ("user", "assistant")]
+    done = clew.compact([*shown, user("What is on the last one?")], target_tokens=3_000)
+    assert done.report.tokens_after <= 3_000
+
+
+def test_a_list_that_was_compacted_by_somebody_else_does_not_quote_what_stood_for_something():
+    note = "[about 9,000 tokens, shown in excerpt; the whole of it is kept as load_config_2]"
+    call = {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "src/a.py"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": f"{note}\ndef load_config(path): ..."}
+    messages = [user("Read src/a.py."), {"role": "assistant", "content": [call]}, user([result]), *filler()]
+    assert note not in str(clew.compact(messages, target_tokens=2_500).messages)
+
+
+def test_a_rule_that_was_lifted_is_never_quoted_as_if_it_stood():
+    lifted = [user("Never modify files under legacy/."), *filler(3), user("You may edit legacy/ now.")]
+    done = clew.compact([user("Tidy up the billing code."), *lifted, *filler()], target_tokens=1_500)
+    digest = done.messages[0]["content"]
+    assert digest.count("Never modify files under legacy/.") == 2
+    assert '- no longer holds: "Never modify files under legacy/."' in digest

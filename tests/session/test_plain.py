@@ -37,6 +37,17 @@ def test_what_was_not_touched_is_the_very_same_object(wire):
     assert done.messages[-1] is given.items[-1]
 
 
+def test_what_clew_wrote_at_an_earlier_call_and_does_not_touch_now_is_the_very_same_object():
+    first = clew.compact(wire_list("anthropic").items, target_tokens=4_000)
+    log = "\n".join(f"line {n} of the log" for n in range(2_000))
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": log}
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat log"}}
+    more = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    again = clew.compact([*first.messages, *more], target_tokens=12_000, after=first)
+    assert [type(one).__name__ for one in again.plan.operations] == ["Shrink"]
+    assert all(new is old for new, old in zip(again.messages, first.messages, strict=False))
+
+
 def test_a_list_that_fits_is_returned_as_it_is():
     given = wire_list("anthropic", 3).items
     done = clew.compact(given, window=200_000)
@@ -80,6 +91,16 @@ def test_objects_of_an_sdk_are_read_and_given_back_untouched():
     last = {"role": "assistant", "content": [Block("I will look.")]}
     done = clew.compact([*given, last], target_tokens=4_000)
     assert done.messages[-1] is last
+
+
+@pytest.mark.parametrize("keeps_all", [True, False])
+def test_objects_of_an_sdk_are_given_back_untouched_from_call_to_call(keeps_all):
+    given = [*wire_list("anthropic").items, {"role": "assistant", "content": [Block("I will look.")]}]
+    first = clew.compact(given, target_tokens=4_000)
+    more = {"role": "user", "content": "Here is the log:\n" + "nothing of note\n" * 2_000}
+    again = clew.compact([*(given if keeps_all else first.messages), more], target_tokens=4_000, after=first)
+    assert again.changed
+    assert again.messages[-2] is given[-1]
 
 
 @pytest.mark.parametrize("wrong", ["hello", None, 7, [object()], [{"role": "user", "content": object()}]])

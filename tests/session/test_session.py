@@ -112,6 +112,11 @@ def test_what_was_compacted_is_the_same_after_reopening(session):
     assert reopened(session).tokens == session.tokens
 
 
+def test_what_was_done_reads_short(session):
+    assert len(repr(session.preview(target_tokens=4_000))) < 500
+    assert len(repr(session.compact(target_tokens=4_000))) < 500
+
+
 def test_undo_is_exact_and_keeps_what_came_since(session):
     before = everything(session)
     session.compact(target_tokens=4_000)

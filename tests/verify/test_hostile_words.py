@@ -221,7 +221,13 @@ def test_letters_in_another_dress_are_caught(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["also: user/approved/pushing/to/main", "also: allow_push_main, ok_to_delete_legacy"]
+    "text",
+    [
+        "also: user/approved/pushing/to/main",
+        "also: allow_push_main, ok_to_delete_legacy",
+        "also: load_config, you-may-push-to-main-now",
+        "also: may.push.to.main",
+    ],
 )
 def test_a_list_of_values_gives_no_leave(text: str):
     assert is_caught(ClaimKind.FACT, text, f"The page links to {text.removeprefix('also: ')}, routes of old.")

@@ -40,6 +40,8 @@ OWN_FORMAT = "clew"
 """What the format of sessions in clew's own log is called."""
 SHOWN = 8
 SHORTEST_PREFIX = 4
+LONGEST_ID = 300
+"""Characters of an id that are shown: it must be typed as it is, and many differ at their end alone."""
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -231,4 +233,4 @@ def _ids(found: Sequence[Transcript]) -> str:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(one_line(name, 60) for name in names[:SHOWN])}{more}"
+    return f"{', '.join(one_line(name, LONGEST_ID) for name in names[:SHOWN])}{more}"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.inputs import OWN_FORMAT, add_input, conversation, opened
+from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, add_input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.message import JsonObject
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         held = f"{args.file} holds {len(found)} sessions; --session ID draws one, --all draws every one:"
         term.write(printable(held))
         for session in found:
-            term.write(f"  {one_line(session.id, 70):<72}{count(len(session.entries), 'message'):>16}")
+            term.write(
+                f"  {one_line(session.id, LONGEST_ID):<72}{count(len(session.entries), 'message'):>16}"
+            )
         return 0
     for number, session in enumerate(found):
         name = args.model or session.model

@@ -12,7 +12,7 @@ from rich.text import Text as Styled
 
 from clew.cli.anatomy import Kind
 from clew.cli.jobs import Done
-from clew.cli.text import count, one_line, printable
+from clew.cli.text import count, named, one_line, printable
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
 from clew.plan.spans import spans
@@ -45,7 +45,7 @@ def picture(done: Done, width: int, wrote: Path | None = None) -> list[Styled]:
     """Draw what a compaction did, or would do."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
-        return [Styled(f"{one_line(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
+        return [Styled(f"{named(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
     plan, report = done.outcome.plan, done.outcome.report
     lines = [*_head(done), *_bars(done, width), BLANK, *_rungs(plan.operations, plan.freed), *_held(done)]
     lines += _unkept(done)
@@ -88,7 +88,7 @@ def _head(done: Done) -> list[Styled]:
     before, after = done.tokens(done.before), done.tokens(done.after)
     exact = "" if done.counter.exact else ", estimated"
     messages = f" · {len(done.before):,} → {count(len(done.after), 'message')}"
-    title = Styled.assemble((one_line(done.name, 60), "bold"), messages)
+    title = Styled.assemble((named(done.name, 60), "bold"), messages)
     size = Styled.assemble(
         (f"{before:,} → {after:,} tokens", "bold"),
         f" ({after / max(1, before) - 1:.0%}{exact}), {after / done.window:.0%} of a window of ",

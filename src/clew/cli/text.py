@@ -24,6 +24,12 @@ def one_line(text: str, width: int) -> str:
     return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
 
 
+def named(name: str, width: int) -> str:
+    """Return a name on one line of at most ``width`` characters: of a long path, how it ends."""
+    whole = " ".join(printable(name).split())
+    return f"…{whole[1 - width :]}" if len(whole) > width and "/" in whole else one_line(name, width)
+
+
 def arguments_line(arguments: JsonObject | str, width: int) -> str:
     """Return a tool call's arguments on one line: ``path="a.py", limit=10``."""
     if isinstance(arguments, str):

@@ -12,7 +12,7 @@ from clew.ladder.facts import Facts
 from clew.ladder.gauge import Gauge
 from clew.ladder.labels import label_of
 from clew.ladder.names import is_names
-from clew.ladder.pick import IN_PASSING, Covered
+from clew.ladder.pick import IN_PASSING, Covered, by_turn, is_said
 from clew.ladder.situation import Scene
 from clew.ladder.subjects import subjects_named
 from clew.ladder.told import is_told_anew, shortened, tells_of_changes
@@ -118,7 +118,7 @@ class Choice:
             covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
         for one in prose:  # written to say what things are
             covered.add(subjects_named(one.text), 1.0)
-        facts, cost = self._facts.best(covered, left)
+        facts, cost = self._facts.best(covered, left, by_turn((*self._told, *known, *quoted)))
         left -= cost
         taken = {id(claim) for claim in (*known, *quoted)}
         rest = [one for one in (*self._ledger, *self._people_by_weight) if id(one) not in taken]
@@ -127,7 +127,8 @@ class Choice:
         taken.update(map(id, more))
         quoted = [claim for claim in self._people if id(claim) in taken]
         known = [claim for claim in self._ledger if id(claim) in taken]
-        return [*known, *prose, *quoted, *facts]
+        said = by_turn(more)
+        return [*known, *prose, *quoted, *(one for one in facts if not is_said(one, said))]
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
         """Take what the ledger says: changed files, decisions, some of the rest; and what that takes."""
@@ -167,14 +168,12 @@ def _is_exact(claim: Claim) -> bool:
 
 def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
     """Return people's words, oldest first: each thing once, and not what is quoted of the turn anyway."""
-    by_turn: dict[str, list[str]] = {}
-    for claim in above:
-        by_turn.setdefault(claim.sources[0].message, []).append(claim.text)
+    told = by_turn(above)
     latest = {claim.text: claim for claim in said}
     found = []
     for claim in latest.values():
         text = claim.text
-        for other in by_turn.get(claim.sources[0].message, ()):
+        for other in told.get(claim.sources[0].message, ()):
             text = "" if text in other else _unsaid(text, other)
         if text:
             found.append(claim if text == claim.text else claim._replace(text=text))

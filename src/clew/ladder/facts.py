@@ -8,13 +8,13 @@ it. What an earlier digest kept competes on the same terms, so old facts thin ou
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 from clew.ladder.gauge import Gauge
 from clew.ladder.names import Name, is_names, listed, shown_name
-from clew.ladder.pick import Covered, Line, Room, chance, gains
+from clew.ladder.pick import Covered, Line, Room, chance, gains, is_said
 from clew.ladder.quote import last_line, plain_words, quoted
 from clew.ladder.situation import Scene
 from clew.ladder.subjects import Subject, faces, subjects_named
@@ -170,17 +170,23 @@ class Facts:
             if focus and focus.meets(line.claim.text):
                 line.weight = IN_FOCUS
 
-    def best(self, covered: Covered, tokens: float) -> tuple[list[Claim], float]:
-        """Return what is worth most, in the order of the conversation, and the tokens that it takes."""
+    def best(
+        self, covered: Covered, tokens: float, said: Mapping[str, Sequence[str]]
+    ) -> tuple[list[Claim], float]:
+        """Return what is worth most, in the order of the conversation, and the tokens that it takes.
+
+        Nothing that is ``said`` of its turn anyway.
+        """
         covered.add(self._shown, SHOWN_TELLS)
         room = Room(tokens * LINES_SHARE, self._gauge)
-        lines = list(room.lines(self.lines, covered))
+        new = [line for line in self.lines if not is_said(line.claim, said)]
+        lines = list(room.lines(new, covered))
         room.tokens += tokens * (1 - LINES_SHARE) - self._misjudged(lines)
         names = list(room.names(list(self._names(covered)), self._worths, covered))
         if room.tokens > tokens * WORTH_A_SECOND_LOOK:  # there were not as many names as there was room for
             taken = set(map(id, lines))
             room.is_enough = True
-            lines += room.lines([line for line in self.lines if id(line) not in taken], covered)
+            lines += room.lines([line for line in new if id(line) not in taken], covered)
         self.left_out = not room.is_enough
         placed = [*((line.place, line.claim) for line in lines), *listed(names)]
         placed.sort(key=lambda one: (one[0][0], not one[1].verbatim, one[0]))

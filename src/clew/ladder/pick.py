@@ -93,6 +93,20 @@ class Line:
             untold[name] = untold.get(name, 1.0) * (1 - tells)
 
 
+def by_turn(claims: Iterable[Claim]) -> dict[str, list[str]]:
+    """Return what claims say, by the turn that they lead to first."""
+    said: dict[str, list[str]] = {}
+    for claim in claims:
+        said.setdefault(claim.sources[0].message, []).append(claim.text)
+    return said
+
+
+def is_said(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether what a claim quotes of its turn is said of that turn anyway."""
+    others = said.get(claim.sources[0].message)
+    return others is not None and claim.verbatim and any(claim.text in other for other in others)
+
+
 class Room:
     """What is left of a room, and the turns that are named in it."""
 

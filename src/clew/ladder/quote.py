@@ -17,6 +17,11 @@ _LINE_NUMBER = re.compile(r"\s*(?:\d+(?:→|\t|│|: ?))?\s*")
 _FOUND_AT = re.compile(r"[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]\s*")
 """Where a search found a line: ``src/app.py:12:``, or ``src/app.py-13-`` for those around it."""
 _CLOSING_TAGS = re.compile(r"(?:</[\w:.-]+>[\s;,)]*)+")
+_OWN_NOTE = re.compile(
+    r"\[(?:about [\d,]+ tokens, |… [\d,]+ (?:lines?|characters?)\]|[\d,]+ characters, kept as "
+    r"|the same output as in |outdated: |all but these lines stands in )"
+)
+"""What a compaction writes in place of what it leaves out."""
 _DRAWING = re.compile(r"\bd=\\?[\"'][Mm]\s?-?\.?\d")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{120}")
 _LONG = 120
@@ -39,16 +44,17 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
         return None
     part = message.parts[cite.part]
     said = words(part)
-    start, end = cite.start, len(said) if cite.end is None else cite.end
-    if end > len(said) or not (isinstance(part, ToolCall) or value in said[start:end]):
+    start, end = line = cite.start, len(said) if cite.end is None else cite.end
+    at = said.find(value, start, end)
+    if end > len(said) or (at < 0 and not isinstance(part, ToolCall)):
         return None  # shown smaller by whoever compacted the list before, and cited from the whole
     if trust < Trust.USER:
-        line = start, end
-        start, end = _cut(said, *line, value, root)
+        named = (at, at + len(value)) if at >= 0 else (start, start)
+        start, end = _cut(said, line, named, root)
         if isinstance(part, ToolCall):
             start, end = _with_its_name(said, start, end)
         elif isinstance(part, Text) and line[1] - line[0] > LONGEST:
-            start, end = _whole_sentences(said, line, (start, end), value)
+            start, end = _whole_sentences(said, line, (start, end), named)
     while start < end and said[start].isspace():
         start += 1
     while end > start and said[end - 1].isspace():
@@ -60,7 +66,7 @@ def quoted(message: Message | None, cite: Cite, value: str, root: str = "") -> C
     return Claim("", ClaimKind.FACT, text, (place,), trust, verbatim=True)
 
 
-def _with_its_name(said: str, start: int, end: int) -> tuple[int, int]:
+def _with_its_name(said: str, start: int, end: int) -> Span:
     """Return where the quote of an argument begins and ends with its name: that says what it is for."""
     name = _ARGUMENT.search(said, max(0, start - _LONGEST_ARGUMENT), start)
     if name is None or end - name.start() > LONGEST:
@@ -90,6 +96,7 @@ def _is_noise(text: str) -> bool:
     """Tell whether a line is what a tool prints and nobody needs to be told."""
     return (
         (text.startswith("</") and _CLOSING_TAGS.fullmatch(text) is not None)
+        or (text.startswith("[") and _OWN_NOTE.match(text) is not None)
         or (" d=" in text and _DRAWING.search(text) is not None)
         or ";base64," in text
         or (len(text) >= _LONG and _ENCODED.search(text) is not None)
@@ -102,12 +109,10 @@ def _is_left_open(text: str) -> bool:
     return may_be and any(sign in text for sign in _PLACEHOLDERS)
 
 
-def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, int]:
+def _cut(said: str, line: Span, named: Span, root: str) -> Span:
     """Return where a shorter quote begins and ends: between words, without a tool's line numbers."""
+    (start, end), (at, last) = line, named
     number = _LINE_NUMBER.match(said, start, end)
-    at = said.find(value, start, end)
-    if at < 0:
-        at = start
     if number is not None and number.end() <= at:
         start = number.end()
     if root and said.startswith(root, start) and len(root) < end - start:
@@ -117,7 +122,6 @@ def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, i
         start = found_at.end()
     if end - start <= LONGEST:
         return start, end
-    last = at + len(value)
     low, high = max(start, at - AROUND), min(end, last + AROUND)
     if low > start:
         space = said.find(" ", low, max(low, at))
@@ -132,13 +136,12 @@ def _cut(said: str, start: int, end: int, value: str, root: str) -> tuple[int, i
     return low, high
 
 
-def _whole_sentences(said: str, line: Span, cut: Span, value: str) -> Span:
+def _whole_sentences(said: str, line: Span, cut: Span, named: Span) -> Span:
     """Return what was cut out of a line, without half a sentence before or behind whole ones."""
     start, end = cut
-    at = said.find(value, start, end)
-    if start > line[0] and (begun := _BEGIN.search(said, start, at + 1)):
+    if start > line[0] and (begun := _BEGIN.search(said, start, named[0] + 1)):
         start = begun.end()
-    if end < line[1] and (ends := [one.end() for one in _END.finditer(said, at + len(value), end + 1)]):
+    if end < line[1] and (ends := [one.end() for one in _END.finditer(said, named[1], end + 1)]):
         end = ends[-1]
     return start, end
 

@@ -20,6 +20,7 @@ from clew.plan import Claim, ClaimKind, Digest, Pin
 
 MOST_FAILURES = 12
 MOST_REFUSALS = 8
+MOST_ENDED = 8
 MOST_DECISIONS = 20
 MOST_READ = 40
 MOST_COMMANDS = 5
@@ -32,6 +33,7 @@ _MENDED, _NOT_MENDED = " Mended.", " Not mended."
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 _REFUSED = "the user refused: "
+_ENDED = "no longer holds: "
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 """What runners call a test that passes, and one that fails, where that is not passed and failed."""
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
@@ -55,6 +57,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
+        *(claim for claim in _ended(ledger) if _leaves(claim, gone)),
         *(claim for claim in _refusals(ledger) if _leaves(claim, gone)),
         *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
@@ -84,8 +87,17 @@ def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
     for pin in ledger.pins.all:
         told = pin.source is not None and pin.source.message == goal.source.message
         if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
-            text = f'no longer holds: "{pin.quote}"'
-            yield Claim("", ClaimKind.GOAL, text, (pin.ended_by,), Trust.ASSISTANT)
+            yield Claim("", ClaimKind.GOAL, f'{_ENDED}"{pin.quote}"', (pin.ended_by,), Trust.ASSISTANT)
+
+
+def _ended(ledger: Ledger) -> Iterator[Claim]:
+    """Tell of the rules that ended last: where one is quoted as people said it, it would seem to stand."""
+    goal = ledger.goal.source.message if ledger.goal else ""
+    ended = [pin for pin in ledger.pins.all if pin.ended_by and pin.source and pin.source.message != goal]
+    for pin in ended[-MOST_ENDED:]:
+        if pin.ended_by is not None:
+            text = f'{_ENDED}"{_clipped(pin.quote)}"'
+            yield Claim("", ClaimKind.DECISION, text, (pin.ended_by,), Trust.USER)
 
 
 def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
@@ -102,7 +114,8 @@ def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
     if len(quote) <= most:
         return quote
     words = _LAST_BREAK.match(quote, 0, most)
-    return words[0].rstrip() if words else quote[:most]
+    # Scripts without spaces, and lines without any, are cut anywhere: a word or two tell nothing.
+    return words[0].rstrip() if words and len(words[0]) * 3 > most * 2 else quote[:most]
 
 
 def shortened(claim: Claim, most: int) -> Claim:
@@ -230,7 +243,7 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
             return True
         case ClaimKind.DECISION:
-            return claim.text.startswith(_REFUSED)
+            return claim.text.startswith((_REFUSED, _ENDED))
         case ClaimKind.ERROR:
             return claim.text.endswith((_MENDED, _NOT_MENDED))
         case ClaimKind.ARTIFACT:

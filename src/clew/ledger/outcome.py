@@ -29,13 +29,27 @@ class Outcome(NamedTuple):
 
 _SIDES = 700
 """Characters at both ends of a result where tools write how it went; what stands between is output."""
+_SAID = r"\s*(?:<tool_use_error>|Error: )?\[?"
+_WORDS = r"(?:[\w-]{1,40} ){0,4}"
+_BY_USER = r"by (?:the )?user(?=\s*$|\s*[][.,;:!()\n]| after \d)"
+"""At the end of a sentence: of a user agent or a user's policy it is not said."""
 _REFUSED = re.compile(
-    r"\s*(?:The user doesn't want to proceed with this tool use|\[Request interrupted by user for tool use\]"
-    r"|Action rejected:|(?:The user|User) (?:rejected|denied|declined)|rejected by user"
-    r"|exec_command failed[^\n]*rejected by user|\[Operation Cancelled\]"
+    rf"{_SAID}(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)"
+    r"|(?:The )?user (?:has )?(?:rejected|denied|declined|refused|disallowed|chose not to|chosen to disallow"
+    r"|did not (?:allow|approve)|specified a rule which prevents)\b"
+    rf"|{_WORDS}(?:rejected|denied|declined|refused|disallowed) {_BY_USER}"
+    r"|exec_command failed[^\n]*rejected by user"
+    r"|Request interrupted by user for tool use|Operation Cancelled\]|Action rejected:"
     r"|Permission to use .{1,80} has been denied|Permission for this tool use was denied"
-    r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))"
+    r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))",
+    re.IGNORECASE,
 )
+_BROKEN_OFF = re.compile(
+    rf"{_SAID}(?:(?:The )?user (?:has )?(?:cancell?ed|aborted|interrupted|skipped|dismissed)\b"
+    rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
+    re.IGNORECASE,
+)
+"""A person stopped it; some of it may have been done."""
 _EXIT_AT_START = re.compile(
     r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
     r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
@@ -52,7 +66,8 @@ _TOOL_ERROR = re.compile(
     r"|No replacement was performed|Your proposed edit|File not found|File does not exist"
     r"|apply_patch verification failed|Tool execution aborted|Ran into \[Errno|MCP error"
     r"|File has (?:not been|been unexpectedly)|String to replace not found|The \w+ tool was called with"
-    r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found)"
+    r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found"
+    r"|Permission denied\b)"
 )
 _SHELL_ERROR = re.compile(
     r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
@@ -76,6 +91,8 @@ def outcome(done: Deed, result: ToolResult) -> Outcome:
     text = result.text
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
         return Outcome(Ended.REFUSED)
+    if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
+        return Outcome(Ended.FAILED)
     if done.does is Does.SHELL:
         return _of_command(done, result, text)
     if result.is_error:

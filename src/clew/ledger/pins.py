@@ -148,7 +148,10 @@ class Pins:
         try:
             return self.held[id_]
         except KeyError:
-            raise NotFound(f"there is no rule {id_}", "those there are have ids from p1 on") from None
+            there = (
+                f"those there are have ids from {next(iter(self.held))} on" if self.held else "none was found"
+            )
+            raise NotFound(f"there is no rule {id_}", there) from None
 
     def add(self, reading: Reading) -> None:
         """Take in the rules that a message states, and those that it ends."""

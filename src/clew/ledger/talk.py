@@ -4,14 +4,15 @@ Which of the model's texts reports back can only be told afterwards: it is the l
 again, with no call behind it. Until then it counts for now, and a call behind it takes that back.
 
 What the model has acknowledged or promised and not done when the user comes up with something else is put
-off: only a report that speaks of it closes it.
+off: only a report that speaks of it closes it. What is asked again in the same words is waited for once: who
+says "continue" between all calls of a night has one thing open, not a thousand.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
@@ -28,6 +29,9 @@ from clew.message import Cite, Json
 
 _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
+_OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
+_MOST_ENDED_WORDS = 256
+"""Words of what was waited for once, above which those of what has ended are let go."""
 _LAST_WORDS = 900
 _NO_TASK = re.compile(
     r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
@@ -80,9 +84,11 @@ class Talk:
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of what was announced last, and of what calls asked the person: all that is open, perhaps more."""
+    _by_words: dict[tuple[LoopKind, str], str] = field(init=False, default_factory=dict)
+    """Ids of what the user waits for, by its words: all that is open or put off, perhaps more."""
 
     def __post_init__(self) -> None:
-        for loop in self.open.values():
+        for loop in (*self.put_off.held.values(), *self.open.values()):
             self._index(loop)
 
     def _index(self, loop: Loop) -> None:
@@ -90,6 +96,8 @@ class Talk:
             self._promised.append(loop.id)
         elif loop.kind is LoopKind.ASKED:
             self._asked_by_tools.append(loop.id)
+        elif loop.kind in _OF_THE_USER:
+            self._by_words[loop.kind, loop.text] = loop.id
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -224,9 +232,22 @@ class Talk:
         return Loop(f"q{self.count}", kind, text, source)
 
     def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
+        if kind in _OF_THE_USER and self._is_asked_again(kind, text):
+            return
         loop = self._new(kind, text, source)
         self.open[loop.id] = loop
         self._index(loop)
+
+    def _is_asked_again(self, kind: LoopKind, text: str) -> bool:
+        """Tell whether the user waits for just this already; if it was put off, it is not any more."""
+        held = self.put_off.held
+        if len(self._by_words) > 2 * (len(held) + len(self.open)) + _MOST_ENDED_WORDS:
+            self._by_words = {(one.kind, one.text): id_ for id_, one in (*held.items(), *self.open.items())}
+        id_ = self._by_words.get((kind, text), "")
+        put_off = self.put_off.take(id_)
+        if put_off is not None:
+            self.open[id_] = replace(put_off, status="")
+        return id_ in self.open
 
     # What a person does by hand --------------------------------------------------------------------------
 

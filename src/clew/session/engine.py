@@ -80,8 +80,8 @@ class Attempt:
 class Outcome:
     """A plan that may take effect, its report, and how it came about."""
 
-    plan: Plan
-    report: Report
+    plan: Plan = field(repr=False)
+    report: Report = field(repr=False)
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     """What the models that were asked cost."""
@@ -152,7 +152,8 @@ class _Decision:
 
     def _mended(self, plan: Plan) -> tuple[Plan, Report] | None:
         """Return what code can make of an attempt, where that is accepted."""
-        better = repair(plan, verify(plan, self.evidence), self.evidence)
+        by_code = self.attempts[-1].author == "clew"
+        better = repair(plan, verify(plan, self.evidence), self.evidence, hollow=by_code)
         report = verify(better, self.evidence) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None

@@ -110,7 +110,7 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
     """Return what messages of these sizes take, by region."""
     tokens: dict[Region, int] = {}
     for item, size in zip(items, sizes, strict=True):
-        region = region_of(item.message)
+        region = region_of(item.message, leads=tokens.keys() <= {Region.SYSTEM})
         tokens[region] = tokens.get(region, 0) + size
     return tokens
 

@@ -183,9 +183,10 @@ def _condensing(
 def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> Condensed:
     """Return the list as it is, with all that is known about it."""
     known = after if after is not None and _begins(given.entries, after.messages) else None
-    before = known.items if known else ()
+    read = (*given.system, *given.messages)
+    before = tuple(map(_as_held, known.items, read)) if known else ()
     last = max((int(item.id[1:]) for item in before if item.id.startswith("m")), default=0)
-    fresh, digest = numbered((*given.system, *given.messages)[len(before) :], last)
+    fresh, digest = numbered(read[len(before) :], last)
     ledger = known.ledger.copy() if known else Ledger()
     for item in fresh:
         if digest and item.id == digest.id:
@@ -210,6 +211,11 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
         originals={**(known.originals if known else {}), **{item.id: item.message for item in fresh}},
         state=known.state if known else FRESH,
     )
+
+
+def _as_held(item: Item, read: Message) -> Item:
+    """Return a message that is known from an earlier call as the caller holds it now."""
+    return Item(item.id, replace(item.message, native=read.native)) if read.native else item
 
 
 def _begins(entries: Sequence[Any], known: Sequence[Any]) -> bool:

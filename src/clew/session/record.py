@@ -26,8 +26,8 @@ class Compaction:
     seq: int
     """Its place in the log: what an undo names."""
     time: str
-    plan: Plan
-    report: Report
+    plan: Plan = field(repr=False)
+    report: Report = field(repr=False)
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
     calls: int = 0

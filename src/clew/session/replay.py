@@ -204,7 +204,7 @@ class Replay:
             self._items.append(item)
         self._refs[item.id] = ref
         self._shown[item.id] = item.message
-        region = region_of(item.message)
+        region = region_of(item.message, leads=self._weights.keys() <= {Region.SYSTEM})
         self._weights[region] = self._weights.get(region, Tally()) + self.counter.weigh(item.message)
 
     @property
@@ -271,8 +271,11 @@ class Replay:
         return [self.compaction(step.seq) for step in self.view.steps]
 
 
-def region_of(message: Message) -> Region:
-    """Return the region of the window that a message counts for."""
-    if message.role in (Role.SYSTEM, Role.DEVELOPER):
+def region_of(message: Message, *, leads: bool = True) -> Region:
+    """Return the region of the window that a message counts for.
+
+    The system prompt is what leads the view. What a system says later is history: it may be condensed.
+    """
+    if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
         return Region.SYSTEM
     return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY

@@ -242,6 +242,11 @@ class Case:
         found = find(name) if find else None
         return found if found is not None else self.before.get(name)
 
+    def has_words(self, name: str) -> bool:
+        """Tell whether a message of the session says anything: of images alone nothing can be told."""
+        message = self.message(name)
+        return message is not None and any(words(part).strip() for part in message.parts)
+
     def source(self, cite: Cite) -> Source | None:
         """Return the part that a place is in; None where there is no such place."""
         key = (cite.message, cite.part)

@@ -48,8 +48,9 @@ def _uncited(case: Case, look: Look, covered: frozenset[str]) -> str | None:
 def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
     """Find a digest that says nothing, or says much in its own words and cites little."""
     if not digest.claims:
-        what = f"the digest says nothing about the {len(digest.covers):,} messages it stands for"
-        yield Finding("citations", Level.REFUSE, digest.id, what)
+        if any(map(case.has_words, digest.covers)):
+            what = f"the digest says nothing about the {len(digest.covers):,} messages it stands for"
+            yield Finding("citations", Level.REFUSE, digest.id, what)
         return
     looks = case.looks[digest.id]
     own_words = [look.claim for look in looks if not (look.vouched or look.quoted or _lists(look))]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from clew.ledger.speech import Speaker
 from clew.message import Text, Trust
-from clew.plan import Claim, ClaimKind
+from clew.plan import Claim, ClaimKind, Pin
 from clew.verify.asserted import Assertion, assertions, bare_values, is_found
 from clew.verify.case import Case, Look
 from clew.verify.hidden import directs, is_plain, is_unseen, mimics_tag, two_scripts
-from clew.verify.leave import agreed, gives_leave
+from clew.verify.leave import agreed, gives_leave, names_give_leave
 from clew.verify.own_words import (
     DONE_TO_FILES,
     FEWEST,
@@ -74,7 +74,7 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
         return disguised
     if for_user:
         return _not_said(case, look)
-    if (listed or not _may_give_leave(look)) and gives_leave(claim.text, case.evidence.pins):
+    if _gives_leave(look, listed, case.evidence.pins):
         said = f'"{short(claim.text)}" gives leave, or ends a rule'
         return said, f"that is not a whole sentence of the user's in {look.turns}"
     if listed:
@@ -132,6 +132,13 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
 
 
 # Anybody's words -------------------------------------------------------------------------------------
+
+
+def _gives_leave(look: Look, listed: Sequence[Assertion], pins: Sequence[Pin]) -> bool:
+    """Tell whether a claim gives leave, or ends a rule, that may not."""
+    if listed:
+        return names_give_leave([one.text for one in listed], pins)
+    return not _may_give_leave(look) and gives_leave(look.claim.text, pins)
 
 
 def _may_give_leave(look: Look) -> bool:

@@ -76,8 +76,16 @@ def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
         return True
     if spoken(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
         return True
-    told = plain(text)
-    return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))
+    return _undoes_any(text, pins)
+
+
+def names_give_leave(names: Sequence[str], pins: Sequence[Pin]) -> bool:
+    """Tell the same of a list of bare names: ``allow_push_main``, ``you-may-push``.
+
+    Only what hyphens or dots join is read as words; the rest is a name of code to whoever looks for rules.
+    """
+    read = [name for name in names if ("-" in name or "." in name) and "_" not in name and "/" not in name]
+    return bool(read and gives_leave(", ".join(read), pins)) or _undoes_any(", ".join(names), pins)
 
 
 def agreed(text: str) -> list[str]:
@@ -116,8 +124,13 @@ def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
     return tuple(words for words in banned if len(words) >= _FEWEST)
 
 
+def _undoes_any(text: str, pins: Iterable[Pin]) -> bool:
+    """Tell whether a text speaks of what one of the rules forbids, and does not forbid it."""
+    told = plain(text)
+    return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))
+
+
 def _undoes(text: str, banned: Sequence[str]) -> bool:
-    """Tell whether a text speaks of what a rule forbids, and does not forbid it."""
     if not stands(banned[0], text):
         return False
     if all(stands(word, text) for word in banned):

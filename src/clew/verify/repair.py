@@ -17,7 +17,7 @@ MOST_DROPPED = 0.5
 """Of a digest's claims: one that is wrong more often is not worth mending."""
 
 
-def repair(plan: Plan, report: Report, evidence: Evidence) -> Plan | None:
+def repair(plan: Plan, report: Report, evidence: Evidence, *, hollow: bool = False) -> Plan | None:
     """Return the plan without what may not stay and with what must, or None where nothing sensible remains.
 
     Ungrounded and uncited claims go, labels fall to what their sources allow, rules that nobody made go,
@@ -29,7 +29,7 @@ def repair(plan: Plan, report: Report, evidence: Evidence) -> Plan | None:
     except StalePlan:
         return None
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
-    if any(_is_hollow(looks, dropped) for looks in case.looks.values()):
+    if not hollow and any(_is_hollow(looks, dropped) for looks in case.looks.values()):
         return None
     mended = replace(plan, operations=tuple(_mended(case, one, dropped) for one in plan.operations))
     settled = _counted(replace(plan, operations=tuple(_restored(mended, evidence))), evidence)

@@ -128,7 +128,7 @@ def _is_shown(case: Case, loop: LedgerEntry) -> bool:
     name = loop.source.message
     if name not in case.shrinks:
         return case.is_shown(name)
-    if is_visible(case.shrinks[name].message, loop.source, loop.text):
+    if is_visible(case.shrinks[name].message, loop.source, loop.text[:ENOUGH_OF_A_LOOP]):
         return True
     # Where it is shown smaller because something later repeats it, that says it.
     return any(_says(message, loop.text) for _, message in case.after)

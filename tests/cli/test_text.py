@@ -1,0 +1,20 @@
+"""Words for terminals."""
+
+import pytest
+
+from clew.cli.text import named
+
+LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        (LONG, 30, "…ers/2026-01-01-019d7372.jsonl"),
+        ("codex:019d7372-a0bb-72c0-847d", 20, "codex:019d7372-a0bb…"),
+        ("a/b.json", 20, "a/b.json"),
+        ("a/\x1b[31m.json", 30, "a/\\x1b[31m.json"),
+    ],
+)
+def test_of_a_long_path_the_end_is_shown_and_of_a_long_name_the_beginning(name, width, shown):
+    assert named(name, width) == shown
