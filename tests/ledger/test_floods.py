@@ -10,8 +10,8 @@ from clew.ledger.constraints import Constraint, find
 from clew.ledger.constraints.active import MOST_NEAR, ActiveRules
 from clew.ledger.constraints.subject import Subject
 from clew.ledger.failing import FailingTests
+from clew.ledger.floods import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND
 from clew.ledger.loop import Closed, LoopKind
-from clew.ledger.loops import FIRST_TOLD
 from clew.ledger.phrases import Foreign
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 
@@ -58,6 +58,20 @@ def test_a_flood_is_closed_by_hand_as_one():
     assert len(closed) == 590
     assert {(loop.closed, loop.why) for loop in closed} == {(Closed.BY_HAND, "a pasted template")}
     assert [loop.kind for loop in ledger.loops.open].count(LoopKind.TODO) == FIRST_TOLD
+
+
+def test_what_came_bit_by_bit_is_told_by_its_first_and_its_last_ones():
+    requests = [Item(f"m{n}", said(Role.USER, f"Rename part {n} of the parser.")) for n in range(1, 301)]
+    few, many = ledger_of(*requests[:MOST_OF_A_KIND]), ledger_of(*requests)
+    assert few.loops.told == few.loops.open
+    told, ids = many.loops.told, [loop.id for loop in many.loops.open]
+    first, last = ids[:FIRST_TOLD], ids[-LAST_TOLD:]
+    name = f"{ids[FIRST_TOLD]}..{ids[-LAST_TOLD - 1]}"
+    assert [loop.id for loop in told] == [*first, name, *last]
+    rest = len(ids) - FIRST_TOLD - LAST_TOLD
+    assert told[FIRST_TOLD].text == f"and {rest} more requests ({name}), see m11 to m260"
+    assert len(many.close_loop(name, "never mind")) == rest
+    assert [loop.id for loop in many.loops.open] == [*first, *last]
 
 
 def test_a_test_closed_by_hand_stays_closed_until_it_is_opened_again():

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from clew.errors import NotFound
 from clew.ledger.checked import LastCheck
 from clew.ledger.exchange import Reading
 from clew.ledger.failing import FailingTests, LastRun
+from clew.ledger.floods import TO, in_few_words
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.talk import Talk
 from clew.ledger.todos import Todo, Todos
 
 MOST_ENDED = 1_000
 """Closed loops of each sort that are kept; older ones are let go. Open ones always stay."""
-MOST_TOLD = 20
-"""Open loops of one kind that one message opened, above which the rest of them are told as one."""
-FIRST_TOLD = 10
-"""How many of such a flood are told one by one."""
-_TO = ".."
-_PLURAL = {
-    LoopKind.TODO: "tasks",
-    LoopKind.REQUEST: "requests",
-    LoopKind.QUESTION: "questions",
-    LoopKind.ASKED: "questions of the model",
-    LoopKind.PROMISE: "announced steps",
-    LoopKind.TEST: "failing tests",
-}
 
 
 @dataclass(slots=True)
@@ -48,12 +34,8 @@ class Loops:
 
     @property
     def told(self) -> tuple[Loop, ...]:
-        """Return what is unfinished now, a flood in few words: its first ones, and one loop for the rest.
-
-        A flood is more than ``MOST_TOLD`` of one kind that one message opened. The loop for the rest says
-        exactly how many they are, their first and last id, and the message that names them all; none is lost.
-        """
-        return tuple(one for flood in _floods(self.open) for one in _in_few_words(flood))
+        """Return what is unfinished now, a flood in few words: some of it, and one loop for the rest."""
+        return tuple(one.loop for one in in_few_words(self.open))
 
     @property
     def closed(self) -> tuple[Loop, ...]:
@@ -99,13 +81,9 @@ class Loops:
         What is closed so stays closed, though its list names it again or its test fails again.
         """
         ids = [id_]
-        if _TO in id_:
-            ids = [
-                loop.id
-                for flood in _floods(self.open)
-                if flood_id(flood) == id_
-                for loop in flood[FIRST_TOLD:]
-            ]
+        if TO in id_:
+            told = in_few_words(self.open)
+            ids = [loop.id for one in told if one.loop.id == id_ for loop in one.stands_for]
         closed = tuple(
             loop
             for one in ids
@@ -123,23 +101,3 @@ class Loops:
                 f"nothing that was closed by hand is called {id_}", "a task must still be on its list"
             )
         return loop
-
-
-def _floods(loops: Iterable[Loop]) -> Iterator[list[Loop]]:
-    """Yield loops of one kind that one message opened together, as they follow each other."""
-    for _, flood in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
-        yield list(flood)
-
-
-def flood_id(flood: list[Loop]) -> str:
-    """Return what the rest of a flood is called: its first and its last id."""
-    return f"{flood[FIRST_TOLD].id}{_TO}{flood[-1].id}" if len(flood) > MOST_TOLD else ""
-
-
-def _in_few_words(flood: list[Loop]) -> list[Loop]:
-    if len(flood) <= MOST_TOLD:
-        return flood
-    first, rest = flood[:FIRST_TOLD], flood[FIRST_TOLD:]
-    message = rest[0].source.message
-    text = f"and {len(rest)} more {_PLURAL[rest[0].kind]} ({flood_id(flood)}), see {message}"
-    return [*first, Loop(flood_id(flood), rest[0].kind, text, rest[0].source)]
