@@ -189,6 +189,40 @@ def test_a_flood_of_open_work_is_told_in_few_words_and_closed_at_once():
     assert len(session.ledger.loops.open) < 600 - 580
 
 
+class Broken:
+    """A summariser of somebody's own, on a bad day."""
+
+    name, window_tokens = "own/model", 100_000
+
+    def __init__(self, failure):
+        self.failure = failure
+
+    def ask(self, ask):
+        raise self.failure
+
+
+class BrokenAndAwaited(Broken):
+    async def ask(self, ask):
+        raise self.failure
+
+
+FAILURES = [TimeoutError("read timed out"), ConnectionError(), ValueError("no JSON"), KeyError("choices")]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: type(one).__name__)
+def test_whatever_a_summariser_raises_code_writes_the_digest(failure):
+    messages = [user(RULE), *filler()]
+    done = clew.compact(messages, target_tokens=900, summariser=Broken(failure))
+    assert done.messages == clew.compact(messages, target_tokens=900).messages
+    awaited = clew.compact_async(messages, target_tokens=900, summariser=BrokenAndAwaited(failure))
+    assert asyncio.run(awaited).messages == done.messages
+    session = Session.open("broken", MemoryStore(), summariser=Broken(failure))
+    session.add(*messages)
+    told = session.compact(target_tokens=900).attempts
+    assert [one.author for one in told] == ["own/model", "clew"]
+    assert type(failure).__name__ in str(told[0])
+
+
 # What does not fit as it is -------------------------------------------------------------------------
 
 

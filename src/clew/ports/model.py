@@ -101,7 +101,8 @@ class Reply:
 class Model(Protocol):
     """Somebody who answers in words.
 
-    Whatever goes wrong on the way is raised as a ``ModelError``; a poor answer is a ``Reply`` all the same.
+    Whatever goes wrong on the way is raised as a ``ModelError``; what else a summariser raises counts as one
+    that gave no answer. A poor answer is a ``Reply`` all the same.
     """
 
     @property

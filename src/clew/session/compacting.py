@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
-from clew.errors import BudgetExceeded, CompactionRefused, ModelFailed, NothingToGain, StalePlan
+from clew.errors import BudgetExceeded, CompactionRefused, NothingToGain, StalePlan
 from clew.ladder.tail import leading_system
 from clew.message import JsonObject
 from clew.plan.apply import apply
-from clew.ports import Ask, Event, Reply, Steps, drive
+from clew.ports import Event, Steps, drive
+from clew.session.asking import nobody
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge, budget_event
 from clew.session.record import Compaction, compaction_event, refusal_event
@@ -168,8 +169,3 @@ def fitting(
     fitted = Fitted(budget, choice, compaction)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
-
-
-def nobody(_ask: Ask) -> Reply:
-    """Answer for a session that has no model."""
-    raise ModelFailed("no model was given")

@@ -23,9 +23,10 @@ from clew.message import Item, Message
 from clew.plan import Digest, Pin, Plan
 from clew.plan.apply import apply
 from clew.plan.codec import shown_messages
-from clew.ports import AsyncModel, Model, Steps, Usage, drive, run_async
+from clew.ports import AsyncModel, Model, Steps, Usage
 from clew.secrets import mask_message
-from clew.session.compacting import Wish, nobody
+from clew.session.asking import answered, answered_async
+from clew.session.compacting import Wish
 from clew.session.engine import Attempt, Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, by_region
 from clew.session.given import Given
@@ -130,7 +131,7 @@ def compact(
     ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
     """
     steps = _condensing(messages, _options(window, options), after, summariser)
-    return drive(steps, summariser.ask if summariser else nobody)
+    return answered(steps, summariser)
 
 
 async def compact_async(
@@ -143,7 +144,7 @@ async def compact_async(
 ) -> Condensed:
     """Do the same with a summariser that is awaited."""
     steps = _condensing(messages, _options(window, options), after, summariser)
-    return await run_async(steps, summariser) if summariser else drive(steps, nobody)
+    return await answered_async(steps, summariser)
 
 
 def _options(window: int | None, given: Mapping[str, Any]) -> Options:

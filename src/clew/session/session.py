@@ -16,10 +16,11 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, SWITCH, message_event, new_event
 from clew.message import Item, JsonObject, Message, Native
-from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored, drive, run_async
+from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored
 from clew.secrets import mask, mask_json, mask_message
+from clew.session.asking import answered, answered_async
 from clew.session.by_hand import on_loop, on_pin
-from clew.session.compacting import Request, compacting, fitting, nobody, previewed, wish_of
+from clew.session.compacting import Request, compacting, fitting, previewed, wish_of
 from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
 from clew.session.given import one_message
@@ -283,10 +284,10 @@ class Session:
         return self._drive(self._compacting(target_tokens, focus, must))
 
     async def compact_async(
-        self, *, target_tokens: int | None = None, focus: str | None = None
+        self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
     ) -> Compaction | None:
         """Do the same with a summariser that is awaited."""
-        return await self._drive_async(self._compacting(target_tokens, focus))
+        return await self._drive_async(self._compacting(target_tokens, focus, must))
 
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
         """Return what a compaction would do and lose, without doing it; no model is asked."""
@@ -343,11 +344,10 @@ class Session:
         model = self.summariser
         if model and iscoroutinefunction(model.ask):
             raise InputError("this summariser is awaited", "use compact_async and fit_async")
-        return drive(steps, cast(Model, model).ask if model else nobody)
+        return answered(steps, cast(Model | None, model))
 
     async def _drive_async(self, steps: Steps[Result]) -> Result:
-        model = self.summariser
-        return await run_async(steps, cast(AsyncModel, model)) if model else drive(steps, nobody)
+        return await answered_async(steps, cast(AsyncModel | None, self.summariser))
 
     def undo(self, compactions: int = 1) -> list[Compaction]:
         """Undo the last compactions; return them, newest first. What came since stays."""

@@ -10,7 +10,7 @@ from clew.message import Item, Message
 from clew.plan import Digest
 from clew.plan.apply import apply
 from clew.ports import drive
-from clew.session.compacting import nobody
+from clew.session.asking import nobody
 from clew.session.engine import Job, decide
 
 
