@@ -48,6 +48,20 @@ def test_what_clew_wrote_at_an_earlier_call_and_does_not_touch_now_is_the_very_s
     assert all(new is old for new, old in zip(again.messages, first.messages, strict=False))
 
 
+@pytest.mark.parametrize("keeps_all", [True, False], ids=["whole list", "compacted list"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_an_earlier_call_has_read_and_counted_is_not_read_again(wire, keeps_all):
+    given = wire_list(wire).items
+    first = clew.compact(given, target_tokens=4_000, wire=wire)
+    kept = given if keeps_all else first.messages
+    again = clew.compact([*kept, *wire_list(wire, 3).items], 200_000, after=first, wire=wire)
+    recent = [item.id for item in first.items[-2:]]
+    assert all(again.counted[name] is first.counted[name] for name in recent)
+    assert all(again.reads[id(entry)].message is first.reads[id(entry)].message for entry in given[-2:])
+    anew = clew.compact(again.messages, 200_000, wire=wire)
+    assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
+
+
 def test_a_list_that_fits_is_returned_as_it_is():
     given = wire_list("anthropic", 3).items
     done = clew.compact(given, window=200_000)

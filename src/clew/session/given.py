@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from clew.errors import InputError
-from clew.message import JsonObject, Message
+from clew.message import Json, JsonObject, Message
 from clew.plan.recognise import as_told, parted
-from clew.wire import Body, Wire, wire_named
+from clew.wire import WIRES, Body, Wire, detect, wire_named
 from clew.wire.sdk import plain
 
 MODELS = frozenset({"assistant", "model"})
@@ -18,6 +19,21 @@ ROLES = MODELS | {"user", "system", "developer", "tool", "function", ""}
 """Whom providers know; an entry need not name one."""
 LABELS = frozenset({"role", "name", "type", "id", "status"})
 """Fields that say nothing themselves."""
+
+
+class Read(NamedTuple):
+    """An entry of a list, read. It holds the entry, so that nothing else can get its identity."""
+
+    entry: Any
+    """The caller's own object."""
+    plain: Any
+    """The same as JSON."""
+    message: Message
+
+
+Reads: TypeAlias = Mapping[int, Read]
+"""What was read, by the identity of the entry, and by that of its JSON."""
+NOTHING: Reads = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +52,17 @@ class Given:
     """The caller's own entries, by the identity of what was read in their place."""
     model: str = ""
     """The model that a body names; empty where none is."""
+    reads: Reads = field(default_factory=dict)
+    """Its entries as they were read."""
 
     @classmethod
-    def read(cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None) -> Given:
-        """Read a list, or a whole request body; what cannot be one is an ``InputError``."""
+    def read(
+        cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None, known: Reads = NOTHING
+    ) -> Given:
+        """Read a list, or a whole request body; what cannot be one is an ``InputError``.
+
+        Of entries that are ``known`` in the same format nothing is read again.
+        """
         _must_hold_messages(given)
         if not isinstance(given, Mapping | Sequence):
             given = list(given)  # an iterator goes by once
@@ -47,22 +70,26 @@ class Given:
             return cls(list(given), None, (), tuple(chain.from_iterable(map(parted, given))), None, {})
         held: dict[int, Any] = {}
         try:
-            body = Body.parse(_plain_body(given, held), wire)
+            value = _plain_body(given, held, known)
+            wire = wire or WIRES[detect(value).wire]
+            body = Body.parse(value, _remembering(wire, known))
         except RecursionError:
             raise _endless() from None
-        fields = given if isinstance(given, Mapping) else {body.wire.list_key: given}
-        entries = list(fields.get(body.wire.list_key, ()))
-        system = fields.get(body.wire.system_key or "")
+        fields = given if isinstance(given, Mapping) else {wire.list_key: given}
+        entries = list(fields.get(wire.list_key, ()))
+        system = fields.get(wire.system_key or "")
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
-        return cls(entries, system, body.system, messages, body.wire, held, str(fields.get("model") or ""))
+        reads = _reads(entries, value[wire.list_key] if isinstance(value, dict) else value, body.messages)
+        name = str(fields.get("model") or "")
+        return cls(entries, system, body.system, messages, wire, held, name, reads)
 
-    def after(self, known: Sequence[Any], shown: Sequence[Any]) -> Given:
+    def after(self, known: Sequence[Any], shown: Sequence[Any], reads: Reads) -> Given:
         """Return the same, with what is shown in place of the entries that it begins with."""
         entries = [*shown, *self.entries[len(known) :]]
         if self.wire is None:
             return Given.read(entries, None)
         system = {} if self.system_field is None else {self.wire.system_key or "": self.system_field}
-        return Given.read({**system, self.wire.list_key: entries}, self.wire)
+        return Given.read({**system, self.wire.list_key: entries}, self.wire, reads)
 
     def render(self, messages: Sequence[Message]) -> list[Any]:
         """Return messages as the caller holds them; untouched ones are the caller's own objects."""
@@ -111,21 +138,45 @@ def _must_hold_messages(given: object) -> None:
         raise InputError(f"{what} is no list of messages", "give a list, or a whole request body")
 
 
-def _plain_body(given: Sequence[Any] | Mapping[str, Any], held: dict[int, Any]) -> Any:  # noqa: ANN401  # JSON
+def _plain_body(given: Sequence[Any] | Mapping[str, Any], held: dict[int, Any], known: Reads) -> Any:  # noqa: ANN401  # JSON
     """Return a list or body as plain JSON; remember whose place each entry took."""
     if isinstance(given, Mapping):
         return {
-            key: _entries(value, held) if isinstance(value, list) else plain(value)
+            key: _entries(value, held, known) if isinstance(value, list) else plain(value)
             for key, value in given.items()
         }
-    return _entries(given, held)
+    return _entries(given, held, known)
 
 
-def _entries(given: Sequence[Any], held: dict[int, Any]) -> list[Any]:
+def _entries(given: Sequence[Any], held: dict[int, Any], known: Reads) -> list[Any]:
     entries = []
     for one in given:
-        entry = plain(one)
+        read = known.get(id(one))
+        entry = read.plain if read else plain(one)
         if entry is not one:
             held[id(entry)] = one
         entries.append(entry)
     return entries
+
+
+def _remembering(wire: Wire, known: Reads) -> Wire:
+    """Return a format that does not read again what is known in it."""
+    if not known:
+        return wire
+
+    def parse_item(item: Json) -> Message:
+        read = known.get(id(item))
+        native = read.message.native if read else None
+        return read.message if read and native and native.wire == wire.name else wire.parse_item(item)
+
+    return replace(wire, parse_item=parse_item)
+
+
+def _reads(entries: Sequence[Any], plains: Sequence[Any], messages: Sequence[Message]) -> Reads:
+    """Return the entries of a list as they were read; where it was plain text, nothing."""
+    if not len(entries) == len(plains) == len(messages):
+        return NOTHING
+    reads: dict[int, Read] = {}
+    for read in map(Read, entries, plains, messages):
+        reads[id(read.entry)] = reads[id(read.plain)] = read
+    return reads

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from clew.budget import DEFAULT, FRESH, Compact, Policy, Region, State, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, InputError
@@ -29,9 +29,9 @@ from clew.session.asking import answered, answered_async
 from clew.session.compacting import Wish
 from clew.session.engine import Attempt, Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, by_region
-from clew.session.given import Given
+from clew.session.given import NOTHING, Given, Reads
 from clew.session.recover import carried_by, numbered, restore
-from clew.tokens import TokenCounter, counter_for, model_named
+from clew.tokens import Family, TokenCounter, counter_for, model_named
 from clew.verify import Report
 from clew.wire import Wire, wire_named
 
@@ -61,6 +61,10 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
                 raise InputError(f"{name} is {value!r}", "give a number of tokens")
+
+
+Counted: TypeAlias = Mapping[str, tuple[Message, int]]
+"""Messages with their tokens, by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,12 @@ class Condensed:
     recovered: bool = field(default=False, repr=False)
     """The beginning of the session is known only from a digest in the list."""
     state: State = field(default=FRESH, repr=False)
+    reads: Reads = field(default_factory=dict, repr=False, compare=False)
+    """The entries of both lists as they were read: what the next call need not read again..."""
+    counted: Counted = field(default_factory=dict, repr=False, compare=False)
+    """...and what it need not count again..."""
+    counted_by: Family | None = field(default=None, repr=False, compare=False)
+    """...for a model of this family."""
 
     @property
     def changed(self) -> bool:
@@ -161,13 +171,16 @@ def _condensing(
     after: Condensed | None,
     summariser: Model | AsyncModel | None,
 ) -> Steps[Condensed]:
-    given = Given.read(messages, wire_named(options.wire) if options.wire else None)
-    held, model = given.entries, model_named(options.model or given.model or "unknown")
+    known = after.reads if after else NOTHING
+    given = whole = Given.read(messages, wire_named(options.wire) if options.wire else None, known)
+    model = model_named(options.model or given.model or "unknown")
+    held = whole.entries
     if after is not None and _begins(held, after.given) and not _begins(held, after.messages):
-        given = given.after(after.given, after.messages)  # the caller keeps the whole list
+        given = whole.after(after.given, after.messages, known)  # the caller keeps the whole list
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     now = _standing(given, counter, after)
-    now = replace(now, given=held, budget=_measured(now, gauge, options))
+    reads = {**whole.reads, **given.reads}
+    now = replace(now, given=held, reads=reads, budget=_measured(now, gauge, options))
     wish = _wish(now, options)
     if wish is None:
         return now
@@ -195,8 +208,8 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
         else:
             ledger.add(item)
     items = (*before, *fresh)
-    # Whoever counted the items before may have been another model's counter.
-    sizes = tuple([counter.count(item.message) for item in items])
+    counted = _counted(items, counter, known)
+    sizes = tuple([size for _, size in counted.values()])
     tokens = sum(sizes)
     return Condensed(
         messages=given.entries,
@@ -206,6 +219,8 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
         tokens_after=tokens,
         items=items,
         sizes=sizes,
+        counted=counted,
+        counted_by=counter.family,
         ledger=ledger,
         digest=known.digest if known else digest,
         recovered=known.recovered if known else digest is not None,
@@ -216,7 +231,19 @@ def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> C
 
 def _as_held(item: Item, read: Message) -> Item:
     """Return a message that is known from an earlier call as the caller holds it now."""
-    return Item(item.id, replace(item.message, native=read.native)) if read.native else item
+    if read.native is None or read.native is item.message.native:
+        return item
+    return Item(item.id, replace(item.message, native=read.native))
+
+
+def _counted(items: Iterable[Item], counter: TokenCounter, known: Condensed | None) -> Counted:
+    """Return the tokens of messages; of those that were counted before for such a model, what was found."""
+    before = known.counted if known and known.counted_by == counter.family else {}
+    found: dict[str, tuple[Message, int]] = {}
+    for name, message in items:
+        was = before.get(name)
+        found[name] = was if was and was[0] is message else (message, counter.count(message))
+    return found
 
 
 def _begins(entries: Sequence[Any], known: Sequence[Any]) -> bool:
