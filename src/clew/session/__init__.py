@@ -1,10 +1,11 @@
 """The facade: open a session, add to it, see it, compact it, undo that. See README.md."""
 
 from clew.session.compacting import Request
+from clew.session.condensed import Condensed, Options
 from clew.session.engine import Attempt, Outcome
 from clew.session.fit import Fitted
 from clew.session.look import Expansion, Explanation, Quote
-from clew.session.plain import Condensed, Options, compact, compact_async
+from clew.session.plain import compact, compact_async
 from clew.session.record import Compaction
 from clew.session.session import Session
 
