@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from clew.ladder.excerpt import excerpt
 from clew.ledger.speech import said
-from clew.message import Cite, Item, Origin, Part, Role, Text, ToolResult, Trust
+from clew.message import Cite, Item, Origin, Role, Text, ToolResult, Trust
 from clew.plan import Claim, ClaimKind, Pin
 
 USER_CHARACTERS = 1_200
@@ -34,29 +34,27 @@ def user_words(span: Iterable[Item]) -> list[Claim]:
     """Return what people said in a span, verbatim, oldest first; not that they are glad or agree."""
     found: list[Claim] = []
     for name, message in span:
-        if message.origin is not Origin.SPOKEN:
+        if message.origin is not Origin.SPOKEN or message.role not in _PEOPLE:
             continue
-        if message.role is Role.USER:
-            found += [
-                _quoted(Cite(name, j), part.text, part.trust)
-                for j, part in enumerate(message.parts)
-                if isinstance(part, Text) and part.trust >= Trust.USER and not _is_acknowledgement(part.text)
-            ]
-        if message.role in _ANSWERING and any(map(_may_hold_asides, message.parts)):
-            found += [
-                _quoted(one.cite(0, len(one.text)), one.text, one.trust)
-                for one in said(Item(name, message))
-                if one.aside and not _is_acknowledgement(one.text)
-            ]
+        by_user = message.role is Role.USER
+        for j, part in enumerate(message.parts):
+            if isinstance(part, Text):
+                if by_user and part.trust >= Trust.USER and not _is_acknowledgement(part.text):
+                    found.append(_quoted(Cite(name, j), part.text, part.trust))
+            elif isinstance(part, ToolResult) and len(part.parts) > 1:
+                found += _asides(Item(name, message), j)
     return found
 
 
-_ANSWERING = (Role.USER, Role.TOOL)
-"""Who sends what tools answer; a person may answer in place of one."""
+_PEOPLE = (Role.USER, Role.TOOL)
+"""Who sends what people say; they may answer in place of a tool."""
 
 
-def _may_hold_asides(part: Part) -> bool:
-    return isinstance(part, ToolResult) and len(part.parts) > 1
+def _asides(item: Item, part: int) -> Iterator[Claim]:
+    """Yield what a person said in a result of a tool."""
+    for one in said(item):
+        if one.aside and one.part == part and not _is_acknowledgement(one.text):
+            yield _quoted(one.cite(0, len(one.text)), one.text, one.trust)
 
 
 def _is_acknowledgement(text: str) -> bool:
@@ -66,8 +64,9 @@ def _is_acknowledgement(text: str) -> bool:
 
 
 def _quoted(cite: Cite, spoken: str, trust: Trust) -> Claim:
-    text = excerpt(spoken, USER_CHARACTERS)
-    return Claim("", ClaimKind.USER, text, (cite,), trust, verbatim=text == spoken)
+    if len(spoken) <= USER_CHARACTERS:
+        return Claim("", ClaimKind.USER, spoken, (cite,), trust, verbatim=True)
+    return Claim("", ClaimKind.USER, excerpt(spoken, USER_CHARACTERS), (cite,), trust)
 
 
 _ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
