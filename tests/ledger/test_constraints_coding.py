@@ -120,3 +120,27 @@ def test_a_list_completes_the_ban_over_it_and_stands_for_it():
         "rename the tables",
         "drop the index",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now, you're going to solve this issue on your own.",
+        "You have one question to answer.",
+        "It may be necessary to install the package from source before you can run it.",
+        "The server runs on port `8000` and you can reach it from within the container.",
+        "The capsule holds a message for the future that nobody can read.",
+        "If the issue has code in it, run it to make sure you can reproduce the bug.",
+        "If you find any trouble, go back to the file you edited.",
+        "Whatever you do not hand over will be lost.",
+        "The printer does not use the same order of terms as the parser.",
+    ],
+)
+def test_what_a_harness_tells_an_agent_of_its_task_is_no_rule(text: str):
+    assert quotes(text) == []
+
+
+def test_the_task_that_a_briefing_hands_on_is_no_rule_and_what_follows_it_may_be_one():
+    told = "You're a helpful agent named 'scout'.\nYour manager gave you this task.\n---\nTask:\n"
+    task = "Please find the paper on bags of fish. Provide the exact value.\n---\n"
+    assert quotes(told + task + FILLER * 8 + "\nProvide one file per call.") == ["Provide one file per call."]

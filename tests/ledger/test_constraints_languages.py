@@ -109,3 +109,26 @@ def test_a_negated_imperative_is_a_ban_where_the_negation_comes_late():
     german = language("german")
     text = "Fass die Migrationen nicht an."
     assert "ban" in {hit.cue for hit in german.hits(text, tokens(text))}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "请修复计费模块中的所有错误",
+        "すべてのテストを実行してください。",
+        "모든 오류를 수정해 주세요.",
+        "Пожалуйста, исправь все ошибки.",
+        "Por favor, arregla todos los errores.",
+        "Merci de traduire tous les titres en anglais.",
+        "Bitte behebe alle Fehler.",
+        "Por favor, corrija todos os erros.",
+        "Per favore, traduci tutti i titoli in inglese.",
+        "Translate every title in French.",
+    ],
+)
+def test_a_task_that_is_meant_for_all_of_them_is_no_rule(text: str):
+    assert find(said(Role.USER, text)) == []
+
+
+def test_a_translation_that_is_asked_for_from_now_on_is_a_rule():
+    assert len(find(said(Role.USER, "从现在开始都翻译成英文"))) == 1

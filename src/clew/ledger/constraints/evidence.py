@@ -29,7 +29,7 @@ _FAINT = 1.0
 """Cues worth less cannot make a rule without a heavier one."""
 _LEADING_ON = frozenset(("must_thing", "runs_on", "turns"))
 """Cues that are faint by themselves, and heavy with what stands before them."""
-_TAKING_BACK = frozenset(("lift", "lift_that", "may"))
+_TAKING_BACK = frozenset(("lift", "lift_that", "let_go", "may"))
 _MANY = 20
 """Phrases that need a word, from which on it tells by itself that a rule may be near."""
 _BAN_WORDS = 2

@@ -17,7 +17,7 @@ from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, i
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.layout import Spans
 from clew.ledger.constraints.model import confidence, model
-from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, is_deep, pasted
+from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, is_deep, pasted, tasks
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.terminal import is_status, printed, stands_alone
@@ -26,6 +26,8 @@ from clew.ledger.constraints.values import Found, Kind, Reason, Span, Strength
 from clew.message import Message, Origin, Text, Trust
 
 _BOUNDS = ("limit_number", "measure")
+_TELLING = 4.0
+"""What a cue must be worth to say of what kind a rule is that is meant to last."""
 _SAMPLE = 2_000
 """Characters that tell the language of a message."""
 _REMEMBERED = 512
@@ -102,13 +104,15 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
+    handed_on = Spans(tasks(text) if briefing and not orders else iter(()))
     speaks = trust is Trust.USER and not briefing
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
         deep = speaks and is_deep(text, sentence.start, sentence.end)
-        yield sentence, Surroundings(default, inside, briefing, orders, deep)
+        briefed = briefing and not handed_on.hold(sentence.start)
+        yield sentence, Surroundings(default, inside, briefed, orders, deep)
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
@@ -146,11 +150,11 @@ def _reasons(text: str, seen: Evidence) -> tuple[Reason, ...]:
 
 
 def _kind(reasons: tuple[Reason, ...], seen: Evidence) -> tuple[Kind, Strength]:
-    """Return what the heaviest cue that has a kind says it is."""
+    """Return what the heaviest cue that has a kind says it is, and one of how long it holds last."""
     if seen.under_ban:
         return Kind.PROHIBITION, Strength.MUST
     cues = model().cues
-    for reason in reasons:
+    for reason in sorted(reasons, key=lambda reason: reason.cue == "lasting" or reason.weight < _TELLING):
         cue = cues[reason.cue]
         if cue.kind is Kind.REQUIREMENT and any(other.cue in _BOUNDS for other in reasons):
             return Kind.LIMIT, cue.strength

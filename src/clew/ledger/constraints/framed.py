@@ -17,6 +17,10 @@ _LOOK = (
     r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
     r"|читать|прочитать|смотреть|посмотреть|видеть)"
 )
+_OTHERS_SAY = (
+    r"\b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+"
+    r"(?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b"
+)
 _FRAMED = re.compile(
     rf"""
       [?？]\W*\Z                                                            # asked
@@ -31,8 +35,7 @@ _FRAMED = re.compile(
       (?:say|said|allow\w*|permit\w*|mean|meant|gesagt|erlaubt|dit|dij\w+|dicho|detto|disse|говорил\w*|разреш\w*)
     | \bnunca\s+dije\b | \bje\s+n['’]ai\s+(?:jamais|pas)\s+dit\b | \bich\s+habe?\s+nie\b
     | \b(?:who|where|when)\s+(?:said|says|did)\b | \bdid\s+i\s+(?:say|allow)\b
-    | \b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+
-      (?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b
+    | {_OTHERS_SAY}
     | \b(?:not\s+sure|unsure|unclear|don['’]t\s+(?:think|know|believe)|wonder\w*|doubt\w*|whether|unless
         |imagine|suppose|pretend|assum\w+|hypothetically|what\s+if|in\s+theory|would\s+be)\b
     | \b(?:old|former|previous|earlier)\s+(?:policy|rule|convention)\b
@@ -50,15 +53,19 @@ _PROGRAM = (
 _TOLD = re.compile(
     rf"""
       \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
-    | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*\b(?:over|lifted|ends?|allowed|open)\b
+    | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*
+      \b(?:over|lifted|ends?|allowed|open|fine|ok|okay)\b
     | \A(?:is|are|was|were|did|does|has|have|when|why|who)\b.*[?？]\W*\Z      # asked
     | \b(?:not|never|isn['’]t|aren['’]t)\s+(?:\w+\s+)?
       (?:over|lifted|safe|ok|okay|fine|good|clear)(?=\s+to\b|\W*\Z)
+    | \A\W*(?:the|this|that|these|those|it|its|my|our|your)\b[^,;]*           # how a thing is
+      \b(?:fine|ok|okay|good)\s+after\s+all\b
+    | {_OTHERS_SAY}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _REMINDS = re.compile(
-    r"\b(?:don['’]t|do\s+not|never)\s+forget\b|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
+    r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
     r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
     re.IGNORECASE,
 )

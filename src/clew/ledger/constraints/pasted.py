@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
@@ -47,6 +48,10 @@ _REQUEST = re.compile(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
 """The heading by which an editor parts what it adds from what the person asks."""
 _REPORTED = re.compile(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
 """By this an editor hands over what its reviewer found."""
+_TASK = re.compile(
+    r"^(?:#{1,3} )?(?:your |the )?(?:task|question|problem):[ \t]*\n", re.MULTILINE | re.IGNORECASE
+)
+_TASK_ENDS = re.compile(r"\n[ \t]*(?:\n|-{3,}|={3,}|#)")
 _FRONT_WITHIN = 2_000
 LONG = 600
 """Characters from which on a text may be a document or a briefing."""
@@ -122,6 +127,13 @@ def _last_words(text: str) -> int:
 def is_deep(text: str, start: int, end: int) -> bool:
     """Tell whether a place is far from both ends of a long text: people add their own words at the ends."""
     return len(text) >= _VERY_LONG and start >= _FIRST_WORDS and len(text) - end >= _LAST_WORDS
+
+
+def tasks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a briefing hands on a task, from the line "Task:" to the end of its paragraph."""
+    for opened in _TASK.finditer(text):
+        ended = _TASK_ENDS.search(text, opened.end())
+        yield opened.end(), ended.start() if ended else len(text)
 
 
 def is_briefing(text: str) -> bool:

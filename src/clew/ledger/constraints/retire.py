@@ -11,6 +11,7 @@ from clew.ledger.constraints.evidence import Evidence
 from clew.ledger.constraints.find import found_in, spoken
 from clew.ledger.constraints.framed import is_no_leave, is_no_lift, reminds
 from clew.ledger.constraints.leave import LEAVE, clause_of_leave
+from clew.ledger.constraints.letgo import ends_by, let_go
 from clew.ledger.constraints.model import model
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence
@@ -21,6 +22,7 @@ from clew.ledger.constraints.values import Constraint, Found, How, Kind, Retirem
 from clew.message import Message, Origin, Text, Trust
 
 _LIFTS = frozenset(("lift", "lift_that"))
+_LETS_GO = "let_go"
 _TAKES_BACK = _LIFTS | LEAVE | {"needless"}
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
@@ -66,30 +68,45 @@ MayEnd = Callable[[Rule], bool]
 
 
 def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
-    sentence, seen, part, trust = said
+    sentence, seen, part, _ = said
     cues = {hit.cue for hit in seen.hits}
     if cues & _TAKES_BACK and _only_sounds_so(sentence.text, cues):
         cues -= _TAKES_BACK
-    if not rules or (cues.isdisjoint(_TAKES_BACK) and not model().is_rule(cues)):
+    if not rules or (cues.isdisjoint(_TAKES_BACK | {_LETS_GO}) and not model().is_rule(cues)):
         return
     span = Span(part, sentence.start, sentence.end)
     matter = _matter(sentence.text, seen)
     if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
         constraint, certain, why = lifted
         yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
-    elif (found := found_in(sentence, seen, part, trust)) is not None:
-        chosen = tuple(choices(seen.words, matter))
+    elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
+        why = f"it lets go of what {given_up.found.quote!r} is about, and chooses something else"
+        yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
+    else:
+        yield from _superseded(rules, may_end, cues, matter, said)
+
+
+def _superseded(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+) -> Iterator[Retirement]:
+    """Yield the rules that a sentence contradicts, or replaces by another choice."""
+    sentence, seen, part, trust = said
+    if reminds(sentence.text):
+        return  # "don't drop the rule on tests" is a ban, and holds with that rule
+    span = Span(part, sentence.start, sentence.end)
+    chosen = tuple(choices(seen.words, matter))
+    if (found := found_in(sentence, seen, part, trust)) is not None:
         counted = numbers(found.quote) if has_bound(found) else []
         near = rules.near(matter, chosen, [unit for _, unit in counted])
         for rule in filter(may_end, near):
             if why := _contradiction(found, matter, rule, chosen, counted):
                 yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
-    elif cues & LEAVE and "leave_now" in cues:
+    elif (cues & LEAVE and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
         # "You can answer in English again" is no rule, but that for Spanish is over.
-        chosen = tuple(choices(seen.words, matter))
+        how = How.LIFTED if cues & LEAVE else How.SUPERSEDED
         for rule in filter(may_end, rules.near(matter, chosen)):
             if why := _other_choice(chosen, rule.choices):
-                yield Retirement(rule.constraint.id, How.LIFTED, sentence.text, span, why)
+                yield Retirement(rule.constraint.id, how, sentence.text, span, why)
 
 
 def _only_sounds_so(text: str, cues: set[str]) -> bool:
@@ -110,13 +127,32 @@ def _lifted_by(
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
     lifted = _lifted(rules, may_end, cues, matter, said_words)
+    if lifted is None and (gone := let_go(seen.words, seen.hits, "lift")):
+        # "Forget the staging thing, use production": the first clause says what is over.
+        clause = _matter_within(said, gone.start, gone.end)
+        return _lifted(rules, may_end, cues - {"lift_that"}, clause, said_words)
     begin = clause_of_leave(seen.words, seen.hits) if lifted is None and cues & LEAVE else 0
     if not begin:
         return lifted
-    start = seen.words[begin].start
-    hits = tuple(Hit(cue, a - start, b - start) for cue, a, b in seen.hits if a >= start)
-    rest = Evidence(hits, tuple(tokens(text[start:])))
-    return _lifted(rules, may_end, cues, _matter(text[start:], rest), said_words)
+    rest = _matter_within(said, seen.words[begin].start, len(text))
+    return _lifted(rules, may_end, cues, rest, said_words)
+
+
+def _matter_within(said: Said, start: int, end: int) -> Subject:
+    """Return what a part of a sentence is about."""
+    text = said.sentence.text[start:end]
+    hits = (Hit(cue, a - start, b - start) for cue, a, b in said.seen.hits if start <= a and b <= end)
+    return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
+
+
+def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | None:
+    """Return the latest rule that is over because its matter is let go of for something else."""
+    gone = let_go(said.seen.words, said.seen.hits, _LETS_GO)
+    if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
+        return None
+    matter = _matter_within(said, gone.start, gone.end)
+    near = [rule for rule in filter(may_end, rules.near(matter)) if ends_by(gone, matter, rule)]
+    return near[-1].constraint if near else None
 
 
 def _lifted(
@@ -174,7 +210,7 @@ def _contradiction(
     if subject.paths and not likeness:
         return ""
     why = _other_choice(chosen, rule.choices) or _other_number(counted, rule.numbers)
-    opposed = _opposed(found.kind, old.kind) and likeness >= _ALIKE and _same_act(subject, rule.subject)
+    opposed = _opposed(found, old) and likeness >= _ALIKE and _same_act(subject, rule.subject)
     if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"
     return why
@@ -218,6 +254,11 @@ def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str
     return ""
 
 
-def _opposed(new: Kind, old: Kind) -> bool:
-    """Tell a ban from a duty; leave to do something is no duty, and lifts what it lifts by name."""
-    return new is not Kind.PERMISSION and (new is Kind.PROHIBITION) != (old is Kind.PROHIBITION)
+def _opposed(new: Found, old: Found) -> bool:
+    """Tell a ban from a duty; leave to do something is no duty, and lifts what it lifts by name.
+
+    What is to be done in a case ("if a refactoring is due, tell me") contradicts no rule for every case.
+    """
+    if new.kind is Kind.PERMISSION or any(reason.cue == "if" for reason in new.reasons):
+        return False
+    return (new.kind is Kind.PROHIBITION) != (old.kind is Kind.PROHIBITION)

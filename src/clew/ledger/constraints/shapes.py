@@ -21,7 +21,7 @@ _TINY_WORDS = 2
 _LONG_WORDS = 35
 _NUMBER_WITHIN = 20
 _BOUND_WITHIN = 40
-_NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d")
+_NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
 _VERSION = re.compile(
     r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
 )

@@ -22,7 +22,7 @@ _SCRIPTS = (
 )
 _SPELLINGS = (
     (re.compile(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
-    (re.compile(r"[ãõ]|ç(?:ã|õ)"), "portuguese"),
+    (re.compile(r"[ãõ]|nça|[ln]h[ao]s?\b"), "portuguese"),
     (re.compile(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
     (re.compile(r"[çœêûîâ]|\bé\w|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
     (re.compile(r"ß|[äöü]|sch"), "german"),
