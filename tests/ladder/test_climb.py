@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.ladder import Brief, Keep, propose
-from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
 from clew.plan.apply import apply
 from clew.plan.digest import ALSO
@@ -126,8 +126,50 @@ def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of
 
 def test_a_system_prompt_that_alone_is_too_large_is_said_to_be():
     view = items([said(Role.SYSTEM, "word " * 3_000), said(Role.USER, "go")])
-    with pytest.raises(BudgetExceeded, match="the system prompt alone"):
+    with pytest.raises(BudgetExceeded, match=r"the system prompt alone .* or shorten the system prompt"):
         propose(situation(view, 1_000))
+    with pytest.raises(BudgetExceeded, match=r"the system prompt alone .* a larger window"):
+        propose(situation(view, 1_000, trigger="pressure"))
+
+
+@pytest.mark.parametrize("prompt", [[], [said(Role.SYSTEM, "Be brief.")]], ids=["no prompt", "a prompt"])
+def test_who_asks_for_nothing_is_told_that_no_message_fits_in_it(prompt: list[Message]):
+    view = items([*prompt, said(Role.USER, "go")])
+    with pytest.raises(BudgetExceeded) as refused:
+        propose(situation(view, tokens_of(view[:-1])))
+    assert str(refused.value) == "no message fits in 0 tokens: nothing was changed; ask for more tokens"
+
+
+def test_where_no_room_is_left_and_there_is_no_prompt_none_is_blamed():
+    with pytest.raises(BudgetExceeded, match="leaves no room for messages: nothing was sent"):
+        propose(situation(turns(1)[1:], -5, trigger="pressure"))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "advice"),
+    [
+        ("manual", "nothing was changed; ask for more tokens"),
+        (
+            "pressure",
+            "nothing was sent; make the last messages smaller, make fewer calls at once, "
+            "or take a model with a larger window",
+        ),
+    ],
+)
+def test_recent_messages_that_are_too_large_are_what_is_to_be_made_smaller(trigger: str, advice: str):
+    pictures = Message(Role.USER, tuple(Media("image", url=f"https://x/{n}.png") for n in range(9)))
+    view = items([pictures])
+    with pytest.raises(BudgetExceeded) as refused:
+        propose(situation(view, 1_000, trigger=trigger))
+    told = f"the most recent messages take {tokens_of(view):,} tokens even in excerpt"
+    assert str(refused.value) == f"{told}: more than the 1,000 that there is room for: {advice}"
+
+
+def test_where_rules_take_most_of_the_room_it_is_they_that_should_be_fewer():
+    picture = Item("m999", Message(Role.USER, (Media("image", url="https://x/1.png"),)))
+    rules = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 40, Cite("m2"), Trust.USER) for n in range(30))
+    with pytest.raises(BudgetExceeded, match=r"and rules and open work .*: no pin is dropped silently"):
+        propose(situation([*turns(30), picture], 3_000, Brief(rules), trigger="pressure"))
 
 
 def test_a_large_system_prompt_takes_nothing_from_the_shares_of_the_rest():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ladder.excerpt import LONGEST_LINE, excerpt
+from clew.ladder.excerpt import LONGEST_LINE, Telling, excerpt
 
 NUMBERS = [f"line {n}" for n in range(1000)]
 
@@ -64,3 +64,31 @@ def test_the_end_of_a_long_line_does_not_begin_right_after_a_negation():
         line = f"{'a' * 900} do not delete {'y' * width}"
         shown = excerpt(line, LONGEST_LINE).rpartition("characters]")[2]
         assert not shown.startswith("delete")
+
+
+WRONG = ["ERROR", "it Failed", "not found", "Cannot open", "✗", "E   1 == 2"]
+FINE = [f"step {n} İ of the  build went well" for n in range(2_000)]
+
+
+@given(st.integers(100, 1_900), st.sampled_from(WRONG), st.integers(0, LONGEST_LINE - 30))
+def test_a_line_that_says_early_on_what_went_wrong_is_shown_wherever_it_stands(
+    at: int, wrong: str, late: int
+):
+    line = f"{'-' * late} {wrong} {at}"
+    assert line in excerpt("\n".join([*FINE[:at], line, *FINE[at:]]), 3_000).split("\n")
+
+
+def test_a_line_that_says_so_only_far_behind_is_one_of_many():
+    line = f"{'-' * LONGEST_LINE} ERROR"
+    assert line[:9] not in excerpt("\n".join([*FINE[:500], line, *FINE[500:]]), 3_000)
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=2000), st.integers(1, 900), st.data())
+def test_the_fullest_excerpt_holds_what_is_held_and_is_not_much_longer_than_asked(
+    text: str, most: int, data: st.DataObject
+):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert text[start:end] in Telling(text).fullest(most, [(start, end)])
+    shown = Telling(text).fullest(most)
+    assert len(shown) <= max(most, 3 * LONGEST_LINE) + shown.count("[… ") * 40

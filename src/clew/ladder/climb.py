@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clew.errors import BudgetExceeded
-from clew.ladder.cutting import Cut, fitting, page_of
+from clew.ladder.cutting import Cut, fitting, no_room, page_of
 from clew.ladder.prune import WORTH_TOKENS, prune
 from clew.ladder.rules import OVERSIZED_TOKENS
 from clew.ladder.situation import Scene, Situation
@@ -87,7 +86,7 @@ def _gentle(scene: Scene) -> list[Shrink] | None:
     if scene.before <= target:
         return []
     if scene.room <= 0:
-        raise BudgetExceeded(f"the system prompt alone takes {scene.fixed:,} tokens of {target:,}")
+        raise no_room(scene)
     excess = scene.before - target
     most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
     giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]

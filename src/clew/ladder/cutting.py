@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from clew.budget import Trigger
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ladder.assemble import Assembly
 from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
 from clew.ladder.situation import Scene
-from clew.ladder.stubs import Page, shorten
+from clew.ladder.stubs import Page, has_smaller, shorten
 from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
 from clew.ladder.thoughts import left_out, thinks
-from clew.message import Cite, Text, ToolCall, ToolResult
+from clew.message import Cite
 from clew.plan import Shrink
 
-TRIES = 6
+LOWER_LEVELS = 5
+"""At which it is tried, each a quarter lower, before everything is shown as small as can be."""
 UNREAD_SHARE = 0.75
 """Of the room for recent messages: up to here, what nobody has answered yet stays whole."""
 SHORTENED = (240, 80)
@@ -29,6 +31,11 @@ SHORTENED = (240, 80)
 LEAST = Terms(longest=SHORTENED[-1])
 MORE_SHARE = 0.5
 """Of the room for recent messages: what they get beyond their smallest forms where even those exceed it."""
+
+Span: TypeAlias = tuple[int, int]
+"""Messages of a view, from the first to the one behind the last."""
+Smaller: TypeAlias = tuple[list[Shrink], int]
+"""What is shown smaller of the recent messages, and their tokens then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +59,18 @@ def fitting(scene: Scene) -> tuple[Scene, Cut]:
     be left out. Rules are never given up.
     """
     for_changes = int(scene.room * CHANGES_SHARE)
-    cut = _cut(scene, Terms(for_changes))
+    tries = [Tries(scene)]
+    cut = _cut(tries[0], Terms(for_changes))
     if cut is not None:
         return scene, cut
-    scenes = [scene]
     if any(thinks(item.message) for item in scene.view):
-        scenes.append(Scene(scene.now, thoughtless=True))
+        tries.append(Tries(Scene(scene.now, thoughtless=True)))
     terms = [*(Terms(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
-    for held, one in list(product(terms, scenes))[1:]:
+    for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
         if cut is not None:
-            return one, _without_thoughts(one, cut) if one.thoughtless else cut
-    raise _too_large(scenes[-1])
+            return one.scene, _without_thoughts(one.scene, cut) if one.scene.thoughtless else cut
+    raise _too_large(tries[-1])
 
 
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
@@ -72,18 +79,20 @@ def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
     return replace(cut, shrinks=left_out(kept, cut.shrinks))
 
 
-def _cut(scene: Scene, terms: Terms) -> Cut | None:
+def _cut(tries: Tries, terms: Terms) -> Cut | None:
     """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
+    scene = tries.scene
     for stop in _stops(scene):
         span = scene.now.view[scene.first : stop]
-        cut = _cut_at(scene, stop, Assembly(scene, span, terms) if span else None)
+        cut = _cut_at(tries, stop, Assembly(scene, span, terms) if span else None)
         if cut is not None:
             return cut
     return None
 
 
-def _too_large(scene: Scene) -> BudgetExceeded:
+def _too_large(tries: Tries) -> BudgetExceeded:
     """Say what does not fit, where nothing more can be given up."""
+    scene = tries.scene
     *_, stop = _stops(scene)
     span = scene.now.view[scene.first : stop]
     least = Assembly(scene, span, LEAST).least_tokens if span else 0
@@ -91,17 +100,40 @@ def _too_large(scene: Scene) -> BudgetExceeded:
     if least > scene.room and least >= there:
         told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
         return NothingToGain(f"nothing to gain: {told}")
-    asked = scene.now.trigger == Trigger.MANUAL
+    asked = _is_asked(scene)
     if least > scene.room:
         what = f"rules and open work alone take {least:,} tokens of {scene.room:,}"
         return PinsDoNotFit(what, _ASK_FOR_MORE_THAN_RULES if asked else None)
-    both = f"rules and open work take {least:,} tokens and the most recent messages {scene.tokens(stop):,}"
-    what = f"{both}: together more than the {scene.room:,} that there is room for"
-    return BudgetExceeded(what, _ASK_FOR_MORE if asked else None)
+    _, recent = tries.fitted(stop, 0, held=least >= scene.tokens(scene.first, stop))
+    what = f"the most recent messages take {recent:,} tokens even in excerpt"
+    if least:
+        what += f", and rules and open work {least:,}"
+    what += f": more than the {scene.room:,} that there is room for"
+    return BudgetExceeded(what, _ASK_FOR_MORE if asked else _SEND_LESS if recent > least else _FEWER_RULES)
+
+
+def no_room(scene: Scene) -> BudgetExceeded:
+    """Say why no message fits at all."""
+    what = f"the system prompt alone takes {scene.fixed:,} tokens of {scene.now.target_tokens:,}"
+    if not _is_asked(scene):
+        return BudgetExceeded(what if scene.fixed else "all that is sent besides leaves no room for messages")
+    if scene.room == 0:  # who asks for a size does not count the prompt
+        return BudgetExceeded("no message fits in 0 tokens", _ASK_FOR_MORE)
+    return BudgetExceeded(what, f"{_ASK_FOR_MORE}, or shorten the system prompt")
+
+
+def _is_asked(scene: Scene) -> bool:
+    """Tell whether somebody named the size; otherwise the window sets it."""
+    return scene.now.trigger == Trigger.MANUAL
 
 
 _ASK_FOR_MORE_THAN_RULES = "no pin is dropped silently; revoke or shorten some, or ask for more tokens"
 _ASK_FOR_MORE = "nothing was changed; ask for more tokens"
+_FEWER_RULES = PinsDoNotFit.__doc__
+_SEND_LESS = (
+    "nothing was sent; make the last messages smaller, make fewer calls at once, "
+    "or take a model with a larger window"
+)
 
 
 def _stops(scene: Scene) -> Iterator[int]:
@@ -114,24 +146,24 @@ def _stops(scene: Scene) -> Iterator[int]:
         yield from dict.fromkeys((later[len(later) // 2], later[-1]))
 
 
-def _cut_at(scene: Scene, stop: int, assembly: Assembly | None) -> Cut | None:
+def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
     """Return how a view is brought down with its recent messages beginning here; None where it is not."""
+    scene = tries.scene
     span = scene.tokens(scene.first, stop)
     asked = scene.now.keep.tokens or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    if scene.room - span >= max(int(scene.room * MOST_SHARE), asked) and (cut := _kept(scene, stop, span)):
+    if scene.room - span >= max(int(scene.room * MOST_SHARE), asked) and (cut := _kept(tries, stop, span)):
         return cut  # what is old is little: no digest is worth it
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens
         room = min(most, max(least_for_tail, scene.room - span + 1))
-        page = page_of(scene, held=False)
-        shrinks, tokens = _fitted(scene, page, stop, room)
+        shrinks, tokens = tries.fitted(stop, room, held=False)
         if room < tokens <= most:
             room = min(most, tokens + int(scene.tail_room * MORE_SHARE))
-            shrinks, tokens = _fitted(scene, page, stop, room)
+            shrinks, tokens = tries.fitted(stop, room, held=False)
         if tokens <= room:
             return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
-    return _kept(scene, stop, span)
+    return _kept(tries, stop, span)
 
 
 def _for_unread(scene: Scene, stop: int) -> int:
@@ -140,47 +172,67 @@ def _for_unread(scene: Scene, stop: int) -> int:
     Where somebody asks for a size, what is old has its share first.
     """
     wanted = int(scene.tokens(max(stop, scene.unread)) / UNREAD_SHARE)
-    return 0 if scene.now.trigger == Trigger.MANUAL or wanted > scene.room * UNREAD_SHARE else wanted
+    return 0 if _is_asked(scene) or wanted > scene.room * UNREAD_SHARE else wanted
 
 
-def _kept(scene: Scene, stop: int, span: int) -> Cut | None:
+def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
     """Leave what is old as it is, and show the recent messages smaller."""
-    shrinks, tokens = _fitted(scene, page_of(scene, held=True), stop, scene.room - span)
-    return Cut(stop, shrinks, tokens) if tokens <= scene.room - span else None
+    room = tries.scene.room - span
+    shrinks, tokens = tries.fitted(stop, room, held=True)
+    return Cut(stop, shrinks, tokens) if tokens <= room else None
 
 
-def _fitted(scene: Scene, page: Page, stop: int, room: int) -> tuple[list[Shrink], int]:
-    """Show what is too large among the recent messages in excerpt; return that, and the tokens then."""
-    if scene.tokens(stop) <= room:
-        return [], scene.tokens(stop)
-    unread = max(stop, scene.unread)
-    if unread > stop and scene.tokens(unread) <= room * UNREAD_SHARE:
-        shrinks, tokens = _levelled(scene, page, (stop, unread), room)
-        if tokens <= room:
-            return shrinks, tokens
-    return _levelled(scene, page, (stop, len(scene.view)), room)
+# The recent messages ---------------------------------------------------------------------------------
 
 
-def _levelled(scene: Scene, page: Page, span: tuple[int, int], room: int) -> tuple[list[Shrink], int]:
-    """Cut what is largest in a span of the recent messages down to one level; return that, and the tokens."""
-    stop, end = span
-    tokens = scene.tokens(stop)
-    shrinks: list[Shrink] = []
-    recent = range(stop, end)
-    parts = [
-        scene.now.counter.count_part(part)
-        for item in scene.view[stop:end]
-        for part in item.message.parts
-        if isinstance(part, Text | ToolResult | ToolCall)
-    ]
-    level = water_level(parts, max(0, room - (tokens - sum(parts))))
-    for tries_left in range(TRIES, -1, -1):
-        shrinks = shorten(page, recent, level)
-        tokens = scene.tokens_with(shrinks, stop)
-        if tokens <= room:
-            break
-        level = level * 3 // 4 if tries_left > 1 else 0
-    return shrinks, tokens
+class Tries:
+    """The recent messages of a scene, shown smaller; what is smallest is known once it was tried."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self._pages: dict[bool, Page] = {}
+        self._least: dict[tuple[Span, bool], Smaller] = {}
+
+    def fitted(self, stop: int, room: int, *, held: bool) -> Smaller:
+        """Show what is too large in excerpt; return that, and the tokens then: the least where none fit."""
+        scene = self.scene
+        if scene.tokens(stop) <= room:
+            return [], scene.tokens(stop)
+        unread = max(stop, scene.unread)
+        if unread > stop and scene.tokens(unread) <= room * UNREAD_SHARE:
+            shrinks, tokens = self._levelled((stop, unread), room, held)
+            if tokens <= room:
+                return shrinks, tokens
+        return self._levelled((stop, len(scene.view)), room, held)
+
+    def _levelled(self, span: Span, room: int, held: bool) -> Smaller:
+        """Cut what is largest in a span of the recent messages down to one level."""
+        least = self._least.get((span, held))
+        if least and least[1] > room:
+            return least
+        sizes = self._sizes_in(span)
+        level = water_level(sizes, max(0, room - (self.scene.tokens(span[0]) - sum(sizes))))
+        found = self._at(span, level, held)
+        if found[1] <= room:
+            return found
+        least = self._least[span, held] = self._at(span, 0, held) if level else found
+        for _ in range(LOWER_LEVELS if least[1] <= room else 0):
+            level = level * 3 // 4
+            found = self._at(span, level, held)
+            if found[1] <= room:
+                return found
+        return least
+
+    def _sizes_in(self, span: Span) -> list[int]:
+        """Return the tokens of every part that can be shown smaller."""
+        parts = (part for item in self.scene.view[slice(*span)] for part in item.message.parts)
+        return [self.scene.now.counter.count_part(part) for part in parts if has_smaller(part)]
+
+    def _at(self, span: Span, level: int, held: bool) -> Smaller:
+        if held not in self._pages:
+            self._pages[held] = page_of(self.scene, held=held)
+        shrinks = shorten(self._pages[held], range(*span), level)
+        return shrinks, self.scene.tokens_with(shrinks, span[0])
 
 
 # What is looked at ----------------------------------------------------------------------------------

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
+from clew.ladder.tail import water_level
+
 EDGE_SHARE = 0.3
 """Of the room, for the beginning and for the end each; the rest is for lines that matter."""
+LINE_SHARE = 0.8
+"""Of an excerpt, what one line may take."""
 LONGEST_LINE = 400
-"""Characters of a line that are shown, half of them from its end."""
+"""Characters of a line that are shown, half of them from its end; it matters if it says so in the first."""
 GAP = 24
 """Characters that it takes to say how many are left out."""
 
 Span: TypeAlias = tuple[int, int]
 """Characters of a text, from the first to the one behind the last."""
 
-_MATTERS = re.compile(
-    r"error|fail|exception|traceback|fatal|panic|warn|assert|denied|not found|undefined|cannot|invalid"
-    r"|✗|✘|❌|\be\s{2,}"
+_MATTERS = (
+    *("error", "fail", "exception", "traceback", "fatal", "panic", "warn", "assert", "denied", "not found"),
+    *("undefined", "cannot", "invalid", "✗", "✘", "❌"),
+    *("\ne  ", " e  ", "|e  "),  # as pytest begins the lines that say what failed
 )
-"""In lower case: to look for words in any case takes several times as long."""
+"""In lower case, and one by one: to look for any of them at once takes many times as long."""
+_BLOCK = 16_384
+"""Characters that are looked at together: no more than so many are read beyond what there is room for."""
 
 
 def excerpt(
@@ -31,65 +38,170 @@ def excerpt(
 
     What stands at ``held`` is always shown, whatever room it takes.
     """
-    if len(text) <= most_characters:
-        return text
-    lines = text.split("\n")
-    pieces = _by_line(lines, held) if held else {}
-    kept = sorted({*_chosen(lines, most_characters, longest_line), *pieces})
-    shown: list[str] = []
-    last = -1
-    for i in kept:
-        if i > last + 1:
-            shown.append(_gap(i - last - 1))
-        shown.append(_cut(lines[i], longest_line, pieces.get(i, ())))
-        last = i
-    if last < len(lines) - 1:
-        shown.append(_gap(len(lines) - 1 - last))
-    return "\n".join(shown)
+    return Telling(text).excerpt(most_characters, held, longest_line)
+
+
+class Telling:
+    """A text to take excerpts of: which of its lines matter is found once, as far as anybody asks."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._found: list[Span] = []
+        self._more = _lines_that_matter(text)
+
+    def excerpt(
+        self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+    ) -> str:
+        """Return at most about so many characters, with what was left out said line by line."""
+        text = self.text
+        if len(text) <= most_characters:
+            return text
+        pieces = _by_line(text, held)
+        return self._shown({*self._chosen(most_characters, longest_line), *pieces}, longest_line, pieces)
+
+    def fullest(
+        self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+    ) -> str:
+        """Return the same, but every line where all have room: then long ones are cut as little as it allows.
+
+        So a text of one endless line is shown by more than ``longest_line`` characters of it.
+        """
+        level = self._level(most_characters)
+        if level <= longest_line or len(self.text) <= most_characters:
+            return self.excerpt(most_characters, held, longest_line)
+        return self._shown(set(_lines(self.text)), level, _by_line(self.text, held))
+
+    def _level(self, most_characters: int) -> int:
+        """Return how many characters of each line there is room for; 0 where there are too many lines."""
+        room = most_characters - self.text.count("\n") - 1
+        if room <= 0:
+            return 0
+        level = water_level([end - start for start, end in _lines(self.text)], room)
+        return min(level, int(most_characters * LINE_SHARE))
+
+    def _chosen(self, most_characters: int, longest: int) -> set[Span]:
+        text = self.text
+        edge = int(most_characters * EDGE_SHARE)
+        head = _fill(_lines(text), edge, longest)
+        tail = _fill(_lines_backwards(text), edge, longest)
+        chosen = {*head, *tail}
+        room = most_characters - sum(_size(line, longest) for line in chosen)
+        for line in self._matter() if room > 0 else ():
+            if line[0] >= tail[-1][0]:
+                break
+            if line[0] > head[-1][0]:
+                chosen.add(line)
+                room -= _size(line, longest)
+                if room <= 0:
+                    break
+        return chosen
+
+    def _matter(self) -> Iterator[Span]:
+        """Yield the lines that matter, in order."""
+        yield from self._found
+        for line in self._more:
+            self._found.append(line)
+            yield line
+
+    def _shown(self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]]) -> str:
+        """Return these lines, with gaps for the others."""
+        text = self.text
+        shown: list[str] = []
+        done = 0
+        for line in sorted(lines):
+            if line[0] > done:
+                shown.append(_gap(text.count("\n", done, line[0])))
+            shown.append(_cut(text[slice(*line)], longest, pieces.get(line, ())))
+            done = line[1] + 1
+        if done <= len(text):
+            shown.append(_gap(text.count("\n", done) + 1))
+        return "\n".join(shown)
 
 
 def _gap(count: int) -> str:
     return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
 
 
-def _chosen(lines: Sequence[str], most_characters: int, longest: int) -> set[int]:
-    edge = int(most_characters * EDGE_SHARE)
-    sizes = [min(len(line), longest) + 1 for line in lines]
-    head = _fill(range(len(lines)), sizes, edge)
-    tail = _fill(range(len(lines) - 1, -1, -1), sizes, edge)
-    chosen = {*head, *tail}
-    room = most_characters - sum(sizes[i] for i in chosen)
-    for i in range(len(head), len(lines) - len(tail)):
-        if room <= 0:
-            break
-        if _MATTERS.search(lines[i][:LONGEST_LINE].lower()):
-            chosen.add(i)
-            room -= sizes[i]
-    return chosen
+# Lines, each by where it stands ----------------------------------------------------------------------
 
 
-def _fill(order: range, sizes: Sequence[int], room: int) -> list[int]:
+def _lines(text: str) -> Iterator[Span]:
+    start = 0
+    while start <= len(text):
+        end = _line_end(text, start)
+        yield start, end
+        start = end + 1
+
+
+def _lines_backwards(text: str) -> Iterator[Span]:
+    end = len(text)
+    while end >= 0:
+        start = text.rfind("\n", 0, end) + 1
+        yield start, end
+        end = start - 1
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _size(line: Span, longest: int) -> int:
+    return min(line[1] - line[0], longest) + 1
+
+
+def _fill(lines: Iterator[Span], room: int, longest: int) -> list[Span]:
     """Return the first lines in this order that fit; always at least one."""
-    found: list[int] = []
-    for i in order:
-        room -= sizes[i]
+    found: list[Span] = []
+    for line in lines:
+        room -= _size(line, longest)
         if room < 0 and found:
             break
-        found.append(i)
+        found.append(line)
     return found
 
 
-def _by_line(lines: Sequence[str], held: Sequence[Span]) -> dict[int, list[Span]]:
-    """Return what must be shown of which line."""
-    found: dict[int, list[Span]] = {}
+def _lines_that_matter(text: str) -> Iterator[Span]:
+    """Yield the lines that say early on that something went wrong. Takes linear time."""
     start = 0
-    for i, line in enumerate(lines):
-        end = start + len(line)
-        for low, high in held:
-            if low < end and high > start:
-                found.setdefault(i, []).append((max(low, start) - start, min(high, end) - start))
+    while start < len(text):
+        end = _line_end(text, start + _BLOCK)
+        # One letter would be two in lower case, and every place behind it another.
+        block = "\n" + text[start:end].replace("İ", "i").lower()
+        found = {line for word in _MATTERS for line in _lines_with(block, word)}
+        yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
         start = end + 1
+
+
+def _lines_with(block: str, word: str) -> Iterator[Span]:
+    """Yield the lines of a text that have a word early on."""
+    at = block.find(word)
+    while at >= 0:
+        behind = at + len(word)
+        start, end = block.rfind("\n", 0, behind) + 1, _line_end(block, behind)
+        if behind - start <= LONGEST_LINE:
+            yield start, end
+        at = block.find(word, end)
+
+
+def _by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
+    """Return what must be shown of which line."""
+    found: dict[Span, list[Span]] = {}
+    first = 0, _line_end(text, 0)
+    for low, high in sorted(held):
+        if low > first[1]:
+            start = text.rfind("\n", first[1], low) + 1
+            first = start, _line_end(text, start)
+        line = first
+        while line[0] < min(high, len(text)):
+            start, end = line
+            if low < end:
+                found.setdefault(line, []).append((max(low, start) - start, min(high, end) - start))
+            line = end + 1, _line_end(text, end + 1)
     return found
+
+
+# Within a line ---------------------------------------------------------------------------------------
 
 
 def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:

@@ -12,6 +12,8 @@ NEAR_SHARE = 0.8
 LEAST_LINES = 8
 ANCHORS = 4
 """Lines by which outputs that may be alike are found: those with the smallest checksums."""
+FAR_LONGER = 1_000
+"""Times: an output that is so much longer than any other is near none of them, and is not looked at."""
 SHORTEST_ANCHOR = 12
 """Characters; shorter lines stand everywhere."""
 
@@ -29,7 +31,10 @@ def near_duplicates(texts: Sequence[str]) -> Iterator[Near]:
     """Yield the outputs that a later one holds but for a few lines, the latest first. Takes linear time."""
     by_anchor: dict[int, int] = {}
     held: dict[int, frozenset[str]] = {}
+    longest = FAR_LONGER * heapq.nlargest(2, map(len, (*texts, "")))[-1]
     for number in range(len(texts) - 1, -1, -1):
+        if len(texts[number]) > longest:
+            continue
         lines = texts[number].split("\n")
         if len(lines) < LEAST_LINES:
             continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clew.ladder.rules import RULES, steps_of
+from itertools import chain
+
+from clew.ladder.rules import ALONE, RULES, steps_of
 from clew.ladder.stubs import Page, Stubs
 from clew.plan import Shrink
 
@@ -14,12 +16,12 @@ def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
     """Propose smaller forms of messages before index ``stop`` until so many tokens are freed."""
     stubs = Stubs(page)
     steps = steps_of(page.view)
+    old = [step for step in steps if step.result.message < stop]
     freed = 0
-    for rule in RULES:
-        for stub in rule(page, steps):
-            # Counting rounds each message by itself: a token for each may be lost.
-            if freed >= excess_tokens + len(stubs):
-                return stubs.shrinks()
-            if stub.place.message < stop:
-                freed += stubs.take(stub.place, stub.text, stub.reason, WORTH_TOKENS, stub.instead)
+    for stub in chain(*(rule(page, steps) for rule in RULES), *(rule(page, old) for rule in ALONE)):
+        # Counting rounds each message by itself: a token for each may be lost.
+        if freed >= excess_tokens + len(stubs):
+            break
+        if stub.place.message < stop:
+            freed += stubs.take(stub.place, stub.text, stub.reason, WORTH_TOKENS, stub.instead)
     return stubs.shrinks()

@@ -220,16 +220,10 @@ def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, "a large output, shown in excerpt")
 
 
-RULES: tuple[Rule, ...] = (
-    _repeated,
-    _asked_again,
-    _outdated_reads,
-    _nearly_repeated,
-    _old_plans,
-    _acknowledged,
-    _raw_logs,
-    _oversized,
-)
+RULES: tuple[Rule, ...] = (_repeated, _asked_again, _outdated_reads, _nearly_repeated, _old_plans)
+"""What something later repeats or outdates: they look at every step."""
+ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
+"""What says too little for its size: they look at nothing but the steps of which less may be shown."""
 
 
 def _long(steps: Sequence[Step]) -> Iterator[Step]:

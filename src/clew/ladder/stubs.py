@@ -9,7 +9,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from clew.ladder.excerpt import LONGEST_LINE, Span, excerpt
+from clew.ladder import documents
+from clew.ladder.excerpt import LINE_SHARE, LONGEST_LINE, Span, Telling
 from clew.message import Cite, Item, Json, Message, Part, Place, Text, ToolCall, ToolResult, words
 from clew.plan import Rung, Shrink
 from clew.tokens import TokenCounter
@@ -20,8 +21,6 @@ LEAST_EXCERPT = 60
 """Tokens below which only that line is shown."""
 SHORT_ARGUMENT = 60
 """Characters of an argument, and of a line, that always stay whole."""
-LINE_SHARE = 0.8
-"""Of an excerpt, what one line may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,8 @@ class Page:
     """Finds a message as it was said; without it, the view has it so."""
     held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
     """Places that must stay readable, by message."""
+    tellings: dict[str, Telling] = field(default_factory=dict, repr=False)
+    """The texts that excerpts were made of: none is looked through twice."""
 
     def said(self, place: Place) -> Part:
         """Return a part as it was said."""
@@ -52,6 +53,13 @@ class Page:
         return [
             (cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == place.part
         ]
+
+    def telling(self, text: str) -> Telling:
+        """Return a text to take excerpts of."""
+        found = self.tellings.get(text)
+        if found is None:
+            found = self.tellings[text] = Telling(text)
+        return found
 
 
 class Stubs:
@@ -112,6 +120,8 @@ def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Ru
     for i in places:
         for j in range(len(page.view[i].message.parts)):
             place = Place(i, j)
+            if not has_smaller(page.shown(place)):
+                continue
             tokens = page.counter.count_part(page.shown(place))
             if tokens > most_tokens:
                 reason = f"{tokens:,} tokens are more than there is room for"
@@ -119,26 +129,34 @@ def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Ru
     return stubs.shrinks(rung)
 
 
+def has_smaller(part: Part) -> bool:
+    """Tell whether a part can be shown smaller: it says something, and nobody has signed it."""
+    return isinstance(part, _SAYING) or documents.text_of(part) is not None
+
+
+_SAYING = (Text, ToolResult, ToolCall)
+
+
 def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     """Return a part in excerpt, with its size and the id that leads to the whole of it."""
     part = page.said(place)
-    text = words(part)
+    text = documents.text_of(part) or words(part)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
     characters = max(0, most_tokens - NOTE_TOKENS) * len(text) // tokens
     if isinstance(part, ToolCall) and part.input is not None:
         long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
-        shorter = _shorter(part.input, name, characters // max(1, long))
+        shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
     note = f"[about {tokens:,} tokens, shown in excerpt; the whole of it is kept as {name}]"
     spans = page.spans(place)
     if most_tokens < LEAST_EXCERPT and not spans:
         return f"[about {tokens:,} tokens, kept as {name}]"
-    return f"{note}\n{excerpt(text, characters, spans, _line(characters))}"
+    return f"{note}\n{page.telling(text).fullest(characters, spans, _line(characters))}"
 
 
 def _line(characters: int) -> int:
-    """Return how much of one line is shown in an excerpt of this size."""
+    """Return how much of one line among many is shown in an excerpt of this size."""
     return min(LONGEST_LINE, max(SHORT_ARGUMENT, int(characters * LINE_SHARE)))
 
 
@@ -151,21 +169,21 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(child)
 
 
-def _shorter(value: Json, name: str, characters: int) -> Json:
+def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
     """Return arguments whose long texts are shown in excerpt; their keys and short texts stay."""
     if isinstance(value, str):
         if len(value) <= max(characters, SHORT_ARGUMENT):
             return value
         note = f"[{len(value):,} characters, kept as {name}]"
         return (
-            f"{note}\n{excerpt(value, characters, longest_line=_line(characters))}"
+            f"{note}\n{page.telling(value).fullest(characters, longest_line=_line(characters))}"
             if characters >= SHORT_ARGUMENT
             else note
         )
     if isinstance(value, dict):
-        return {key: _shorter(child, name, characters) for key, child in value.items()}
+        return {key: _shorter(page, child, name, characters) for key, child in value.items()}
     if isinstance(value, list):
-        return [_shorter(child, name, characters) for child in value]
+        return [_shorter(page, child, name, characters) for child in value]
     return value
 
 
@@ -180,4 +198,4 @@ def with_text(part: Part, text: str) -> Part:
         case Text():
             return replace(part, text=text)
         case _:
-            return part
+            return documents.saying(part, text)
