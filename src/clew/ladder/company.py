@@ -6,9 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 from operator import attrgetter
+from typing import TypeAlias
 
 from clew.ladder.subjects import Subject
 from clew.ledger.values import Value
+
+Measures: TypeAlias = tuple[int, float, float, float, int, int, int, float, float]
+"""How many messages ago a subject was named last, and which share of the session that is; at which share it
+was named first, and how far apart the two are; the characters of its name; how many values were first named
+with it, and how many last; of all that is called by the words in its name, the share that was spoken of, and
+where in the session that was last: 1 is now."""
 
 
 class Company:
@@ -29,14 +36,9 @@ class Company:
         self._kin = {piece: (counted[piece] / named[piece], at) for piece, at in latest.items()}
         """Of each word of names: which share of what is called so was spoken of, and where last."""
 
-    def of(self, subject: Subject) -> tuple[int, int, float, float]:
-        """Return what a subject is named among.
-
-        That is how many values were first named with it and how many last; of all that is called by the
-        words in its name, the share that was spoken of, and where in the session that was last: 1 is now.
-        """
-        pieces = subject.pieces
-        kin = self._kin
+    def of(self, subject: Subject) -> Measures:
+        """Measure where a subject stands in the session, and what it is named among."""
+        pieces, kin, length = subject.pieces, self._kin, self.length
         share = recent = 0.0
         for piece in pieces:
             if piece in kin:
@@ -44,5 +46,16 @@ class Company:
                 share += spoken
                 recent += at
         words = len(pieces) or 1
-        crowds = self._first[subject.first_index], self._last[subject.last_index]
-        return *crowds, share / words, recent / (words * self.length)
+        first, last = subject.first_index, subject.last_index
+        age = length - last
+        return (
+            age,
+            age / length,
+            first / length,
+            (last - first) / length,
+            len(subject.text),
+            self._first[first],
+            self._last[last],
+            share / words,
+            recent / (words * length),
+        )

@@ -30,6 +30,8 @@ _LONGEST_ARGUMENT = 40
 _BEGIN = re.compile(r"[.!?]\s+(?=[^\sa-z])")
 _END = re.compile(r"[.!?](?=\s)")
 _PLAIN = re.compile(r"(?<![\w./-])[a-z]{3,}(?![\w./-])")
+_LOOKED_ON = 100_000
+"""Characters behind the first line of a part that names a value in which the last one is looked for."""
 _PLACEHOLDERS = ("path/to/", "your_", "your-", "<your ", "YOUR_")
 """What a template leaves open."""
 
@@ -79,7 +81,7 @@ def last_line(message: Message | None, cite: Cite, value: str) -> Cite:
     if message is None or cite.end is None or isinstance(message.parts[cite.part], ToolCall):
         return cite
     said = words(message.parts[cite.part])
-    at = said.rfind(value, cite.end)
+    at = said.rfind(value, cite.end, cite.end + _LOOKED_ON)
     while at >= 0 and (_is_wordly(said[at - 1]) or _is_wordly(said[at + len(value) : at + len(value) + 1])):
         at = said.rfind(value, cite.end, at + len(value) - 1)
     if at < 0:

@@ -60,7 +60,7 @@ class Table:
     _counted: Mapping[tuple[int, ...], float] = field(init=False, repr=False, compare=False)
     """By the counts of all voices, most of which many subjects share."""
     _ladders: Sequence[tuple[Sequence[float], Sequence[float]]] = field(init=False, repr=False)
-    """The edges and the points of each list of steps, in the order of ``measured``."""
+    """The edges and the points of each list of steps, in the order in which a company measures."""
 
     def __post_init__(self) -> None:
         ladders = [(EDGES[name], self.steps[name]) for name in _MEASURED]
@@ -73,7 +73,7 @@ class Table:
         points += self._counted[subject.counts]
         if subject.in_error:
             points += self.in_error
-        for (edges, row), value in zip(self._ladders, measured(subject, company), strict=True):
+        for (edges, row), value in zip(self._ladders, company.of(subject), strict=True):
             points += row[bisect_right(edges, value)]
         return 1.0 / (1.0 + math.exp(-points))
 
@@ -102,20 +102,7 @@ def steps_of(counts: Sequence[int]) -> list[int]:
 
 
 _MEASURED = [name for name in EDGES if name not in ("count", "mentions")]
-
-
-def measured(subject: Subject, company: Company) -> tuple[float, ...]:
-    """Return what the other steps measure of a subject, in the order of the edges."""
-    first, last, session_length = subject.first_index, subject.last_index, company.length
-    age = session_length - last
-    return (
-        age,
-        age / session_length,
-        first / session_length,
-        (last - first) / session_length,
-        len(subject.text),
-        *company.of(subject),
-    )
+"""In the order of ``Company.of``."""
 
 
 def form_of(kind: ValueKind, text: str) -> str:
@@ -146,7 +133,7 @@ def features(subject: Subject, company: Company) -> Iterator[tuple[str, str | in
     yield "form", form_of(subject.kind, subject.text)
     counted = (*(f"named_by.{voice.name.lower()}" for voice in VOICES), "mentions")
     yield from zip(counted, steps_of(subject.counts), strict=True)
-    for name, value in zip(_MEASURED, measured(subject, company), strict=True):
+    for name, value in zip(_MEASURED, company.of(subject), strict=True):
         yield name, bisect_right(EDGES[name], value)
     yield "in_error", int(subject.in_error)
 
