@@ -62,6 +62,16 @@ def test_what_an_earlier_call_has_read_and_counted_is_not_read_again(wire, keeps
     assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
 
 
+def test_plain_text_in_place_of_a_list_is_one_message():
+    assert clew.compact({"input": "hello"}, 1_000).messages == [{"role": "user", "content": "hello"}]
+
+
+@pytest.mark.parametrize("body", [{"model": "x"}, {"messages": None}, {"messages": "hello"}])
+def test_a_body_without_a_list_is_told_what_it_lacks(body):
+    with pytest.raises(InputError, match="no list of messages stands under 'messages'"):
+        clew.compact(body, 1_000, wire="anthropic")
+
+
 def test_a_list_that_fits_is_returned_as_it_is():
     given = wire_list("anthropic", 3).items
     done = clew.compact(given, window=200_000)

@@ -72,15 +72,17 @@ class Given:
         try:
             value = _plain_body(given, held, known)
             wire = wire or WIRES[detect(value).wire]
-            body = Body.parse(value, _remembering(wire, known))
+            fields = given if isinstance(given, Mapping) else {wire.list_key: given}
+            listed = _listed(value if isinstance(value, dict) else {wire.list_key: value}, wire)
+            whole = {**value, wire.list_key: listed} if isinstance(value, dict) else listed
+            body = Body.parse(whole, _remembering(wire, known))
         except RecursionError:
             raise _endless() from None
-        fields = given if isinstance(given, Mapping) else {wire.list_key: given}
-        entries = list(fields.get(wire.list_key, ()))
-        system = fields.get(wire.system_key or "")
+        own = fields[wire.list_key]
+        entries = listed if isinstance(own, str) else list(own)
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
-        reads = _reads(entries, value[wire.list_key] if isinstance(value, dict) else value, body.messages)
-        name = str(fields.get("model") or "")
+        system, name = fields.get(wire.system_key or ""), str(fields.get("model") or "")
+        reads = _reads(entries, listed, body.messages)
         return cls(entries, system, body.system, messages, wire, held, name, reads)
 
     def after(self, known: Sequence[Any], shown: Sequence[Any], reads: Reads) -> Given:
@@ -159,6 +161,17 @@ def _entries(given: Sequence[Any], held: dict[int, Any], known: Reads) -> list[A
     return entries
 
 
+def _listed(body: Mapping[str, Any], wire: Wire) -> list[Any]:
+    """Return the list of a body; plain text is one message of the user's."""
+    listed = body.get(wire.list_key)
+    if isinstance(listed, str) and wire.takes_plain_text:
+        return [{"role": "user", "content": listed}]
+    if not isinstance(listed, list):
+        what = f"no list of messages stands under {wire.list_key!r}"
+        raise InputError(what, "put it there, or give it alone")
+    return listed
+
+
 def _remembering(wire: Wire, known: Reads) -> Wire:
     """Return a format that does not read again what is known in it."""
     if not known:
@@ -173,10 +186,8 @@ def _remembering(wire: Wire, known: Reads) -> Wire:
 
 
 def _reads(entries: Sequence[Any], plains: Sequence[Any], messages: Sequence[Message]) -> Reads:
-    """Return the entries of a list as they were read; where it was plain text, nothing."""
-    if not len(entries) == len(plains) == len(messages):
-        return NOTHING
+    """Return the entries of a list as they were read."""
     reads: dict[int, Read] = {}
-    for read in map(Read, entries, plains, messages):
-        reads[id(read.entry)] = reads[id(read.plain)] = read
+    for entry, as_json, message in zip(entries, plains, messages, strict=True):
+        reads[id(entry)] = reads[id(as_json)] = Read(entry, as_json, message)
     return reads
