@@ -23,6 +23,9 @@ def repair(plan: Plan, report: Report, evidence: Evidence, *, hollow: bool = Fal
     Ungrounded and uncited claims go, labels fall to what their sources allow, rules that nobody made go,
     missing rules and open loops come back word for word. What it returns ``verify`` either accepts or
     refuses; there is nothing left in it to mend.
+
+    ``hollow`` takes what remains of a digest however little that is: code wrote it, and nobody is there to
+    write a better one.
     """
     try:
         case = Case(plan, evidence)
