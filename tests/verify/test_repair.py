@@ -84,10 +84,14 @@ def test_the_tokens_are_counted_anew():
     assert plan.tokens_after == Case(plan, EVIDENCE).tokens_after
 
 
-def test_a_digest_that_is_mostly_wrong_is_given_up():
+def test_a_digest_that_is_mostly_wrong_is_given_up_unless_nobody_could_write_a_better_one():
     lies = [claim(ClaimKind.FACT, f"TAX_RATE = 0.{i}", "m4") for i in range(20, 30)]
     plan = plan_of(digest(*HONEST, *lies))
-    assert repair(plan, verify(plan, EVIDENCE), EVIDENCE) is None
+    report = verify(plan, EVIDENCE)
+    assert repair(plan, report, EVIDENCE) is None
+    left = repair(plan, report, EVIDENCE, hollow=True)
+    assert left is not None
+    assert claims_of(left) == digest(*HONEST).claims
 
 
 def test_an_echo_leaves_nothing_and_is_given_up():
