@@ -86,19 +86,18 @@ class Assembly:
 def _framed(scene: Scene, matter: Matter) -> Digest:
     """Return a digest that says what it stands for, and nothing else yet."""
     earlier = matter.earlier
-    shown = scene.now.shown
-    own = [item for item in matter.span if not shown or item.id != shown[0]]
+    names = [item.id for item in matter.span]
+    own: Sequence[Item] = matter.span
+    if earlier and (shown := scene.now.shown):
+        place = names.index(shown[0])
+        names[place : place + 1] = earlier.covers
+        own = [item for item in matter.span if item.id != shown[0]]
     return Digest(
         scene.now.digest_id,
         earlier.level + 1 if earlier else 0,
-        tuple(name for item in matter.span for name in _covered(item.id, scene.now.shown)),
+        tuple(names),
         checksum(own, earlier.checksum if earlier else ""),
         (),
         matter.brief.pins,
         folds=(earlier.id,) if earlier else (),
     )
-
-
-def _covered(name: str, shown: tuple[str, Digest] | None) -> tuple[str, ...]:
-    """Return the messages that an entry of the view stands for: itself, or those of an earlier digest."""
-    return shown[1].covers if shown and name == shown[0] else (name,)

@@ -84,8 +84,8 @@ class Facts:
             self.lines.append(Line(claim, (-1, number, 0), gains(self._worths_in(claim), tells)))
 
     def _worths_in(self, claim: Claim) -> dict[str, float]:
-        worths = self._worths
-        return {name: worths[name] for name in subjects_named(claim.text) if name in worths}
+        worth = self._worths.get
+        return {name: found for name in subjects_named(claim.text) if (found := worth(name))}
 
     def _add_new(self, known: dict[str, Subject], room: int) -> None:
         """Take in what is worth most: lines that tell of it, as they were really said, and names."""

@@ -152,8 +152,7 @@ class Case:
     @once
     def removed(self) -> frozenset[str]:
         """Return the ids of what it condenses or drops."""
-        ids = (op.ids for op in self.plan.operations if isinstance(op, Condense | Drop))
-        return frozenset(name for names in ids for name in names)
+        return frozenset().union(*(op.ids for op in self.plan.operations if isinstance(op, Condense | Drop)))
 
     @once
     def standing(self) -> tuple[Digest, ...]:

@@ -35,6 +35,8 @@ def seal_of(case: Case, condense: Condense) -> Seal:
 
 def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
     shown = case.evidence.shown
+    if shown.keys().isdisjoint(condense.ids):
+        return tuple(condense.ids)
     spans: Iterable[Sequence[str]] = (
         shown[name].covers if name in shown else (name,) for name in condense.ids
     )
