@@ -93,11 +93,13 @@ def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
 def _ended(ledger: Ledger) -> Iterator[Claim]:
     """Tell of the rules that ended last: where one is quoted as people said it, it would seem to stand."""
     goal = ledger.goal.source.message if ledger.goal else ""
-    ended = [pin for pin in ledger.pins.all if pin.ended_by and pin.source and pin.source.message != goal]
-    for pin in ended[-MOST_ENDED:]:
-        if pin.ended_by is not None:
-            text = f'{_ENDED}"{_clipped(pin.quote)}"'
-            yield Claim("", ClaimKind.DECISION, text, (pin.ended_by,), Trust.USER)
+    ended = [
+        (pin.quote, pin.ended_by)
+        for pin in ledger.pins.all
+        if pin.ended_by and pin.source and pin.source.message != goal
+    ]
+    for quote, by in ended[-MOST_ENDED:]:
+        yield Claim("", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER)
 
 
 def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:

@@ -48,8 +48,6 @@ class Given:
     messages: tuple[Message, ...]
     wire: Wire | None
     """None for a list of clew's own messages."""
-    held: Mapping[int, Any]
-    """The caller's own entries, by the identity of what was read in their place."""
     model: str = ""
     """The model that a body names; empty where none is."""
     reads: Reads = field(default_factory=dict)
@@ -67,10 +65,9 @@ class Given:
         if not isinstance(given, Mapping | Sequence):
             given = list(given)  # an iterator goes by once
         if not isinstance(given, Mapping) and given and all(isinstance(one, Message) for one in given):
-            return cls(list(given), None, (), tuple(chain.from_iterable(map(parted, given))), None, {})
-        held: dict[int, Any] = {}
+            return cls(list(given), None, (), tuple(chain.from_iterable(map(parted, given))), None)
         try:
-            value = _plain_body(given, held, known)
+            value = _plain_body(given, known)
             wire = wire or WIRES[detect(value).wire]
             fields = given if isinstance(given, Mapping) else {wire.list_key: given}
             listed = _listed(value if isinstance(value, dict) else {wire.list_key: value}, wire)
@@ -83,7 +80,7 @@ class Given:
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
         system, name = fields.get(wire.system_key or ""), str(fields.get("model") or "")
         reads = _reads(entries, listed, body.messages)
-        return cls(entries, system, body.system, messages, wire, held, name, reads)
+        return cls(entries, system, body.system, messages, wire, name, reads)
 
     def after(self, known: Sequence[Any], shown: Sequence[Any], reads: Reads) -> Given:
         """Return the same, with what is shown in place of the entries that it begins with."""
@@ -97,7 +94,8 @@ class Given:
         """Return messages as the caller holds them; untouched ones are the caller's own objects."""
         if self.wire is None:
             return list(messages)
-        return [self.held.get(id(entry), entry) for entry in self.wire.render(messages)]
+        written = self.wire.render(messages)
+        return [read.entry if (read := self.reads.get(id(entry))) else entry for entry in written]
 
 
 def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
@@ -140,25 +138,18 @@ def _must_hold_messages(given: object) -> None:
         raise InputError(f"{what} is no list of messages", "give a list, or a whole request body")
 
 
-def _plain_body(given: Sequence[Any] | Mapping[str, Any], held: dict[int, Any], known: Reads) -> Any:  # noqa: ANN401  # JSON
-    """Return a list or body as plain JSON; remember whose place each entry took."""
+def _plain_body(given: Sequence[Any] | Mapping[str, Any], known: Reads) -> Any:  # noqa: ANN401  # JSON
+    """Return a list or body as plain JSON."""
     if isinstance(given, Mapping):
         return {
-            key: _entries(value, held, known) if isinstance(value, list) else plain(value)
+            key: _entries(value, known) if isinstance(value, list) else plain(value)
             for key, value in given.items()
         }
-    return _entries(given, held, known)
+    return _entries(given, known)
 
 
-def _entries(given: Sequence[Any], held: dict[int, Any], known: Reads) -> list[Any]:
-    entries = []
-    for one in given:
-        read = known.get(id(one))
-        entry = read.plain if read else plain(one)
-        if entry is not one:
-            held[id(entry)] = one
-        entries.append(entry)
-    return entries
+def _entries(given: Sequence[Any], known: Reads) -> list[Any]:
+    return [read.plain if (read := known.get(id(one))) else plain(one) for one in given]
 
 
 def _listed(body: Mapping[str, Any], wire: Wire) -> list[Any]:
