@@ -62,6 +62,14 @@ def test_what_an_earlier_call_has_read_and_counted_is_not_read_again(wire, keeps
     assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
 
 
+def test_an_entry_that_the_caller_has_added_to_is_read_again():
+    asked = {"role": "user", "content": [{"type": "text", "text": "Fix src/a.py."}]}
+    first = clew.compact([asked, {"role": "assistant", "content": "Done."}], 200_000)
+    asked["content"].append({"type": "text", "text": "Never push to main."})
+    again = clew.compact([asked, {"role": "assistant", "content": "I will."}], 200_000, after=first)
+    assert [pin.quote for pin in again.ledger.pins.active] == ["Never push to main."]
+
+
 def test_plain_text_in_place_of_a_list_is_one_message():
     assert clew.compact({"input": "hello"}, 1_000).messages == [{"role": "user", "content": "hello"}]
 

@@ -29,6 +29,8 @@ class Read(NamedTuple):
     plain: Any
     """The same as JSON."""
     message: Message
+    shape: tuple[Any, ...]
+    """What the entry held then, by identity: callers add blocks to messages that were read before."""
 
 
 Reads: TypeAlias = Mapping[int, Read]
@@ -59,7 +61,7 @@ class Given:
     ) -> Given:
         """Read a list, or a whole request body; what cannot be one is an ``InputError``.
 
-        Of entries that are ``known`` in the same format nothing is read again.
+        Of entries that are ``known`` in the same format, and ``unchanged``, nothing is read again.
         """
         _must_hold_messages(given)
         if not isinstance(given, Mapping | Sequence):
@@ -79,7 +81,7 @@ class Given:
         entries = listed if isinstance(own, str) else list(own)
         messages = tuple(chain.from_iterable(map(parted, body.messages)))
         system, name = fields.get(wire.system_key or ""), str(fields.get("model") or "")
-        reads = _reads(entries, listed, body.messages)
+        reads = _reads(entries, listed, body.messages, known)
         return cls(entries, system, body.system, messages, wire, name, reads)
 
     def after(self, known: Sequence[Any], shown: Sequence[Any], reads: Reads) -> Given:
@@ -176,9 +178,29 @@ def _remembering(wire: Wire, known: Reads) -> Wire:
     return replace(wire, parse_item=parse_item)
 
 
-def _reads(entries: Sequence[Any], plains: Sequence[Any], messages: Sequence[Message]) -> Reads:
-    """Return the entries of a list as they were read."""
+def _reads(entries: Sequence[Any], plains: Sequence[Any], messages: Sequence[Message], known: Reads) -> Reads:
+    """Return the entries of a list as they were read, now or before."""
     reads: dict[int, Read] = {}
     for entry, as_json, message in zip(entries, plains, messages, strict=True):
-        reads[id(entry)] = reads[id(as_json)] = Read(entry, as_json, message)
+        before = known.get(id(entry))
+        if before is not None and before.message is message:
+            reads[id(entry)] = before
+        else:
+            reads[id(entry)] = reads[id(as_json)] = Read(entry, as_json, message, _shape(as_json))
     return reads
+
+
+def unchanged(reads: Reads) -> Reads:
+    """Return those of which the entry is plain JSON and holds what it held when it was read."""
+    return {
+        key: read
+        for key, read in reads.items()
+        if read.entry is read.plain and _shape(read.plain) == read.shape
+    }
+
+
+def _shape(entry: Json) -> tuple[Any, ...]:
+    if not isinstance(entry, dict):
+        return (id(entry),)
+    members = [id(one) for value in entry.values() if isinstance(value, list) for one in value]
+    return (*entry, *map(id, entry.values()), *members)

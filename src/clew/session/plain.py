@@ -30,7 +30,7 @@ from clew.session.compacting import Wish
 from clew.session.condensed import Condensed, Counted, Options
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, by_region
-from clew.session.given import NOTHING, Given
+from clew.session.given import NOTHING, Given, unchanged
 from clew.session.recover import carried_by, numbered, restore
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.wire import wire_named
@@ -86,7 +86,7 @@ def _condensing(
     after: Condensed | None,
     summariser: Model | AsyncModel | None,
 ) -> Steps[Condensed]:
-    known = after.reads if after else NOTHING
+    known = unchanged(after.reads) if after else NOTHING
     given = whole = Given.read(messages, wire_named(options.wire) if options.wire else None, known)
     model = model_named(options.model or given.model or "unknown")
     held = whole.entries
