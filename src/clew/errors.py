@@ -4,6 +4,7 @@
     ├── InputError            what you gave cannot be used
     │   ├── NotJson           text that is not JSON
     │   ├── UnknownWire       a wire format clew does not speak
+    │   ├── UnknownEntry      a message whose role or shape clew does not know
     │   ├── UnknownFormat     a session file clew does not recognise
     │   ├── NotFound          a session, file or id that is not there
     │   ├── CannotCarry       a message that the target format has no place for
@@ -76,6 +77,10 @@ class NotJson(InputError):
 
 class UnknownWire(InputError):
     """use one of anthropic, openai, responses, gemini"""
+
+
+class UnknownEntry(InputError):
+    """nothing was read; give entries of a provider's list, each with its role (see `clew formats`)"""
 
 
 class UnknownFormat(InputError):

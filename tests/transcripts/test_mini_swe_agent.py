@@ -76,7 +76,7 @@ def test_called_tools_render_as_openai_gets_them():
     assert tell(read(source))[3:] == [
         '#2 assistant: bash({"command": "ls"})=c1',
         "#3 tool: c1> a",
-        "#4 user/injected: done",
+        "#4 user/injected: <untrusted>done",
     ]
     assert OPENAI.render(entry.message for entry in list(read(source))[3:5]) == [said, result]
 

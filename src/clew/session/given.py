@@ -8,15 +8,16 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from clew.errors import InputError
-from clew.message import Json, JsonObject, Message
+from clew.errors import InputError, UnknownEntry
+from clew.message import Json, JsonObject, Message, Unknown
 from clew.plan.recognise import as_told, parted
 from clew.wire import WIRES, Body, Wire, detect, wire_named
+from clew.wire.openai.calls import STRAY
 from clew.wire.sdk import plain
 
 MODELS = frozenset({"assistant", "model"})
-ROLES = MODELS | {"user", "system", "developer", "tool", "function", ""}
-"""Whom providers know; an entry need not name one."""
+UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})
+"""Kinds of ``Unknown`` parts whose format does not say what they are; a typed block of a new kind does."""
 LABELS = frozenset({"role", "name", "type", "id", "status"})
 """Fields that say nothing themselves."""
 
@@ -75,6 +76,7 @@ class Given:
             listed = _listed(value if isinstance(value, dict) else {wire.list_key: value}, wire)
             whole = {**value, wire.list_key: listed} if isinstance(value, dict) else listed
             body = Body.parse(whole, _remembering(wire, known))
+            _must_be_known(fields[wire.list_key], listed, body.messages, wire)
         except RecursionError:
             raise _endless() from None
         own = fields[wire.list_key]
@@ -111,6 +113,7 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
             raise InputError(f"a {type(given).__name__} is no message", told)
         _must_say_something(entry)
         body = Body.parse([entry], wire_named(wire) if wire else None)
+        _must_be_known([given], [entry], body.messages, body.wire)
     except RecursionError:
         raise _endless() from None
     (message,) = (*body.system, *body.messages)
@@ -122,14 +125,57 @@ def _endless() -> InputError:
 
 
 def _must_say_something(entry: JsonObject) -> None:
-    """Refuse an entry of a role that no provider knows, or one that says nothing; a model's reply may."""
-    role = entry.get("role", "")
-    if not isinstance(role, str) or role not in ROLES:
-        raise InputError(f"there is no role {role!r}", f"there are {', '.join(sorted(filter(None, ROLES)))}")
-    if role in MODELS:
+    """Refuse an entry that says nothing; a model's reply may."""
+    role = entry.get("role")
+    if isinstance(role, str) and role in MODELS:
         return
     if "role" in entry and all(entry[key] is None for key in entry.keys() - LABELS):
         raise InputError(f"this message of role {role!r} says nothing", "give it content")
+
+
+def _must_be_known(
+    given: Iterable[Any], entries: Sequence[Json], messages: Sequence[Message], wire: Wire
+) -> None:
+    """Refuse a list with an entry whose role or shape this format does not know.
+
+    Its text could be anybody's: guessed to be the user's, a tool's output would set rules.
+    """
+    for place, (own, entry, message) in enumerate(zip(given, entries, messages, strict=False)):
+        wrong = _unknown(entry, message, wire, alone=len(entries) == 1)
+        if wrong:
+            what = "" if isinstance(own, dict) else f" ({type(own).__module__}.{type(own).__name__})"
+            roles = ", ".join(sorted(wire.roles))
+            told = (
+                f"convert it first (LangChain: convert_to_openai_messages), or give one of the roles {roles}"
+            )
+            raise UnknownEntry(f"entry {place}{what} of this {wire.title} list {wrong}", told)
+
+
+def _unknown(entry: Json, message: Message, wire: Wire, *, alone: bool) -> str:
+    """Return what is not known about an entry; nothing if it is known."""
+    if not isinstance(entry, dict):
+        return "" if isinstance(entry, str) and wire.takes_plain_text else "is not an object"
+    role, kind = entry.get("role"), entry.get("type")
+    content = "parts" if wire.name == "gemini" else "content"
+    if role is None and not _needs_no_role(entry, message, wire, alone):
+        return "has no role"
+    if role is not None and (not isinstance(role, str) or role not in wire.roles):
+        return f"cannot be read: there is no role {role!r}"
+    strange = next((p for p in message.parts if isinstance(p, Unknown) and p.kind in UNREADABLE), None)
+    if strange:
+        return f"holds a part of unknown shape ({strange.kind})"
+    if not message.parts and content not in entry and entry.keys() - LABELS and kind is None:
+        return f"has no {content}"
+    return ""
+
+
+def _needs_no_role(entry: JsonObject, message: Message, wire: Wire, alone: bool) -> bool:
+    """Whether an entry is known without a role: items of Responses by type, the only content of Gemini."""
+    readable = bool(message.parts) and not any(isinstance(part, Unknown) for part in message.parts)
+    if wire.name == "responses":
+        typed = isinstance(entry.get("type"), str) and entry["type"] != "message"
+        return typed and (readable or "content" not in entry)
+    return wire.name == "gemini" and alone and readable
 
 
 def _must_hold_messages(given: object) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from clew.message import Json, JsonObject, Message, Native, Role, ToolCall
+from clew.message import Json, JsonObject, Message, Native, Origin, Role, ToolCall, Trust, trust_of
 from clew.wire.rules import Report, Rule, Scope, Unverified, check_body
 from clew.wire.sdk import plain
 
@@ -36,6 +36,8 @@ class Wire:
     parse_system: Callable[[Json], Message] = field(repr=False)
     render_system: Callable[[Sequence[Message]], Json] = field(repr=False)
     rules: tuple[Rule, ...] = field(repr=False)
+    roles: frozenset[str] = field(repr=False)
+    """The roles that the API knows; text of any other is never the user's."""
     understood: frozenset[str] = field(default=frozenset(), repr=False)
     """The names of the fields whose meaning a message holds; every other field is only carried along."""
     system_aliases: tuple[str, ...] = ()
@@ -113,6 +115,14 @@ def only_texts(holder: JsonObject, *keys: str) -> bool:
     holder is better carried whole, as ``Unknown``.
     """
     return all(isinstance(holder.get(key), str | None) for key in keys)
+
+
+def speaker(item: JsonObject, roles: frozenset[str], role: Role) -> tuple[Origin, Trust]:
+    """Return who wrote an entry and how far to trust it; an entry without a known role is untrusted."""
+    named = item.get("role")
+    if isinstance(named, str) and named in roles:
+        return Origin.SPOKEN, trust_of(role)
+    return Origin.INJECTED, Trust.UNTRUSTED
 
 
 def text_at(holder: JsonObject, key: str) -> str | None:

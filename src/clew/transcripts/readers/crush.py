@@ -81,7 +81,9 @@ def _message(speaker: str, content: Json) -> Message:
     role = _ROLES.get(speaker, Role.USER)
     trust = trust_of(role)
     parts = tuple(part for block in objects(content) if (part := _part(block, trust)))
-    return user_message(parts) if role is Role.USER else Message(role, parts)
+    if role is Role.USER:
+        return user_message(parts) if speaker == "user" else relabelled(Message(role, parts), Origin.INJECTED)
+    return Message(role, parts)
 
 
 def _part(block: JsonObject, trust: Trust) -> Part | None:

@@ -9,6 +9,7 @@ from clew.message import (
     JsonObject,
     Message,
     Native,
+    Origin,
     Part,
     Role,
     Text,
@@ -21,6 +22,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.labels import relabelled
 from clew.transcripts.media import image_at, media_at
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -86,7 +88,8 @@ def _message(item: JsonObject, attached: JsonObject) -> Message:
         result = ToolResult(call_id, parts, bool(failure), string(item, "function"), trust=Trust.UNTRUSTED)
         return Message(role, (result,))
     calls = (_call(call) for call in objects(item.get("tool_calls")))
-    return Message(role, (*parts, *calls))
+    read = Message(role, (*parts, *calls))
+    return read if item.get("role") in (*_ROLES, "user") else relabelled(read, Origin.INJECTED)
 
 
 def _call(call: JsonObject) -> ToolCall:

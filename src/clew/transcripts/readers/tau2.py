@@ -8,6 +8,7 @@ from clew.message import (
     Json,
     JsonObject,
     Message,
+    Origin,
     Part,
     Role,
     Text,
@@ -19,6 +20,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.labels import relabelled
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -97,7 +99,8 @@ def _message(item: JsonObject) -> Message:
     trust = trust_of(role)
     parts: list[Part] = [Text(text, trust=trust)] if text else []
     parts += [_call(call, trust) for call in objects(item.get("tool_calls"))]
-    return Message(role, tuple(parts))
+    message = Message(role, tuple(parts))
+    return message if str(item.get("role")) in _ROLES else relabelled(message, Origin.INJECTED)
 
 
 def _call(call: JsonObject, trust: Trust) -> ToolCall:

@@ -14,5 +14,6 @@ ANTHROPIC = Wire(
     parse_system=codec.parse_system,
     render_system=codec.render_system,
     rules=RULES,
+    roles=codec.ROLES,
     understood=codec.UNDERSTOOD,
 )

@@ -21,12 +21,23 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    trust_of,
 )
 from clew.wire.content import read_content, write_content
-from clew.wire.wire import arguments_object, differs, given_system, kind_of, only_texts, overlay, own, text_at
+from clew.wire.wire import (
+    arguments_object,
+    differs,
+    given_system,
+    kind_of,
+    only_texts,
+    overlay,
+    own,
+    speaker,
+    text_at,
+)
 
 NAME = "anthropic"
+
+ROLES = frozenset({"user", "assistant", "system"})
 
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "thinking", "signature", "data", "source", "title"}
@@ -43,10 +54,11 @@ def parse_item(item: Json) -> Message:
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
-    parts = parse_content(item.get("content"), trust_of(role))
+    origin, trust = speaker(item, ROLES, role)
+    parts = parse_content(item.get("content"), trust)
     if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
         role = Role.TOOL
-    return Message(role, parts, native=native)
+    return Message(role, parts, origin, native)
 
 
 def parse_system(value: Json) -> Message:

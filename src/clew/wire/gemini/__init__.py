@@ -1,6 +1,6 @@
 """Gemini contents."""
 
-from clew.wire.gemini.codec import UNDERSTOOD, parse_item, parse_system, render_items, render_system
+from clew.wire.gemini.codec import ROLES, UNDERSTOOD, parse_item, parse_system, render_items, render_system
 from clew.wire.gemini.rules import RULES
 from clew.wire.gemini.spelling import NAME
 from clew.wire.wire import Wire
@@ -15,6 +15,7 @@ GEMINI = Wire(
     parse_system=parse_system,
     render_system=render_system,
     rules=RULES,
+    roles=ROLES,
     understood=UNDERSTOOD,
     system_aliases=("system_instruction",),
 )

@@ -18,7 +18,6 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    trust_of,
 )
 from clew.wire.gemini.answers import (
     RUN_CODE,
@@ -33,7 +32,9 @@ from clew.wire.gemini.answers import (
 )
 from clew.wire.gemini.spelling import NAME, SNAKE, field, spelled
 from clew.wire.media import kind_of_type
-from clew.wire.wire import given_system, only_texts, overlay, own, text_at
+from clew.wire.wire import given_system, only_texts, overlay, own, speaker, text_at
+
+ROLES = frozenset({"user", "model", "function", "tool", "system"})
 
 _KEYS = {"role", "parts", "text", "thought", "name", "args", "response", "id", "language", "code"}
 
@@ -51,10 +52,12 @@ def parse_item(item: Json) -> Message:
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
-    parts = _parse_parts(item.get("parts"), trust_of(role))
+    # A content without a role is the user's, by Gemini's own reference; one with another role is not.
+    origin, trust = speaker({"role": item.get("role") or "user"}, ROLES, role)
+    parts = _parse_parts(item.get("parts"), trust)
     if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
         role = Role.TOOL
-    return Message(role, parts, native=native)
+    return Message(role, parts, origin, native)
 
 
 def parse_system(value: Json) -> Message:

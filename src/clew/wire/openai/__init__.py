@@ -1,7 +1,7 @@
 """OpenAI Chat Completions, and the many servers that speak it."""
 
 from clew.wire.openai.calls import NAME
-from clew.wire.openai.codec import UNDERSTOOD, parse_item, parse_system, render_items, render_system
+from clew.wire.openai.codec import ROLES, UNDERSTOOD, parse_item, parse_system, render_items, render_system
 from clew.wire.openai.rules import RULES
 from clew.wire.wire import Wire
 
@@ -15,5 +15,6 @@ OPENAI = Wire(
     parse_system=parse_system,
     render_system=render_system,
     rules=RULES,
+    roles=ROLES,
     understood=UNDERSTOOD,
 )

@@ -24,7 +24,6 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    trust_of,
 )
 from clew.wire.content import read_content, write_content
 from clew.wire.media import read_file, read_sound, read_url, write_file, write_sound, write_url
@@ -37,7 +36,9 @@ from clew.wire.openai.calls import (
     render_call,
     render_legacy,
 )
-from clew.wire.wire import differs, given_system, kind_of, only_texts, overlay, own, text_at
+from clew.wire.wire import differs, given_system, kind_of, only_texts, overlay, own, speaker, text_at
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "refusal", "audio", "image_url", "input_audio", "file", "thinking"}
@@ -61,7 +62,8 @@ def parse_item(item: Json) -> Message:
         return Message(role, (parse_answer(item, native, parse_content),), native=native)
     if role is Role.ASSISTANT:
         return Message(role, tuple(_parse_reply(item)), native=native)
-    return Message(role, parse_content(item.get("content"), trust_of(role)), native=native)
+    origin, trust = speaker(item, ROLES, role)
+    return Message(role, parse_content(item.get("content"), trust), origin, native)
 
 
 def parse_system(value: Json) -> Message:

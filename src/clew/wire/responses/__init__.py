@@ -1,7 +1,7 @@
 """OpenAI Responses: the items of ``input``."""
 
 from clew.wire.responses.calls import NAME
-from clew.wire.responses.codec import UNDERSTOOD, parse_item, parse_system, render_items, render_system
+from clew.wire.responses.codec import ROLES, UNDERSTOOD, parse_item, parse_system, render_items, render_system
 from clew.wire.responses.rules import RULES
 from clew.wire.wire import Wire
 
@@ -15,6 +15,7 @@ RESPONSES = Wire(
     parse_system=parse_system,
     render_system=render_system,
     rules=RULES,
+    roles=ROLES,
     understood=UNDERSTOOD,
     takes_plain_text=True,
 )

@@ -26,7 +26,6 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
-    trust_of,
 )
 from clew.wire.content import read_content, write_content
 from clew.wire.media import read_file, read_sound, read_url, write_file, write_sound, write_url
@@ -47,7 +46,19 @@ from clew.wire.responses.other_items import (
     parse_reasoning,
     render_other,
 )
-from clew.wire.wire import differs, given_system, kind_of, only_texts, overlay, own, same_wire, text_at
+from clew.wire.wire import (
+    differs,
+    given_system,
+    kind_of,
+    only_texts,
+    overlay,
+    own,
+    same_wire,
+    speaker,
+    text_at,
+)
+
+ROLES = frozenset({"user", "assistant", "system", "developer"})
 
 UNDERSTOOD = frozenset(
     {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
@@ -69,7 +80,8 @@ def parse_item(item: Json) -> Message:
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     if _is_message(item):
         role = _role(item)
-        return Message(role, _parse_content(item.get("content"), trust_of(role)), native=native)
+        origin, trust = speaker(item, ROLES, role)
+        return Message(role, _parse_content(item.get("content"), trust), origin, native)
     return _parse_other(item, native)
 
 
@@ -84,7 +96,7 @@ def _is_message(item: JsonObject) -> bool:
 
 def _role(item: JsonObject, otherwise: Role = Role.USER) -> Role:
     role = item.get("role")
-    return Role(role) if role in ("assistant", "system", "developer", "user") else otherwise
+    return Role(role) if isinstance(role, str) and role in ROLES else otherwise
 
 
 def _parse_other(item: JsonObject, native: Native) -> Message:
