@@ -248,7 +248,8 @@ def said(uuid: str, parent: str | None, words: str) -> dict[str, object]:
 
 def test_an_id_that_sessions_lists_is_taken_by_other_commands(clew: Run, tmp_path: Path):
     claude_session(tmp_path / "home", "0d6c1111-2222", said("u1", None, "fix the parser"))
-    assert "0d6c1111-2222" in clew("sessions").stdout
+    (listed,) = json.loads(clew("sessions", "--json").stdout)
+    assert clew("show", "--json", listed["id"]).stdout
     assert json.loads(clew("show", "--json", "0d6c11").stdout)["parts"][0]["text"] == "fix the parser"
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from clew.chat.stats import stats_of
 from clew.cli.inputs import own_name
-from clew.cli.sessions import Row, _line
 from clew.errors import InputError
 from clew.message import Origin, Role, said
 from clew.session import Session
@@ -60,18 +59,14 @@ def test_a_name_that_begins_another_means_itself():
     assert own_name(store, "demo") == "demo"
 
 
-def test_a_session_of_the_log_is_listed_whole_with_its_first_words(clew: Run):
-    rows = {row["id"]: row["title"] for row in json.loads(clew("sessions", "--json").stdout)}
-    assert rows == {"demo": "Fix the parser of demo.", LONG: "Fix the parser of claude-code."}
-    assert f"{LONG}  Fix the parser of claude-code." in clew("sessions").stdout
-
-
-@pytest.mark.parametrize("width", [40, 80, 94, 100, 200])
-def test_an_id_is_cut_only_where_the_terminal_is_too_narrow(width: int):
-    row = Row("clew", LONG, "2026-11-15T11:43:00Z", "415 events", "fix it", None, "/clew.db")
-    line = _line(row, False, width)
-    assert (LONG in line) == (width >= 94)
-    assert len(line) <= max(width, 46 + 24)
+def test_a_session_of_the_log_is_listed_with_its_first_words_and_an_id_that_names_it(clew: Run):
+    rows = {row["session"]: row for row in json.loads(clew("sessions", "--json").stdout)}
+    titles = {name: row["title"] for name, row in rows.items()}
+    assert titles == {"demo": "Fix the parser of demo.", LONG: "Fix the parser of claude-code."}
+    assert rows["demo"]["id"] == "demo"
+    assert len(rows[LONG]["id"]) == 8
+    assert clew("trace", rows[LONG]["id"]).stdout == clew("trace", LONG).stdout
+    assert f"{LONG}: Fix the parser of claude-code." in clew("sessions").stdout
 
 
 def test_a_session_is_counted_alike_in_its_file_and_in_the_log(clew: Run, tmp_path: Path):

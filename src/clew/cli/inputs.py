@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from difflib import get_close_matches
 from pathlib import Path
 
 from clew.cli.terminal import Terminal
@@ -23,6 +23,7 @@ from clew.settings import network_disk, store_path
 from clew.store import MemoryStore, SqliteStore
 from clew.transcripts import (
     Entry,
+    Found,
     Problem,
     Record,
     Source,
@@ -32,6 +33,7 @@ from clew.transcripts import (
     open_source,
     read,
 )
+from clew.transcripts.discover import SHORT_ID_LENGTH, short_id
 from clew.transcripts.transcript import collected
 
 WORKSPACE = "local"
@@ -103,8 +105,12 @@ class Input:
 def opened(args: argparse.Namespace) -> Input:
     """Open what the arguments name."""
     stored = _own_session(args.file)
-    source = None if stored else open_input(args.file)
-    return Input(args.file, args.format, args.session, source, tuple(stored or ()))
+    if stored:
+        return Input(args.file, args.format, args.session, None, tuple(stored))
+    found = found_named(args.file)
+    if found is None:
+        return Input(args.file, args.format, args.session, open_source(args.file))
+    return Input(args.file, args.format or found.format, args.session, found.open())
 
 
 def tell_problems(problems: Sequence[Problem], term: Terminal) -> None:
@@ -122,23 +128,40 @@ def problem_line(problem: Problem) -> str:
 
 
 def open_input(name: str) -> Source:
-    """Open a path, standard input, or the file of a session that ``clew sessions`` lists by this id."""
-    if name == "-" or Path(name).exists():
-        return open_source(name)
-    if len(name) >= SHORTEST_PREFIX and "/" not in name:
-        begins = name.removesuffix("…")
-        matching = (found for found in find_sessions() if short_id(found.path).startswith(begins))
-        hits = list(islice(matching, 2))
-        if len(hits) == 1:
-            return open_source(hits[0].path)
-        if hits:
-            raise InputError(f"more than one session begins with {name!r}", "give more of its id")
-    return open_source(name)  # says that there is no such file
+    """Open a path, standard input, or the file of a session that ``clew sessions`` lists."""
+    found = found_named(name)
+    return found.open() if found else open_source(name)
 
 
-def short_id(path: Path) -> str:
-    """Return the id by which a session file is listed and found: its name without endings."""
-    return path.name.split(".")[0].removeprefix("rollout-").removeprefix("session-")
+def found_named(name: str) -> Found | None:
+    """Return the session of another tool that is meant; None for a path or standard input.
+
+    Raises ``NotFound`` with the nearest ids if it is neither.
+    """
+    if name == "-" or Path(name).exists() or "/" in name or len(name) < SHORTEST_PREFIX:
+        return None
+    sessions = list(find_sessions(titles=False))
+    hits = [found for found in sessions if found.is_named(name)]
+    exact = [found for found in hits if name in (found.short_id, found.id)]
+    if len(hits) == 1 or len(exact) == 1:
+        return (exact or hits)[0]
+    if hits:
+        raise InputError(f"{name!r} names {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
+    if "." in name:
+        return None  # a file that is not there
+    near = get_close_matches(name, [found.short_id for found in sessions], 3, 0.6)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise NotFound(f"no file and no session {name!r}", f"{meant}`clew sessions` lists them")
+
+
+def _short_ids(sessions: Sequence[Found]) -> str:
+    alike = len({found.short_id for found in sessions}) < len(sessions)
+    return _some([str(found.path) if alike else found.short_id for found in sessions])
+
+
+def own_short_id(name: str) -> str:
+    """Return the id by which a session of clew's own log is listed: its name, or eight characters for it."""
+    return name if len(name) <= SHORT_ID_LENGTH else short_id(name, OWN_FORMAT, hashed=True)
 
 
 def is_export(source: Source) -> bool:
@@ -171,14 +194,17 @@ def own_store() -> Iterator[Store | None]:
 def own_name(store: Store, name: str) -> str | None:
     """Return which session of clew's log is meant; None where there is no such session.
 
-    What is no name may be the beginning of one, also as ``clew sessions`` cuts it: ``codex:019a4c…``.
+    The first characters of a name will do (``codex:019a4c…``), and the id that ``clew sessions`` lists.
     """
     if store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
         return name
     begins = name.removesuffix("…")
     if not begins:
         return None
-    alike = (one.session for one in store.sessions(WORKSPACE) if one.session.startswith(begins))
+    named = [one.session for one in store.sessions(WORKSPACE)]
+    if listed := [one for one in named if own_short_id(one) == begins]:
+        return listed[0]
+    alike = (one for one in named if one.startswith(begins))
     found = [one for one in alike if begins.startswith(OWN) or not one.startswith(OWN)]
     if len(found) > 1:
         advice = f"give more of its name: {_some(found)}"

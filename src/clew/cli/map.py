@@ -94,7 +94,7 @@ def _last_reported(session: Transcript) -> int | None:
 def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> list[Styled | str]:
     return [
         Styled.assemble(
-            (one_line(session.title or session.id, 60), "bold"),
+            (one_line(session.label, 60), "bold"),
             f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
         ),
         *_sizes(session, found, sight),

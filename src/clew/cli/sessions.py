@@ -1,11 +1,13 @@
-"""Find the sessions of agent tools on this computer, and those in clew's own log, newest first.
+"""List the sessions of agent tools on this computer, and those in clew's own log, newest first.
 
-Only looks: nothing is read whole, changed or sent anywhere. The id in a row, or the beginning of it, is what
-the other commands take.
+Each row has the age, the tool, the project, the tokens that its model sees now, how often it was compacted,
+its title and what was asked last. Every command accepts the id. Nothing is changed or sent anywhere; what was
+read of a session is kept in clew's home until its file changes.
 
 examples:
   clew sessions
   clew sessions --tool codex --limit 100
+  clew sessions --project my-app
   clew sessions --paths
   clew sessions --json | jq -r '.[0].path'
 """
@@ -14,63 +16,82 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from heapq import merge
 from itertools import islice
+from pathlib import PurePath, PureWindowsPath
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_store, short_id
+from rich.text import Text as Styled
+
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_short_id, own_store
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import age, one_line, positive, printable, thousands
 from clew.errors import StoreError
-from clew.log import MESSAGE
+from clew.log import COMPACTION, MESSAGE
 from clew.log.imports import OWN
 from clew.message import Origin, Role
 from clew.ports import Ctx, Stored
 from clew.settings import store_path
 from clew.transcripts import FORMATS, Found, find_sessions
+from clew.transcripts.profile import Profiles
 
-DEFAULT_LIMIT = 30
-TITLE_CHARACTERS = 80
-SHORTEST_CUT = 24
-"""So much of an id is shown however narrow the terminal is."""
+DEFAULT_LIMIT = 20
+KEPT_CHARACTERS = 300
 MOST_LOOKED_AT = 40
-"""Messages of a session in which its user's first words are looked for."""
+"""Messages of a session in the log, at its start and at its end, in which the user's words are looked for."""
+NARROW = 72
+"""Below so many columns the figures of a session take two lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session that was found."""
+    """A session in the list."""
 
-    tool: str
     id: str
-    """What other commands take."""
+    """Eight characters that every command accepts."""
+    session: str
+    """The tool's own id."""
+    tool: str
     modified: str
-    size: str
-    title: str | None
-    directory: str | None
     path: str
+    project: str | None = None
+    title: str | None = None
+    asked: str | None = None
+    """What the person asked last."""
+    tokens: int | None = None
+    """What its model sees now."""
+    messages: int | None = None
+    compactions: int = 0
+    model: str | None = None
+
+    @property
+    def project_name(self) -> str:
+        """Return the name of the project's folder."""
+        path = self.project or ""
+        return (PureWindowsPath(path) if "\\" in path else PurePath(path)).name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--tool", metavar="NAME", choices=[*FORMATS, "clew"], help="only those of one tool")
     parser.add_argument(
-        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most so many (default: 30)"
+        "--tool", metavar="NAME", choices=[*FORMATS, OWN_FORMAT], help="only those of one tool"
     )
     parser.add_argument(
-        "--paths", action="store_true", help="print the files' paths instead of what they are about"
+        "--project", metavar="TEXT", help="only those whose project folder contains this text"
     )
+    parser.add_argument(
+        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most N (default: 20)"
+    )
+    parser.add_argument("--paths", action="store_true", help="print the files' paths instead")
     parser.add_argument("--json", action="store_true", help="for other programs")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """List what there is."""
-    newest = merge(_others(), sorted(_own(), key=_when, reverse=True), key=_when, reverse=True)
-    matching = (row for row in newest if args.tool in (None, row.tool))
-    rows = [_titled(row) for row in islice(matching, args.limit)]
+    """List the sessions."""
+    rows = list_sessions(args.limit + 1, args.tool, args.project)
+    more, rows = len(rows) > args.limit, rows[: args.limit]
     if args.json:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     elif not rows:
@@ -78,76 +99,103 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             "No sessions found. `clew formats` lists where clew looks; any file can be given by its path."
         )
     else:
-        for row in rows:
-            term.write(_line(row, args.paths, term.console().width if term.out.isatty() else None))
-        if next(matching, None):
-            term.note(f"There are more; --limit {args.limit * 10} shows them.")
+        _print(rows, args.paths, term)
+        if more:
+            term.note(f"There are more: --limit {args.limit * 10} shows them.")
     return 0
 
 
-def _when(row: Row) -> str:
-    return row.modified
+def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[Row]:
+    """Return at most so many sessions of this computer, newest first."""
+    found = (one for one in find_sessions(titles=False) if tool in (None, one.format))
+    rows = [*_other_rows(found if project else islice(found, limit)), *_own_rows(tool)]
+    if project:
+        rows = [row for row in rows if project.lower() in (row.project or "").lower()]
+    newest = sorted(rows, key=lambda row: row.modified, reverse=True)[:limit]
+    return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _others() -> Iterator[Row]:
-    return map(_row, find_sessions())
+def _other_rows(sessions: Iterator[Found]) -> Iterator[Row]:
+    found = list(sessions)
+    for one, profile in zip(found, Profiles().of(found), strict=True):
+        modified = one.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        about = {name: getattr(profile, name) for name in profile.__dataclass_fields__}
+        yield Row(one.short_id, one.id, one.format, modified, str(one.path), **about)
 
 
-def _row(one: Found) -> Row:
-    modified = one.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    own_id = one.session_id if one.session_id and one.path.suffix == ".db" else short_id(one.path)
-    return Row(one.format, own_id, modified, _size(one.size), one.title, one.project, str(one.path))
-
-
-def _own() -> Iterator[Row]:
+def _own_rows(tool: str | None) -> Iterator[Row]:
+    if tool not in (None, OWN_FORMAT):
+        return
     with own_store() as store:
+        for info in store.sessions(WORKSPACE) if store else ():
+            if not info.session.startswith(OWN):  # what clew keeps for itself, such as notes
+                name = info.session
+                yield Row(own_short_id(name), name, OWN_FORMAT, info.last_time, str(store_path()))
+
+
+def _with_words(row: Row) -> Row:
+    """Return a session of clew's log with its user's first and last words and its compactions."""
+    with own_store() as store, suppress(StoreError):  # `clew audit` reports what is wrong with it
         if store is None:
-            return
-        for info in store.sessions(WORKSPACE):
-            if info.session.startswith(OWN):
-                continue  # what clew keeps for itself, such as notes
-            size = count(info.head.seq, "event")
-            yield Row("clew", info.session, info.last_time, size, None, None, str(store_path()))
-
-
-def _titled(row: Row) -> Row:
-    """Return a row of clew's log with what its user said first; only rows that are shown are looked into."""
-    if row.tool != OWN_FORMAT:
-        return row
-    with own_store() as store, suppress(StoreError):  # `clew audit` says what is wrong with it
-        ctx = Ctx(workspace=WORKSPACE, session=row.id)
-        events = store.read(ctx, kinds=[MESSAGE.name]) if store else iter(())
-        return replace(row, title=_first_words(islice(events, MOST_LOOKED_AT)))
+            return row
+        ctx = Ctx(workspace=WORKSPACE, session=row.session)
+        first = islice(store.read(ctx, kinds=[MESSAGE.name]), MOST_LOOKED_AT)
+        last = store.read(ctx, max(0, store.head(ctx).seq - 2 * MOST_LOOKED_AT), kinds=[MESSAGE.name])
+        said, asked = next(_user_words(first), None), [*_user_words(last)][-1:]
+        return replace(
+            row,
+            title=said,
+            asked=asked[0] if asked else None,
+            compactions=sum(1 for _ in store.read(ctx, kinds=[COMPACTION.name])),
+        )
     return row
 
 
-def _first_words(events: Iterator[Stored]) -> str | None:
+def _user_words(events: Iterator[Stored]) -> Iterator[str]:
     for stored in events:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         words = message.text.strip()
         if message.role is Role.USER and message.origin is Origin.SPOKEN and words:
-            return one_line(words, TITLE_CHARACTERS)
-    return None
+            yield one_line(words, KEPT_CHARACTERS)
 
 
-def _line(row: Row, paths: bool, width: int | None) -> str:
-    """Return a row that fits the terminal, if its id does not have to be cut for that; a path never is."""
-    when = _local(row.modified)
-    if paths:
-        return printable(f"{when}  {row.tool:<14} {row.path}")
-    head = f"{when}  {row.tool:<14} {row.size:>11}  "
-    about = row.title or row.directory or ""
-    if width is None:  # read by a program, or put in a file: nothing is cut
-        return printable(f"{head}{row.id}  {one_line(about, TITLE_CHARACTERS)}".rstrip())
-    head += one_line(row.id, max(SHORTEST_CUT, width - len(head)))
-    room = width - len(head) - 2
-    return printable(f"{head}  {one_line(about, room)}".rstrip() if room >= 12 and about else head)
+# As people read it -----------------------------------------------------------------------------------
 
 
-def _local(modified: str) -> str:
-    moment = datetime.fromisoformat(modified)
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
+    width = term.console().width
+    wide = width >= NARROW
+    if wide:
+        project = width - 8 - 6 - 2 - 12 - 1 - 8 - 11
+        head = f"{'ID':<8}{'AGE':>6}  {'TOOL':<12} {'PROJECT':<{project}}{'TOKENS':>8}{'COMPACTED':>11}"
+        term.print(Styled(head, "dim"))
+    for row in rows:
+        if paths:
+            term.write(printable(f"{row.id}  {_age(row):>4}  {row.path}"))
+            continue
+        term.print(*(_wide(row, project) if wide else _narrow(row, width)))
+        named = f"{row.session}: " if row.tool == OWN_FORMAT else ""
+        term.print(f"  {one_line(named + (row.title or 'no user messages'), width - 2)}")
+        if row.asked and row.asked != row.title:
+            term.print(Styled(f"  last: {one_line(row.asked, width - 8)}", "dim"))
 
 
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 100_000 else f"{size_bytes / 1e3:.1f} kB"
+def _wide(row: Row, room: int) -> Iterator[Styled]:
+    tokens = "–" if row.tokens is None else thousands(row.tokens)
+    compacted = f"{row.compactions}×" if row.compactions else "–"
+    line = Styled.assemble((row.id, "bold"), f"{_age(row):>6}  {row.tool:<12} ")
+    yield line.append(f"{one_line(row.project_name, room - 1):<{room}}{tokens:>8}{compacted:>11}")
+
+
+def _narrow(row: Row, width: int) -> Iterator[Styled]:
+    yield Styled.assemble((row.id, "bold"), f"  {_age(row)}  {row.tool}")
+    figures = [f"{thousands(row.tokens)} tokens"] if row.tokens is not None else []
+    figures += [f"compacted {row.compactions}×"] if row.compactions else []
+    room = width - 4 - sum(len(one) + 2 for one in figures)
+    names = [one_line(row.project_name, room)] if row.project_name and room >= 6 else []
+    if names or figures:
+        yield Styled(f"  {', '.join([*names, *figures])}")
+
+
+def _age(row: Row) -> str:
+    return age(datetime.now(UTC) - datetime.fromisoformat(row.modified))

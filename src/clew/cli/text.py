@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from datetime import timedelta
 
 from clew.message import JsonObject
 
@@ -52,3 +53,24 @@ def count(number: int, thing: str) -> str:
         return f"1 {thing}"
     plural = f"{thing[:-1]}ies" if re.search("[^aeiou]y$", thing) else f"{thing}s"
     return f"{number:,} {plural}"
+
+
+def thousands(number: int) -> str:
+    """Return ``950``, ``1.2k``, ``132k``, ``4.1M``."""
+    if number < 1000:
+        return str(number)
+    for unit, size in (("k", 1e3), ("M", 1e6)):
+        if number < 999.5 * size:
+            return f"{number / size:.1f}{unit}" if number < 9.95 * size else f"{number / size:.0f}{unit}"
+    return f"{number / 1e9:.1f}G"
+
+
+def age(since: timedelta) -> str:
+    """Return how long ago something was, in one unit: ``now``, ``5m``, ``3h``, ``2d``, ``6w``, ``2y``."""
+    seconds = since.total_seconds()
+    for unit, size, below in (("m", 60, 60), ("h", 3600, 48), ("d", 86400, 14), ("w", 604800, 104)):
+        if seconds < size:
+            return "now" if unit == "m" else f"1{unit}"
+        if seconds < below * size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds / 31_557_600:.0f}y"

@@ -111,6 +111,12 @@ def rows(connection: sqlite3.Connection, query: str, values: Sequence[str] = ())
         }
 
 
+def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list[JsonObject]:
+    """Return the rows of the sessions that are wanted of a source: all, or the one that it names."""
+    found = rows(connection, query)
+    return [row for row in found if source.session is None or str(row.get("id")) == source.session]
+
+
 def reported(records: Iterator[Record]) -> Iterator[Record]:
     """Pass records on; where the database turns out to be damaged, end with a ``Problem``."""
     try:

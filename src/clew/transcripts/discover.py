@@ -1,14 +1,16 @@
-"""The sessions on this computer, newest first.
+"""The sessions on this computer, newest first, and the short id that names each of them.
 
-Finding is cheap: a look at each file's date and size, then, only for those that are asked for, at its first
-kilobytes and its last. No session is read whole.
+Finding is cheap: the date and size of each file, then, only for sessions that are asked for, its first and
+last kilobytes. No session is read whole; ``profile.py`` does that, and remembers what it found.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import islice
 from os import SEEK_END
 from pathlib import Path
@@ -27,6 +29,13 @@ _LOOKED_AT = 50
 # Claude Code writes a session's title behind all else.
 _TAIL_BYTES = {"claude-code": 16 << 10}
 _FOLDERS = ("openhands",)
+_NAMED_BY_FOLDER = frozenset({"events", "base_state", "api_conversation_history"})
+SHORT_ID_LENGTH = 8
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_TIME_ORDERED = ("1", "6", "7")
+"""Versions of UUIDs that begin with the time: two sessions of one minute share their first characters."""
+_RANDOM_ID = re.compile(r"ses_([0-9a-f]{8})|.*T\d\d-\d\d-([0-9a-f]{8})")
+"""Ids of opencode, and the file names of Gemini CLI, which hold the first characters of an id."""
 _TABLES = {"opencode": "session", "goose": "sessions", "crush": "sessions"}
 _TITLES = ("title", "name", "description")
 _DIRECTORIES = ("directory", "working_dir")
@@ -45,20 +54,76 @@ class Found:
     modified: datetime
     session_id: str | None = None
     title: str | None = None
-    """Its title, or the first words of the person."""
+    """Its title, or the user's first words."""
     project: str | None = None
     """The folder it was held in."""
 
+    @property
+    def id(self) -> str:
+        """Return the tool's id of the session, as far as it is known."""
+        return self.session_id or file_id(self.path)
 
-def find_sessions(computer: Computer | None = None) -> Iterator[Found]:
-    """Yield the sessions of every tool, newest first. A title is looked up when its session is yielded."""
+    @property
+    def short_id(self) -> str:
+        """Return the eight characters that every command accepts for this session."""
+        own = self.id if self.in_database else file_id(self.path)
+        return short_id(own, f"{self.format}:{self.path}")
+
+    def open(self) -> Source:
+        """Open it; of a database, only this session is read."""
+        source = open_source(self.path)
+        source.session = self.session_id if self.in_database else None
+        return source
+
+    @property
+    def in_database(self) -> bool:
+        """Return True if its file holds other sessions too."""
+        return self.format in _TABLES and self.session_id is not None
+
+    def is_named(self, name: str) -> bool:
+        """Return True if a name means this session.
+
+        A name is the short id, the tool's id or its first characters, the file's name or its first
+        characters, each also with the tool in front (``codex:019d…``).
+        """
+        tool, _, rest = name.removesuffix("…").partition(":")
+        wanted = rest if rest and tool == self.format else name.removesuffix("…")
+        names = (self.short_id, self.id, self.path.name, file_id(self.path))
+        return bool(wanted) and any(one.lower().startswith(wanted.lower()) for one in names)
+
+
+def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
+    """Return eight characters that name a session: of its id if they are random there, else of a hash."""
+    found = None if hashed else _UUID.search(session_id)
+    if found:
+        return found[0][-SHORT_ID_LENGTH:] if found[1] in _TIME_ORDERED else found[0][:SHORT_ID_LENGTH]
+    known = None if hashed else _RANDOM_ID.match(session_id)
+    if known:
+        return known[1] or known[2]
+    named = f"{place}:{session_id}".encode("utf-8", "surrogateescape")
+    return sha256(named).hexdigest()[:SHORT_ID_LENGTH]
+
+
+def file_id(path: Path) -> str:
+    """Return the id that a session's file name holds: its UUID if it has one, else the name."""
+    name = path.name.split(".")[0]
+    name = path.parent.name if name in _NAMED_BY_FOLDER else name
+    found = _UUID.search(name)
+    return found[0] if found else name.removeprefix("rollout-")
+
+
+def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> Iterator[Found]:
+    """Yield the sessions of every tool, newest first. A title is looked up when its session is yielded.
+
+    With ``titles=False`` no file is opened, only databases.
+    """
     here = computer or Computer()
     found: dict[tuple[Path, str | None], Found] = {}
     for place in places(here):
         for session in _in_place(place):
             found.setdefault((session.path, session.session_id), session)
     for session in sorted(found.values(), key=lambda session: session.modified, reverse=True):
-        yield session if session.session_id is not None else _with_head(session)
+        yield _with_head(session) if titles and session.session_id is None else session
 
 
 def _in_place(place: Place) -> Iterator[Found]:
@@ -109,7 +174,9 @@ def _with_head(session: Found) -> Found:
     glimpse = _glimpse(session.path, _TAIL_BYTES.get(session.format, 0))
     for record in islice(FORMATS[session.format].read(glimpse), _LOOKED_AT):
         if isinstance(record, Start):
-            found = replace(found, session_id=record.session_id, title=record.title, project=record.directory)
+            own = file_id(session.path)  # a session that was resumed may name its parent on its first lines
+            own = own if _UUID.fullmatch(own) else record.session_id
+            found = replace(found, session_id=own, title=record.title, project=record.directory)
         elif isinstance(record, Entry) and record.sidechain is None and typed_words(record.message):
             words = " ".join(typed_words(record.message).split())
             return found if found.title else replace(found, title=words[:TITLE_LENGTH])

@@ -29,6 +29,8 @@ class Source:
         """Read from what ``raw`` yields anew on each call; use ``open_source`` for the usual inputs."""
         self.name = name
         self.path = path
+        self.session: str | None = None
+        """The one session that is wanted of a database; None for all."""
         self.damage: str | None = None
         """Why the data broke off early, known once it was read to the end; None when it did not."""
         self._raw = raw

@@ -10,6 +10,7 @@ from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, tu
 from clew.transcripts.formats import detect, format_named
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, opened
+from clew.transcripts.typed import typed_words
 
 HIDDEN = "[this output is no longer shown to the model]"
 
@@ -50,6 +51,17 @@ class Transcript:
     def title(self) -> str | None:
         """Return its title, where the tool gave it one."""
         return self.start.title
+
+    @property
+    def label(self) -> str:
+        """Return what to call it: its title, else the user's first words, else its id."""
+        return self.title or next(self.user_words(), self.id)
+
+    def user_words(self) -> Iterator[str]:
+        """Yield what the user typed, message by message."""
+        for entry in self._standing():
+            if words := typed_words(entry.message):
+                yield words
 
     @property
     def model(self) -> str | None:

@@ -22,7 +22,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decoded, has_tables, opened, reported, rows
+from clew.transcripts.database import decoded, has_tables, opened, reported, rows, sessions
 from clew.transcripts.fields import mapping, objects, string, time_of
 from clew.transcripts.labels import relabelled
 from clew.transcripts.media import image_at, kind_of
@@ -51,7 +51,7 @@ def read(source: Source) -> Iterator[Record]:
 
 def _read(source: Source) -> Iterator[Record]:
     with opened(source) as connection:
-        for session in list(rows(connection, _SESSIONS)):
+        for session in sessions(connection, _SESSIONS, source):
             session_id = string(session, "id") or ""
             yield Start(
                 session_id,

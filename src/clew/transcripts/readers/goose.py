@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from clew.message import Message, Origin, Role
-from clew.transcripts.database import decoded, has_tables, opened, reported, rows
+from clew.transcripts.database import decoded, has_tables, opened, reported, rows, sessions
 from clew.transcripts.fields import Allowance, Ids, string, time_of
 from clew.transcripts.labels import relabelled
 from clew.transcripts.readers.goose_words import message_of
@@ -35,7 +35,7 @@ def read(source: Source) -> Iterator[Record]:
 
 def _read(source: Source) -> Iterator[Record]:
     with opened(source) as connection:
-        for session in list(rows(connection, _SESSIONS)):
+        for session in sessions(connection, _SESSIONS, source):
             model, _ = decoded(session, "model_config_json")
             session_id = string(session, "id") or ""
             yield Start(

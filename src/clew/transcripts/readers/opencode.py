@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.message import Json, JsonObject
-from clew.transcripts.database import columns_of, decoded, has_tables, opened, reported, rows
+from clew.transcripts.database import columns_of, decoded, has_tables, opened, reported, rows, sessions
 from clew.transcripts.fields import mapping, name_of, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
 from clew.transcripts.readers.opencode_events import event_records
@@ -95,7 +95,7 @@ def _read_export(source: Source) -> Iterator[Record]:
 def _read_database(source: Source) -> Iterator[Record]:
     with opened(source) as connection:
         has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
-        for session in list(rows(connection, _SESSIONS)):
+        for session in sessions(connection, _SESSIONS, source):
             yield _start({**session, "model": decoded(session, "model")[0]}, "session")
             talk = Conversation()
             session_id = string(session, "id") or ""

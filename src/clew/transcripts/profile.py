@@ -1,0 +1,143 @@
+"""What a list of sessions shows of each: title, project, size, compactions, what was asked last.
+
+A session is read whole once; what was found is kept in a small file in clew's home until the session's file
+changes. Deleting that file loses nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from clew.errors import ClewError
+from clew.settings import clew_home
+from clew.tokens import counter_for
+from clew.transcripts.discover import Found
+from clew.transcripts.records import Boundary, Entry
+from clew.transcripts.transcript import Transcript, load
+
+VERSION = 1
+"""Of what is kept; entries of another version are read again."""
+KEPT_CHARACTERS = 300
+LARGEST_BYTES = 300 << 20
+"""A larger file is listed without being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One session at a glance."""
+
+    title: str | None = None
+    """The title its tool gave it, else the person's first words."""
+    project: str | None = None
+    model: str | None = None
+    tokens: int = 0
+    """What its model sees now: as reported for the last call, else estimated."""
+    messages: int = 0
+    compactions: int = 0
+    asked: str | None = None
+    """The person's last words."""
+
+
+def profile_of(session: Transcript) -> Profile:
+    """Return a session at a glance."""
+    gone = session.dropped
+    words = [*session.user_words()]
+    return Profile(
+        title=_short(session.title or (words[0] if words else None)),
+        project=session.start.directory,
+        model=session.model,
+        tokens=_tokens_now(session),
+        messages=sum(entry.sidechain is None for entry in session.entries),
+        compactions=sum(boundary.id not in gone for boundary in session.boundaries),
+        asked=_short(words[-1] if words else None),
+    )
+
+
+def _short(text: str | None) -> str | None:
+    return " ".join(text[: KEPT_CHARACTERS * 2].split())[:KEPT_CHARACTERS] if text else None
+
+
+def _tokens_now(session: Transcript) -> int:
+    """Return the tokens of the last request and its reply; an estimate if none followed a compaction."""
+    for record in reversed(session.records):
+        if isinstance(record, Boundary):
+            break
+        if isinstance(record, Entry) and record.sidechain is None and record.usage is not None:
+            total = record.usage.input_tokens + record.usage.output_tokens
+            if record.usage.input_tokens:
+                return total
+    return counter_for(session.model or "").count_all(session.current())
+
+
+# What is kept ------------------------------------------------------------------------------------------
+
+
+class Profiles:
+    """Profiles of sessions, from the cache if their files have not changed."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Keep them in this file; by default one in clew's home."""
+        self._path = path or clew_home() / "cache" / "sessions.json"
+        self._kept = self._load()
+        self._changed = False
+
+    def of(self, sessions: Sequence[Found]) -> list[Profile]:
+        """Return the profile of each session, in the order given."""
+        for found in sessions:
+            if self._kept.get(_key(found), (None,))[0] != _mark(found):
+                self._read(found)
+        self._save()
+        return [self._profile(found) for found in sessions]
+
+    def _profile(self, found: Found) -> Profile:
+        kept = self._kept.get(_key(found))
+        known = kept[1] if kept else Profile()
+        title, project = found.title or known.title, found.project or known.project
+        return replace(known, title=title, project=project)
+
+    def _read(self, found: Found) -> None:
+        if found.size > LARGEST_BYTES and not found.in_database:
+            return
+        with suppress(ClewError, OSError):
+            for session in load(found.open(), found.format):
+                self._kept[_key(found)] = (_mark(found), profile_of(session))
+                self._changed = True
+
+    def _load(self) -> dict[str, tuple[list[int], Profile]]:
+        try:
+            held = json.loads(self._path.read_text(encoding="utf-8"))
+            if held["version"] != VERSION:
+                return {}
+            return {key: (mark, Profile(**fields)) for key, (mark, fields) in held["sessions"].items()}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {}  # not there yet, or not ours: it is made again
+
+    def _save(self) -> None:
+        if not self._changed:
+            return
+        kept = {key: one for key, one in self._kept.items() if Path(key.split("\n")[0]).exists()}
+        held = {
+            "version": VERSION,
+            "sessions": {key: [mark, asdict(one)] for key, (mark, one) in kept.items()},
+        }
+        with suppress(OSError):  # a cache that cannot be written is only slower
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fresh = self._path.with_suffix(f".{os.getpid()}")
+            fresh.touch(mode=0o600)
+            fresh.write_text(json.dumps(held), encoding="utf-8")
+            fresh.replace(self._path)
+            self._changed = False
+
+
+def _key(found: Found) -> str:
+    return f"{found.path}\n{found.session_id}" if found.in_database else str(found.path)
+
+
+def _mark(found: Found) -> list[int]:
+    """Return what changes with a session; of one in a database, when it was last added to."""
+    return [int(found.modified.timestamp() * 1000), 0 if found.in_database else found.size]

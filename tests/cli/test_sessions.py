@@ -1,0 +1,137 @@
+"""``clew sessions``: every session of the computer on one screen, each with an id that commands accept."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+
+import pytest
+
+from clew.cli.text import age, thousands
+from clew.transcripts.discover import find_sessions, short_id
+from clew.transcripts.profile import Profiles
+from tests.cli.homes import CLAUDE, CODEX, COPILOT, OPENCODE, Home, home, is_golden
+
+__all__ = ["home"]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_list_fits_the_terminal(home: Home, columns: int):
+    listed = home.run("sessions", columns=columns)
+    assert is_golden(f"sessions-{columns}.txt", listed)
+    assert max(map(len, listed.splitlines())) <= columns
+
+
+def test_every_listed_id_is_accepted(home: Home):
+    rows = json.loads(home.run("sessions", "--json"))
+    assert [row["id"] for row in rows] == ["3f2a9c10", "39ef5efd", "70b173ed", "20b57e9a", "31a4b912"]
+    for row in rows:
+        shown = home.run("show", row["id"], "--json").splitlines()
+        assert shown, row
+    assert "show report 1" in home.run("show", "31a4b912")
+    assert "show report 0" not in home.run("show", "31a4b912")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        CODEX,
+        CODEX[:13],
+        f"codex:{CODEX}",
+        f"codex:{CODEX[:11]}…",
+        f"rollout-2026-11-01T08-00-00-{CODEX}",
+        "39EF5EFD",
+    ],
+)
+def test_ids_as_the_tools_print_them_are_accepted(home: Home, name: str):
+    assert "Now sort them by time" in home.run("show", name)
+
+
+def test_an_unknown_id_offers_the_nearest(home: Home):
+    error = home.run("show", "3f2a9c11", status=2)
+    assert (
+        error
+        == "clew: no file and no session '3f2a9c11': did you mean 3f2a9c10? `clew sessions` lists them\n"
+    )
+
+
+def test_an_id_that_means_two_sessions_lists_both(home: Home):
+    found = next(one for one in find_sessions(titles=False) if one.id == CLAUDE)
+    copy = found.path.parents[1] / "-other" / found.path.name
+    copy.parent.mkdir()
+    copy.write_bytes(found.path.read_bytes())
+    error = home.run("show", "3f2a9c10", status=2)
+    assert str(copy) in error
+    assert str(found.path) in error
+
+
+def test_a_changed_session_is_read_again_and_no_other(home: Home, monkeypatch: pytest.MonkeyPatch):
+    home.run("sessions")
+    read: list[str] = []
+    real = Profiles._read
+    monkeypatch.setattr(Profiles, "_read", lambda self, found: (read.append(found.id), real(self, found)))
+    home.run("sessions")
+    assert read == []
+    path = next(one.path for one in find_sessions(titles=False) if one.id == CLAUDE)
+    last = json.loads(path.read_text().splitlines()[-1])["uuid"]
+    line = {"type": "user", "uuid": "z", "parentUuid": last, "sessionId": CLAUDE}
+    with path.open("a") as file:
+        file.write(json.dumps({**line, "message": {"role": "user", "content": "one more thing"}}) + "\n")
+    assert "last: one more thing" in home.run("sessions")
+    assert read == [CLAUDE]
+
+
+def test_a_broken_cache_is_made_again(home: Home):
+    listed = home.run("sessions")
+    cache = home.path / ".local/share/clew/cache/sessions.json"
+    assert cache.stat().st_mode & 0o077 == 0
+    for broken in ("", "[]", '{"version": 1, "sessions": {"a": 3}}', '{"version": 1, "sessions": 3}'):
+        cache.write_text(broken)
+        assert home.run("sessions") == listed
+
+
+def test_only_one_tool_or_one_project(home: Home):
+    assert [
+        row["session"] for row in json.loads(home.run("sessions", "--tool", "copilot-cli", "--json"))
+    ] == [COPILOT]
+    rows = json.loads(home.run("sessions", "--project", "nimbus", "--json"))
+    assert rows[0]["session"] == OPENCODE
+    assert {row["project"] for row in rows} == {"/home/me/nimbus"}
+
+
+def test_ids_that_begin_with_the_time_are_named_by_their_end():
+    assert short_id(CODEX, "") == CODEX[-8:]
+    assert short_id(CLAUDE, "") == CLAUDE[:8]
+    assert short_id("20260105_1", "goose:/a.db") != short_id("20260105_2", "goose:/a.db")
+    assert len(short_id("task", "roo-cline:/x")) == 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (5, "now"),
+        (90, "2m"),
+        (3599, "60m"),
+        (7200, "2h"),
+        (86400 * 3, "3d"),
+        (86400 * 30, "4w"),
+        (86400 * 900, "2y"),
+    ],
+)
+def test_ages_are_short(seconds: int, words: str):
+    assert age(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(950, "950"), (1234, "1.2k"), (132_400, "132k"), (4_100_000, "4.1M")]
+)
+def test_large_numbers_are_short(number: int, words: str):
+    assert thousands(number) == words
+
+
+def test_a_file_that_cannot_be_read_is_still_listed(home: Home):
+    path = home.path / ".claude/projects/-home-me-shop/5e1ab9a6-bf0e-4850-bd88-c2e45dea3d20.jsonl"
+    path.write_bytes(b"\x00\xff not a session")
+    os.utime(path, (1, 1))
+    assert "5e1ab9a6" in home.run("sessions")
