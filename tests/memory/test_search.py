@@ -6,6 +6,7 @@ from clew.errors import NotFound
 from clew.log import message_event
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
 from clew.memory.datasets import datasets
+from clew.memory.findable import PIECE
 from clew.memory.search import stands_in
 from clew.memory.trial import ask_all, fill, summary
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -14,7 +15,7 @@ from clew.ports.index import EntryKind, Filters
 from clew.store import MemoryStore
 from clew.store.index import SqliteIndex
 from tests.conftest import real_data
-from tests.memory.said import AT, turn
+from tests.memory.said import AT, together, turn
 
 CTX = Ctx(workspace="north", session="main")
 
@@ -151,9 +152,9 @@ def test_a_log_is_indexed_as_far_as_it_is_new(index):
 def test_a_long_text_is_several_entries_that_add_up_to_it():
     whole = turn("\n".join(f"line {n} of a long output" for n in range(2_000)), kind=EntryKind.ARTIFACT)
     pieces = list(passages(whole))
-    assert "".join(piece.text for piece in pieces) == whole.text
+    assert together(pieces) == whole.text
     assert [whole.text[p.start : p.start + 20] for p in pieces] == [p.text[:20] for p in pieces]
-    assert max(len(piece.text) for piece in pieces) <= 8_000
+    assert max(len(piece.text) for piece in pieces) <= PIECE
 
 
 def test_a_folder_without_benchmarks_is_an_error_that_says_so(tmp_path):

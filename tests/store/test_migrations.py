@@ -40,6 +40,7 @@ def test_a_released_migration_never_changes():
         (2, "index", "sha256:54459c1b6906a01285309201f140b425b4ff7cfab5edc92e1a6d38774545ac72"),
         (3, "snapshot", "sha256:5b34428475ca0a56e050682541c30e5da888ba33ecf854f88372fa2be8947ce6"),
         (4, "sources", "sha256:ce0300e755a4d3487bbb5b1aa3e3098999ea39303313bd859755fd0469d2ecf0"),
+        (5, "pieces", "sha256:b4364db86b9172308c5b6214ae3183bc5bdfffcd565210b4d5dcbde794058195"),
     ]
 
 

@@ -12,10 +12,10 @@ from clew.log.imports import Foreign, foreign
 from clew.log.kinds import NOTE, TIER
 from clew.memory.condensed import digest_ids, own_digests, undone_since
 from clew.memory.findable import (
+    Unescaped,
     blank,
     digest_entries,
     files_of,
-    meant_in,
     message_entries,
     note_entry,
     said_at,
@@ -171,8 +171,9 @@ class _Reader:
     def _taken(self, stored: Stored, entries: Iterable[Entry], said: Message | None = None) -> None:
         """Take entries of an event into the batch; what a file brought is data, whatever it says it is."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
+        unescaped = Unescaped(said) if said and any(said.calls) else None
         for one in entries:
-            meant = meant_in(said, one.start, one.start + len(one.text)) if said and any(said.calls) else ""
+            meant = unescaped.between(one.start, one.start + len(one.text)) if unescaped else ""
             self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant))
 
     def _forget(self, refs: Iterable[str]) -> None:

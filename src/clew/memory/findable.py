@@ -15,14 +15,25 @@ from clew.plan import Digest
 from clew.ports import Stored
 from clew.ports.index import Entry, EntryKind
 
-PASSAGE = 8_000
-"""Characters of one entry: longer texts are several, so that a hit leads to the place and not to the heap."""
+PIECE = 800
+"""Most characters of one entry. A longer text is several entries: a hit is then short enough to be shown
+whole (`bench/retrieval_shown.py`)."""
+OVERLAP = 160
+"""Most characters that two pieces share, so that a line is found with its context."""
+LARGE = 400_000
+"""Characters above which the pieces are larger: a 50 MB log would be 70,000 small ones."""
+LARGE_PIECE = 8_000
 ARTIFACT = 4_000
 """Characters from which on a tool's output is an artifact: shown in part, opened in ranges."""
 _ESCAPES = re.compile(r"""(?:\\(?:[nrtbf"/\\]|u[0-9a-fA-F]{4}))+""")
 _FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
-# Where a text may be cut so that no path, id or number is: after a line, a blank, what parts items.
-_SEAMS = (re.compile(r"\n"), re.compile(r"\s"), re.compile(r"""[,;|"'()<>{}\[\]]"""))
+# Where a text may be cut, best first: after a line (also one that JSON escapes), a sentence, a blank.
+_SEAMS = (
+    re.compile(r"\n|(?<!\\)\\n"),
+    re.compile(r"[.!?。！？][\"')\]]*\s"),
+    re.compile(r"\s"),
+    re.compile(r"""[,;|"'()<>{}\[\]]"""),
+)
 
 
 def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> Iterator[Entry]:
@@ -45,15 +56,21 @@ def text_of(message: Message) -> str:
     return "\n".join(said for part in message.parts if (said := words(part)))
 
 
-def meant_in(message: Message, start: int, end: int) -> str:
-    """Return what a message says there, what calls were given as it was meant: JSON's escapes undone."""
-    pieces, at = [], 0
-    for part in message.parts:
-        if said := words(part):
-            piece = said[max(0, start - at) : max(0, end - at)]
-            pieces.append(_ESCAPES.sub(_characters, piece) if isinstance(part, ToolCall) else piece)
+class Unescaped:
+    """A message with the JSON escapes in the arguments of its calls undone: the words that were meant."""
+
+    def __init__(self, message: Message) -> None:
+        self._parts = [(said, isinstance(part, ToolCall)) for part in message.parts if (said := words(part))]
+
+    def between(self, start: int, end: int) -> str:
+        """Return what the message says between two characters of its text."""
+        pieces, at = [], 0
+        for said, is_call in self._parts:
+            if at < end and start < at + len(said):
+                piece = said[max(0, start - at) : end - at]
+                pieces.append(_ESCAPES.sub(_characters, piece) if is_call else piece)
             at += len(said) + 1
-    return "\n".join(pieces)
+        return "\n".join(pieces)
 
 
 def _characters(escapes: re.Match[str]) -> str:
@@ -119,21 +136,21 @@ def blank(ref: str, session: str, time: str, seq: int) -> Entry:
 
 
 def passages(entry: Entry) -> Iterator[Entry]:
-    """Yield an entry in pieces of at most ``PASSAGE`` characters, cut where no word is cut if that can be."""
+    """Yield an entry in overlapping pieces, cut after a line or a sentence, and in no word if possible."""
     text, start = entry.text, 0
-    while len(text) - start > PASSAGE:
-        cut = _cut(text, start)
+    size = PIECE if len(text) <= LARGE else LARGE_PIECE
+    while len(text) - start > size:
+        cut = _cut(text, start + size // 2, start + size) or start + size
         yield entry._replace(text=text[start:cut], start=entry.start + start)
-        start = cut
+        start = _cut(text, max(start + 1, cut - OVERLAP), cut - 1, first=True) or cut
     if text[start:] or not start:
         yield entry._replace(text=text[start:], start=entry.start + start)
 
 
-def _cut(text: str, start: int) -> int:
-    """Return where a passage that begins here ends: as late as may be, at the best seam there is."""
-    half = start + PASSAGE // 2
+def _cut(text: str, least: int, most: int, *, first: bool = False) -> int | None:
+    """Return the last (or first) cut between two places, at the best kind of seam; None if there is none."""
     for seam in _SEAMS:
-        ends = [match.end() for match in seam.finditer(text, half, start + PASSAGE)]
+        ends = [match.end() for match in seam.finditer(text, least, most)]
         if ends:
-            return ends[-1]
-    return start + PASSAGE
+            return ends[0 if first else -1]
+    return None

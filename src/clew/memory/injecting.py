@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from clew.memory.notes.note import Note
 from clew.memory.notes.render import held
@@ -22,6 +24,8 @@ EXCERPT = 480
 """Characters of a passage."""
 LEAST_SHARE = 0.5
 """Of a question's words, the rare ones counting more, that a passage must have to come up by itself."""
+MOST_PLACES = 64
+"""Places of searched words that are compared to choose an excerpt."""
 FOR_NOTES = 0.5
 """Of the cap, what notes keep however good the passages are."""
 
@@ -168,8 +172,17 @@ def reasons(why: Why) -> Iterator[str]:
 
 
 def excerpt_start(hit: Hit, characters: int) -> int:
-    """Return where an excerpt begins: a little before the first thing that was looked for."""
+    """Return where an excerpt begins: a little before the window with most of the searched words."""
     low = hit.entry.text.lower()
-    exact = [place for value in hit.why.exact if (place := low.find(value.lower())) >= 0]
-    places = exact or [place for term in hit.why.terms if (place := low.find(term)) >= 0]
-    return max(0, min(places, default=0) - characters // 4) if len(low) > characters else 0
+    if len(low) <= characters:
+        return 0
+    wanted = [value.lower() for value in hit.why.exact] or list(hit.why.terms)
+    found = ((n, re.finditer(re.escape(one), low)) for n, one in enumerate(wanted))
+    places = sorted((match.start(), n) for n, matches in found for match in matches)
+    room = characters - characters // 4
+    best, most = 0, 0
+    for at, (place, _) in enumerate(places):
+        held = len({n for begin, n in islice(places, at, at + MOST_PLACES) if begin - place < room})
+        if held > most:
+            best, most = place, held
+    return max(0, min(best - characters // 4, len(low) - characters))

@@ -14,13 +14,14 @@ from clew.log.kinds import TIER
 from clew.memory.answering import SPARE, answers
 from clew.memory.embedding import embed_new
 from clew.memory.entries import catch_up
+from clew.memory.in_view import InView
 from clew.memory.injecting import Injection, Passage, passage_of, recalled, speaks_for_itself
 from clew.memory.notes.journal import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
 from clew.memory.opening import Library, Numbered, Opened, Quotation
-from clew.memory.search import Hit, Query, search
+from clew.memory.search import Found, Hit, Query, find
 from clew.memory.tiers import (
     DEFAULT,
     Guest,
@@ -35,6 +36,7 @@ from clew.memory.tiers import (
     moves_due,
     moves_for,
 )
+from clew.message import Item
 from clew.ports import Ctx, Store
 from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Mark, VectorIndex
 from clew.tokens import TokenCounter
@@ -97,20 +99,27 @@ class Memory:
     def search(self, query: str, filters: Filters = ANYTHING, limit: int = 10) -> list[Hit]:
         """Return what may answer a query, best first, in this session and earlier ones.
 
-        Of notes, only those that hold here. What asks the same is no answer, nor what only stands beside one.
+        Of notes, only those that apply here. What asks the same again is no answer.
         """
+        return self.find(query, filters, limit).hits
+
+    def find(
+        self, query: str, filters: Filters = ANYTHING, limit: int = 10, view: Sequence[Item] | None = None
+    ) -> Found:
+        """Return the same, without what ``view`` shows anyway; that is listed instead."""
         if self.index is None:
-            return []
+            return Found([], [])
         self.catch_up()
-        asked = Query(text=query, at=self.now, filters=filters, limit=limit + SPARE)
-        found = map(self._believed, search(self.index, self.ctx.workspace, asked, self.embedder))
+        in_view = None if view is None else InView(self.ctx.session, view)
+        asked = Query(text=query, at=self.now, filters=filters, limit=limit + SPARE, in_view=in_view)
+        found = find(self.index, self.ctx.workspace, asked, self.embedder)
         hits = [
             hit
-            for hit in found
+            for hit in map(self._believed, found.hits)
             if hit.entry.trust >= filters.trust
             and (hit.entry.kind is not EntryKind.NOTE or self._holds(hit.entry))
         ]
-        return answers(query, hits, limit)
+        return Found(answers(query, hits, limit), found.in_view[:limit])
 
     def _believed(self, hit: Hit) -> Hit:
         entry = hit.entry

@@ -160,7 +160,7 @@ class Library:
         if self.index is not None:
             _, mark = self.index.stats(self.ctx.workspace, (), place.session)
             if place.number <= mark.messages:
-                found = self._rows(place.session, f"m{place.number}")
+                found = self._rows(place.session, f"m{place.number}", most=1)
                 return found[0].seq if found else None
         elif self.numbered is not None and place.session == self.ctx.session:
             head = self.store.head(self.ctx).seq
@@ -170,12 +170,12 @@ class Library:
         stored = next(islice(events, place.number - mark.messages - 1, None), None)
         return stored.seq if stored else None
 
-    def _rows(self, session: str, name: str) -> list[Entry]:
+    def _rows(self, session: str, name: str, most: int = MOST_PIECES) -> list[Entry]:
         """Return what the index holds under a name, in order."""
         if self.index is None:
             return []
         called, where = Wanted(refs=(name,)), Filters(sessions=(session,))
-        keys = self.index.find(self.ctx.workspace, called, where, MOST_PIECES)
+        keys = self.index.find(self.ctx.workspace, called, where, most)
         rows = self.index.rows(self.ctx.workspace, keys)
         return [row.entry for row in sorted(rows, key=lambda row: row.entry.start)]
 
@@ -244,7 +244,9 @@ class Library:
         if not pieces:
             raise NotFound(f"there is no {ref!r}", ADVICE)
         first = pieces[0]
-        text = "".join(piece.text for piece in pieces)
+        text = ""
+        for piece in pieces:  # each repeats the end of the one before it
+            text = text[: piece.start] + piece.text
         return Opened(
             ref, "document", (Quotation(ref, first.time, first.role, first.trust, text),),
             self._refs(first.session, first.sources),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -18,7 +18,7 @@ from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
 from clew.memory.meaning import dense
 from clew.memory.period import in_utc
 from clew.memory.question import Question, understand
-from clew.memory.words import marks_to_find, terms
+from clew.memory.words import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Row, Stats, Wanted
 
 BY_WORDS = 100
@@ -39,6 +39,10 @@ APART = (EntryKind.DIGEST, EntryKind.NOTE)
 ALIKE = 0.9
 """Two texts with this share of their words in common say the same."""
 COPIES = 2
+MOST_JOINED = 12
+"""Words of a question that are looked at for names in plain words."""
+LONGEST = 1_600
+"""Characters of a hit that several pieces of one message were put together to."""
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
 
 
@@ -51,6 +55,8 @@ class Query:
     """ISO 8601: when it is asked. ``last Tuesday`` is counted from here."""
     filters: Filters = ANYTHING
     limit: int = 10
+    in_view: Callable[[Entry], bool] | None = None
+    """Whether the model sees an entry anyway; such entries are listed, not returned as hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,21 @@ class Hit:
     why: Why
 
 
+class Found(NamedTuple):
+    """The result of a search."""
+
+    hits: list[Hit]
+    """Best first; neighbouring pieces of one message are one hit."""
+    in_view: list[Entry]
+    """What would have been among the best, had the model not seen it already."""
+
+
 class Judged(NamedTuple):
-    """A candidate with everything that speaks for it."""
+    """A candidate with its features."""
 
     seen: Seen
     features: tuple[float, ...]
-    """Those of ``LEXICAL`` and, where vectors were asked, of ``DENSE``, in that order."""
+    """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
     exact: tuple[str, ...]
 
 
@@ -98,36 +113,70 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
 
     What holds an exact value of the question (a path, an id, a quoted error) comes before what does not.
     """
-    judged = judge(index, workspace, query, embedder)
-    hits = [(_exactness(one), _worth(one.features), one) for one in judged]
-    hits.sort(key=lambda hit: (hit[0], hit[1], hit[2].seen.row.key), reverse=True)
-    return [_hit(one, score) for _, score, one in _diverse(hits, query.limit)]
+    return find(index, workspace, query, embedder).hits
 
 
-def judge(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Judged]:
-    """Return every candidate with what speaks for it, in no order."""
+def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> Found:
+    """Return the best hits, and what was left out because the model sees it anyway."""
+    judged, seen = judge(index, workspace, query, embedder)
+    return Found(_chosen(_ranked(judged), query.limit), seen)
+
+
+def judge(
+    index: Index, workspace: str, query: Query, embedder: Embedder | None = None
+) -> tuple[list[Judged], list[Entry]]:
+    """Return every candidate with its features, in no order, and what of the best is in view."""
     query = replace(query, filters=in_utc(query.filters))
-    question = understand(query.text, date.fromisoformat(query.at[:10]))
     asked = embedder.embed([query.text])[0] if embedder else b""
-    stats, _ = index.stats(workspace, question.terms)
+    question = understand(query.text, date.fromisoformat(query.at[:10]))
+    question, stats = _as_spelled(index, workspace, question)
+    more = 2 if query.in_view else 1  # what is in view must not take the places of what is not
     keys = dict.fromkeys(
         key for wanted, filters, limit in _wanted(question, stats, asked, query.filters)
-        for key in index.find(workspace, wanted, filters, limit)
+        for key in index.find(workspace, wanted, filters, limit * more)
     )  # fmt: skip
     rows = index.rows(workspace, list(keys))
     rows += _deeper(index, workspace, question, query.filters, rows)
     alone = look(question, rows)
     court = Judge(question, stats, alone)
     judged = _judged(court, alone, asked)
+    judged, seen = _without_visible(judged, query)
     first = nlargest(KEPT, judged, key=lambda one: (_exactness(one), _worth(one.features)))
     found = {one.seen.row.key: one.seen.said for one in first}
     rows = index.rows(workspace, list(found), around=1)
     beside = [row for row in rows if row.key in found or row.entry.kind not in APART]
+    again = _judged(court, look(question, beside, found), asked)
+    visible = query.in_view or (lambda _: False)
     return [
         one
-        for one in _judged(court, look(question, beside, found), asked)
+        for one in again
         if _passes(query.filters, one.seen.row.entry)
-    ]
+        and (one.seen.row.key in found or not visible(one.seen.row.entry))
+    ], seen
+
+
+def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Question, Stats]:
+    """Return the question in the words that the index has: names joined, slips of the keyboard corrected."""
+    stop = stop_words()
+    names = [term for term in name_terms(question.text) if term not in question.terms and term not in stop]
+    meant = (*question.terms, *names)
+    stats, _ = index.stats(workspace, meant, spelling=True)
+    spelled = dict.fromkeys(near for term in meant for near in stats.near.get(term) or (term,))
+    joined = joined_terms(list(surface(question.text))[:MOST_JOINED])
+    there, _ = index.stats(workspace, [term for term in joined if term not in spelled])
+    spelled |= dict.fromkeys(term for term, count in there.having.items() if count)
+    having = {**stats.having, **there.having}
+    return replace(question, terms=tuple(spelled)), replace(stats, having=having)
+
+
+def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], list[Entry]]:
+    """Return the candidates that are not in view, and of the best of all those that are."""
+    visible = query.in_view
+    if visible is None:
+        return judged, []
+    hidden = {one.seen.row.key for one in judged if visible(one.seen.row.entry)}
+    best = [one for _, _, one in _ranked(judged)[: query.limit] if one.seen.row.key in hidden]
+    return [one for one in judged if one.seen.row.key not in hidden], [one.seen.row.entry for one in best]
 
 
 def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
@@ -254,22 +303,51 @@ def _passes(filters: Filters, entry: Entry) -> bool:
 Scored: TypeAlias = tuple[tuple[int, int], float, Judged]
 
 
-def _diverse(hits: Sequence[Scored], limit: int) -> list[Scored]:
+def _ranked(judged: Iterable[Judged]) -> list[Scored]:
+    hits = [(_exactness(one), _worth(one.features), one) for one in judged]
+    return sorted(hits, key=lambda hit: (hit[0], hit[1], hit[2].seen.row.key), reverse=True)
+
+
+def _chosen(ranked: Sequence[Scored], limit: int) -> list[Hit]:
     """Return the first hits; what was said twice already waits until all others had their turn.
 
     Twice, because two places that say the same are two references, and each may be the one that is meant.
+    A piece that continues one that was chosen is put together with it.
     """
-    chosen: list[tuple[Scored, frozenset[str]]] = []
-    waiting: list[Scored] = []
-    for hit in hits:
+    chosen: list[tuple[Hit, frozenset[str]]] = []
+    waiting: list[Hit] = []
+    for _, score, one in ranked:
+        hit = _hit(one, score)
+        at = next((n for n, (other, _) in enumerate(chosen) if _continues(hit.entry, other.entry)), None)
+        if at is not None:
+            other, words = chosen[at]
+            chosen[at] = (replace(other, entry=_together(other.entry, hit.entry)), words)
+            continue
         if len(chosen) == limit:
             break
-        words = frozenset(hit[2].seen.row.analysed.terms.split())
+        words = frozenset(one.seen.row.analysed.terms.split())
         if sum(_alike(words, other) for _, other in chosen) >= COPIES:
             waiting.append(hit)
         else:
             chosen.append((hit, words))
     return [*(hit for hit, _ in chosen), *waiting][:limit]
+
+
+def _continues(one: Entry, other: Entry) -> bool:
+    """Whether two pieces of one message overlap or adjoin, and are not too long together."""
+    if one.ref != other.ref or one.session != other.session:
+        return False
+    start, end = min(one.start, other.start), max(_end(one), _end(other))
+    return end - start <= min(LONGEST, len(one.text) + len(other.text))
+
+
+def _end(entry: Entry) -> int:
+    return entry.start + len(entry.text)
+
+
+def _together(one: Entry, other: Entry) -> Entry:
+    first, second = sorted((one, other), key=lambda entry: entry.start)
+    return first._replace(text=first.text + second.text[_end(first) - second.start :])
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from enum import IntFlag
 from functools import cache
@@ -17,6 +17,15 @@ _WORD = re.compile(r"[^\W_]+")
 # Scripts that put no blanks between words: every two neighbouring characters are a term.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _CONTRACTED = re.compile(r"(?<=[a-z])['’](?:s|t|d|m|re|ve|ll)\b")
+# Names of several parts: snake_case and kebab-case, camelCase and PascalCase, also inside each other.
+_COMPOUND = re.compile(
+    r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*"
+)
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+MOST_JOINED = 4
+"""Words of a question that are tried as one name."""
+LONGEST_NAME = 80
+"""Characters of a name that is also indexed by its parts; longer ones are encoded data."""
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|several|twice|once)\b", re.I
 )
@@ -69,6 +78,32 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in surface(text)]
 
 
+def name_terms(text: str) -> list[str]:
+    """Return the terms of names with several parts: the stems of the parts, and all of it as one word.
+
+    ``alphaSession`` and ``alpha_session`` are both found by ``alpha session`` and by ``alphasession``. The
+    one word is not stemmed, so that a slip of the keyboard stays one.
+    """
+    found: dict[str, None] = {}
+    for name in dict.fromkeys(_COMPOUND.findall(text)):
+        parts = [part.lower() for part in _PART.findall(name)] if len(name) <= LONGEST_NAME else []
+        if len(parts) > 1:
+            found |= dict.fromkeys(map(stem, parts))
+            found["".join(parts)] = None
+    return list(found)
+
+
+def joined_terms(words: Sequence[str]) -> list[str]:
+    """Return neighbouring words written together: ``alpha session`` may mean ``alphaSession``."""
+    return list(
+        dict.fromkeys(
+            "".join(words[at : at + count])
+            for count in range(2, MOST_JOINED + 1)
+            for at in range(len(words) - count + 1)
+        )
+    )
+
+
 def analyse(entry: Entry, meant: str = "") -> Analysed:
     """Return the entry as an index keeps it; ``meant`` is its text where that is written in another way."""
     said = _day(entry.time)
@@ -76,9 +111,11 @@ def analyse(entry: Entry, meant: str = "") -> Analysed:
     found = terms(text)
     named = spans(text, said)
     stop = stop_words()
+    there = set(found)
+    names = [term for term in name_terms(text) if term not in there]  # at the end, so that phrases match
     return Analysed(
         entry,
-        " ".join(found),
+        " ".join(found + names),
         sum(term not in stop for term in found),
         int(_traits(text, bool(named))),
         tuple(sorted({*_marks(Span(said, said)), *(mark for span in named for mark in _marks(span))})),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -115,6 +115,8 @@ class Stats:
     mean_length: float
     having: Mapping[str, int]
     """For each term asked about, how many entries have it; counted up to a bound."""
+    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For terms that no entry has, those spelled almost the same that some have; only if asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +155,13 @@ class Index(Protocol):
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
         """Take entries out. With a digest go its lines: ``d3.4`` with ``d3``."""
 
-    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, Mark]:
-        """Return how common the terms are, and how far the session's log is in here."""
+    def stats(
+        self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
+    ) -> tuple[Stats, Mark]:
+        """Return how common the terms are, and how far the session's log is in here.
+
+        With ``spelling``, similar terms are returned for those that no entry has.
+        """
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of what matches, the most promising first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from heapq import nlargest
 from importlib.util import find_spec
 from itertools import chain
@@ -16,6 +17,7 @@ from clew.errors import MissingExtra
 from clew.ports.index import Analysed, Filters, Index, Mark, Row, Stats, VectorIndex, Wanted
 from clew.store.database import Database
 from clew.store.index_rows import KEYS, entry_row, quoted, row_of, scope_words
+from clew.store.index_spelling import spelled_like
 from clew.store.index_vectors import Signs
 from clew.store.sql import statements
 
@@ -94,7 +96,9 @@ class SqliteIndex(Index, VectorIndex):
 
     # What can be found ---------------------------------------------------------------------------------
 
-    def stats(self, workspace: str, terms: Collection[str], session: str = "") -> tuple[Stats, Mark]:
+    def stats(
+        self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
+    ) -> tuple[Stats, Mark]:
         """Return how common the terms are, and how far the session's log is in here."""
         with self._database.reading() as connection:
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
@@ -102,9 +106,14 @@ class SqliteIndex(Index, VectorIndex):
                 return Stats(0, 0.0, {}), Mark()
             home, entries, words = row
             having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
+            near: dict[str, tuple[str, ...]] = {}
+            for term in (term for term, count in having.items() if spelling and not count):
+                like = spelled_like(term, partial(_words_like, connection))
+                near[term] = tuple(t for t in like if self._count(connection, workspace, home, entries, t))
+            having |= {t: self._counts[workspace, t][0] for like in near.values() for t in like}
             known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
         mark = Mark(*known[1:]) if known else Mark()
-        return Stats(entries, words / entries if entries else 0.0, having), mark
+        return Stats(entries, words / entries if entries else 0.0, having, near), mark
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
         """Return the keys of what matches, the most promising first."""
@@ -287,6 +296,10 @@ def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -
     named = ({"workspace": home, "id": name} for name in filters.sessions)
     found = (connection.execute(_sql("index_session"), one).fetchone() for one in named)
     return [row[0] for row in found if row]
+
+
+def _words_like(connection: sqlite3.Connection, wanted: Mapping[str, Any]) -> list[str]:
+    return list(chain.from_iterable(connection.execute(_sql("words_like"), wanted)))
 
 
 def _called(

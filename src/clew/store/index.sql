@@ -97,3 +97,7 @@ SELECT key, vector FROM entry_vector WHERE model = :model AND key > :after ORDER
 
 -- count_vectors: how many entries have a vector of a model, and how many there are
 SELECT (SELECT count(*) FROM entry_vector WHERE model = :model), (SELECT count(*) FROM entry)
+
+-- words_like: words of the index that begin so and are about so long
+SELECT term FROM entry_word
+WHERE term >= :first AND term < :beyond AND length(term) BETWEEN :shortest AND :longest AND col = 'terms' LIMIT :limit

@@ -18,8 +18,8 @@ from clew.plan.spans import spans
 from clew.ports.index import EntryKind, Filters
 
 MOST_HITS = 20
-EXCERPT = 600
-"""Characters of a hit: enough to tell whether to open it."""
+EXCERPT = 1_600
+"""Characters of a hit: a piece of the index, or two that adjoin, whole."""
 MOST_NEIGHBOURS = 10
 MOST_ORIGINALS = 50
 MOST_END = 2**53
@@ -32,10 +32,17 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     limit = between(given, "limit", 1, MOST_HITS, 5)
-    hits = _asking_last(desk, desk.memory.search(given["query"], _filters(desk, given), limit + 1))[:limit]
-    if not hits:
-        return ToolAnswer(f"nothing was found for {given['query']!r}")
-    return quoted((_found(desk, hit) for hit in hits), f"{len(hits)} found, best first:")
+    filters = _filters(desk, given)
+    found = desk.memory.find(given["query"], filters, limit, desk.session.view())
+    seen = list(dict.fromkeys(desk.memory.ref(entry) for entry in found.in_view))
+    if found.hits:
+        also = f"{len(found.hits)} found, best first:"
+        also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
+        return quoted((_found(desk, hit) for hit in found.hits), also)
+    if seen:  # nothing but what is in view: the best of it is shown, so that the answer is never only a list
+        hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1))[:limit]
+        return quoted((_found(desk, hit) for hit in hits), f"{len(hits)} found, all in view already:")
+    return ToolAnswer(f"nothing was found for {given['query']!r}")
 
 
 def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:

@@ -1,0 +1,33 @@
+"""What of the memory the model sees anyway, so that a search need not show it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clew.memory.findable import text_of
+from clew.message import Item, Origin
+from clew.ports.index import Entry, EntryKind
+
+
+class InView:
+    """Knows a view; called with an entry of the index, returns whether the view shows all of it."""
+
+    def __init__(self, session: str, view: Iterable[Item]) -> None:
+        self._session = session
+        self._texts: dict[str, str] = {}
+        self._digests = ""
+        for item in view:
+            text = text_of(item.message)
+            if item.message.origin is Origin.SUMMARY:
+                self._digests += f"\n{text}"
+            else:
+                self._texts[item.id] = text
+
+    def __call__(self, entry: Entry) -> bool:
+        """Whether the view shows an entry: the message to the letter, or a digest that holds the line."""
+        if entry.session != self._session:
+            return False
+        if entry.kind is EntryKind.DIGEST:
+            return entry.text in self._digests
+        text = self._texts.get(entry.ref, "")
+        return text.startswith(entry.text, entry.start) or (bool(text) and entry.text in text)

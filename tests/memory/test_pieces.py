@@ -1,0 +1,178 @@
+"""A search shows the piece that was looked for, with its place, and nothing that is in view anyway."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.memory import Memory, Query, analyse, passages, search
+from clew.memory.findable import LARGE, LARGE_PIECE, OVERLAP, PIECE
+from clew.memory.words import joined_terms, name_terms
+from clew.message import Role, said
+from clew.ports import Ctx
+from clew.session import Session
+from clew.store import SqliteStore
+from clew.store.index import SqliteIndex
+from clew.store.index_spelling import distance
+from clew.store.migrate import migrate
+from clew.store.sql import migrations
+from tests.memory.said import AT, together, turn
+
+LOG = "\n".join(f"step {n}: the glaze of batch {n} was even and dry" for n in range(400))
+
+
+@pytest.fixture
+def index(tmp_path):
+    with SqliteIndex(tmp_path / "i.db") as opened:
+        yield opened
+
+
+def found(index, text, **fields):
+    return [hit.entry for hit in search(index, "north", Query(text=text, at=AT, **fields))]
+
+
+@given(st.text(alphabet="ab.,\n \\n{}", max_size=6_000))
+def test_pieces_overlap_add_up_and_are_never_too_long(text):
+    pieces = list(passages(turn(text)))
+    assert together(pieces) == text
+    assert all(len(piece.text) <= PIECE for piece in pieces)
+    ends = [piece.start + len(piece.text) for piece in pieces]
+    assert all(end - after.start <= OVERLAP for end, after in zip(ends, pieces[1:], strict=False))
+
+
+def test_a_huge_text_has_larger_pieces():
+    pieces = list(passages(turn("word " * (LARGE // 5 + 1_000))))
+    assert PIECE < max(len(piece.text) for piece in pieces) <= LARGE_PIECE
+
+
+def test_the_piece_that_matches_is_the_hit_with_its_place(index):
+    text = LOG.replace("batch 250", "batch 250 (serial kiln-77-Q)")
+    index.add("north", [analyse(piece) for piece in passages(turn(text))])
+    first = found(index, "serial of batch 250")[0]
+    assert "kiln-77-Q" in first.text
+    assert text[first.start : first.start + len(first.text)] == first.text
+
+
+def test_pieces_that_adjoin_are_one_hit(index):
+    text = "alpha beta " * 60 + "\n" + "alpha beta gamma " * 40
+    index.add("north", [analyse(piece) for piece in passages(turn(text))])
+    (hit,) = found(index, "alpha beta gamma")
+    assert hit.text == text
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("alphaSession", "alpha session"),
+        ("alpha_session", "alphaSession"),
+        ("HTTPServerError", "http server error"),
+        ("max-retry-count", "maxRetryCount"),
+        ("isUserValid", "is user valid"),
+        ("src/billing/rateTable.py", "billing rate table"),
+        ("config.retry_limit", "retry limit"),
+    ],
+)
+def test_a_name_is_found_by_its_parts_and_in_any_spelling(index, written, asked):
+    noise = [turn(f"note {n}: nothing else was said about it", n) for n in range(1, 9)]
+    index.add("north", [analyse(one) for one in (*noise, turn(f"It is set in {written} today.", 9))])
+    assert found(index, asked)[0].ref == "m9"
+
+
+@pytest.mark.parametrize("asked", ["alpahSession", "alphaSesion", "where is alphaSessoin", "retyr_count"])
+def test_a_slip_of_the_keyboard_in_a_name_is_forgiven(index, asked):
+    talk = (turn("alphaSession and retry_count are set here", 1), turn("it is all set", 2))
+    index.add("north", [analyse(one) for one in talk])
+    assert found(index, asked)[0].ref == "m1"
+
+
+def test_a_word_that_is_there_is_not_corrected(index):
+    index.add("north", [analyse(turn("the planet", 1)), analyse(turn("the planer", 2))])
+    assert found(index, "planer")[0].ref == "m2"
+
+
+@given(st.text("abc", max_size=8), st.text("abc", max_size=8))
+def test_the_distance_is_symmetric_and_zero_for_the_same(one, other):
+    assert distance(one, other, 9) == distance(other, one, 9)
+    assert (distance(one, other, 9) == 0) == (one == other)
+    assert distance(one, other, 1) == min(2, distance(one, other, 9))
+
+
+def test_a_name_brings_its_parts_and_the_whole():
+    assert name_terms("an alphaSession, MAX_rows") == [
+        "alpha",
+        "session",
+        "alphasession",
+        "max",
+        "row",
+        "maxrows",
+    ]
+    assert joined_terms(["a", "b", "c"]) == ["ab", "bc", "abc"]
+
+
+# What is in view -------------------------------------------------------------------------------------
+
+
+def compacted(store):
+    session = Session.open("main", store, workspace="north", window=8_000)
+    session.add(said(Role.USER, "The port of the kiln is 8443."))
+    session.add(*(said(Role.ASSISTANT, f"Step {n} of the kiln. " + "It went well. " * 60) for n in range(30)))
+    session.add(said(Role.USER, "The kiln in Bergen closes at noon."))
+    session.compact(target_tokens=1_500)
+    return session
+
+
+def test_a_search_leaves_out_what_the_view_shows_and_lists_it(tmp_path):
+    path = tmp_path / "clew.db"
+    with SqliteStore(path) as store, SqliteIndex(path) as index:
+        session = compacted(store)
+        memory = Memory(store, session.ctx, index, numbered=session)
+        in_view = {item.id: item.message.text for item in session.view()}
+        hits, seen = memory.find("the kiln in Bergen", view=session.view())
+        assert hits
+        assert not [hit for hit in hits if hit.entry.text in in_view.get(hit.entry.ref, "")]
+        assert seen[0].ref == "m32"
+        answer = memory.toolbox(session).run("recall_search", {"query": "the kiln in Bergen"}).text
+        assert answer.startswith("In view already, not repeated here: ")
+
+
+def test_what_is_only_in_view_is_shown_all_the_same(tmp_path):
+    path = tmp_path / "clew.db"
+    with SqliteStore(path) as store, SqliteIndex(path) as index:
+        session = Session.open("main", store, workspace="north")
+        session.add(said(Role.USER, "The port of the kiln is 8443."))
+        memory = Memory(store, session.ctx, index, numbered=session)
+        answer = memory.toolbox(session).run("recall_search", {"query": "port of the kiln"}).text
+        assert "all in view already" in answer
+        assert "8443" in answer
+
+
+# An index of an earlier clew ---------------------------------------------------------------------------
+
+
+def test_an_old_index_is_made_again_from_the_log_and_keeps_its_documents(tmp_path):
+    path = tmp_path / "clew.db"
+    old = sqlite3.connect(path, isolation_level=None)
+    migrate(old, [one for one in migrations() if one.version <= 4])
+    old.execute("INSERT INTO index_workspace (key, name, entries, words) VALUES (1, 'north', 2, 9)")
+    old.execute("INSERT INTO index_session (key, workspace, id, upto, messages) VALUES (1, 1, 'main', 7, 7)")
+    old.execute("INSERT INTO index_session (key, workspace, id, upto, messages) VALUES (2, 1, 'docs', 3, 1)")
+    entry = (
+        "INSERT INTO entry VALUES (?, ?, ?, 0, ?, 0, '2026-01-01T00:00:00Z', 'user', '', 3, '[]', 1, "
+        "'[]', 4, 0, '', ?, 'tt', ?)"
+    )
+    there = ((16, 1, "turn", "m1", "an old passage"), (32, 2, "document", "a.md", "kiln"))
+    for number, session, kind, ref, text in there:
+        key = (1 << 40) + number
+        old.execute(entry, (key, session, kind, ref, text, text))
+        old.execute("INSERT INTO entry_text (rowid, terms, scope) VALUES (?, ?, 'tt')", (key, text))
+    old.close()
+    with SqliteStore(path) as store, SqliteIndex(path) as index:
+        session = Session.open("main", store, workspace="north")
+        session.add(said(Role.USER, "The kiln is at 1240 degrees."))
+        assert found(index, "passage") == []
+        assert [entry.ref for entry in found(index, "kiln")] == ["a.md"]
+        stats, mark = index.stats("north", ["kiln"], "docs")
+        assert (stats.entries, stats.having["kiln"], mark.seq) == (1, 1, 3)
+        memory = Memory(store, Ctx(workspace="north", session="main"), index)
+        assert {hit.entry.ref for hit in memory.search("kiln")} == {"m1", "a.md"}
