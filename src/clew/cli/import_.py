@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
@@ -25,6 +25,7 @@ from clew.errors import SessionDiverged
 from clew.log import (
     ABOUT,
     MESSAGE,
+    TOOL_COMPACTION,
     Imported,
     canonical,
     import_session,
@@ -36,6 +37,7 @@ from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.secrets import mask_message
 from clew.transcripts import Entry, Source, Transcript
+from clew.transcripts.compactions import tool_compactions
 from clew.wire import WIRES
 
 BATCH = 500
@@ -80,8 +82,9 @@ def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: boo
             raise SessionDiverged(f"{ctx.session}: message {known} of the file is not what was imported")
     if not before and transcript.model:
         head = store.append(ctx, [new_event(ABOUT.name, {"model": transcript.model}, ABOUT.version)], head)
+    compacted = _tool_compactions(transcript)
     for start in range(known, len(entries), BATCH):
-        head = store.append(ctx, list(_events(entries[start : start + BATCH], keep_secrets)), head)
+        head = store.append(ctx, list(_events(entries[start : start + BATCH], compacted, keep_secrets)), head)
     return Imported(ctx, head, head.seq - before)
 
 
@@ -97,10 +100,25 @@ def _fingerprint(message: Message) -> str:
     return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
 
 
-def _events(entries: Sequence[Entry], keep_secrets: bool) -> Iterator[Event]:
+def _tool_compactions(transcript: Transcript) -> dict[str, JsonObject]:
+    """Return by the entry that followed it what is known of each compaction of the tool's own."""
+    found: dict[str, JsonObject] = {}
+    for one in tool_compactions(transcript):
+        if one.after:
+            boundary = one.boundary
+            sizes: JsonObject = {"before": boundary.tokens_before, "after": boundary.tokens_after}
+            found[one.after[0].id] = {"time": boundary.time, "trigger": boundary.trigger, **sizes}
+    return found
+
+
+def _events(
+    entries: Sequence[Entry], compacted: Mapping[str, JsonObject], keep_secrets: bool
+) -> Iterator[Event]:
     for entry in entries:
         place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
         about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
+        if entry.id in compacted:
+            about[TOOL_COMPACTION] = compacted[entry.id]
         yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.text import Text as Styled
@@ -21,15 +22,18 @@ from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
 from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, add_input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
+from clew.cli.trace_tool import sizes_of
 from clew.message import JsonObject
-from clew.tokens import counter_for, model_named
+from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
+from clew.transcripts.compactions import tool_compactions
 
 THREAD_ROWS = 5
 MOST_DRAWN = 3
 BAR = "█"
 PARTIAL = " ▏▎▍▌▋▊▉"
 RISING = "▁▂▃▄▅▆▇█"
+COMPACTED = "X"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +69,12 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             reported=_last_reported(session),
         )
         if args.json:
-            term.write(json.dumps({"session": session.id, **sight.to_json(), **weighed.to_json()}))
+            own: JsonObject = {"tool_compactions": len(tool_compactions(session))}
+            term.write(json.dumps({"session": session.id, **sight.to_json(), **own, **weighed.to_json()}))
         else:
-            term.print(*([""] if number else []), *_picture(session, weighed, sight, term.console().width))
+            term.print(
+                *([""] if number else []), *_picture(session, weighed, sight, counter, term.console().width)
+            )
     return 0
 
 
@@ -91,18 +98,20 @@ def _last_reported(session: Transcript) -> int | None:
     return next((usage.input_tokens + usage.output_tokens for usage in own if usage), None)
 
 
-def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> list[Styled | str]:
+def _picture(
+    session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter, width: int
+) -> list[Styled | str]:
     return [
         Styled.assemble(
             (one_line(session.label, 60), "bold"),
             f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
         ),
-        *_sizes(session, found, sight),
+        *_sizes(session, found, sight, counter),
         "",
         *_bars(found, width),
         "",
-        Styled("the thread, oldest first: each cell is the same number of tokens", style="dim"),
-        *_thread(found, width),
+        *_legend(session, width),
+        *_thread(found, width, _compacted_at(session, found)),
         "",
         *_growth(session, found, width),
         *_remarks(found),
@@ -112,7 +121,7 @@ def _picture(session: Transcript, found: Anatomy, sight: _Sight, width: int) -> 
     ]
 
 
-def _sizes(session: Transcript, found: Anatomy, sight: _Sight) -> list[Styled]:
+def _sizes(session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter) -> list[Styled]:
     """Say how full the window is now, and how much there is in all."""
     kind = "" if sight.exact else " (estimated)"
     model = one_line(sight.model or "an unknown model", 60)
@@ -122,11 +131,21 @@ def _sizes(session: Transcript, found: Anatomy, sight: _Sight) -> list[Styled]:
         lines.append(
             Styled(f"its provider reported {sight.reported:,} for the last call, tools and all", "dim")
         )
-    if session.boundaries:
-        times = count(len(session.boundaries), "time")
+    compactions = tool_compactions(session)
+    if compactions:
+        times = count(len(compactions), "time")
         lines.append(
             Styled(f"compacted {times} by its tool; {found.tokens:,} tokens in the whole thread, drawn below")
         )
+    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    for one in compactions:
+        before = (
+            counter.count_all(entry.message for entry in several) for several in (one.before, one.summary)
+        )
+        when = (one.boundary.time or "")[:16].replace("T", " ")
+        after = f"after #{numbers[one.before[-1].id]}" if one.before else ""
+        told = ", ".join(filter(None, (sizes_of(one.boundary, *before), one.boundary.trigger, after, when)))
+        lines.append(Styled(f"  {one.name}  {told}", "dim"))
     return lines
 
 
@@ -149,16 +168,34 @@ def _bar(cells: float) -> str:
     return BAR * whole + PARTIAL[int((cells - whole) * 8)].strip()
 
 
-def _thread(found: Anatomy, width: int) -> list[Styled]:
+def _legend(session: Transcript, width: int) -> list[Styled]:
+    marks = f"; {COMPACTED} is a compaction by its tool" if session.boundaries else ""
+    text = f"the thread, oldest first: each cell is the same number of tokens{marks}"
+    return [Styled(text if len(text) <= width else f"the thread, oldest first{marks}", style="dim")]
+
+
+def _compacted_at(session: Transcript, found: Anatomy) -> list[float]:
+    """Return where in the thread the tool compacted, as shares of its tokens."""
+    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    lasts = [numbers[one.before[-1].id] for one in tool_compactions(session) if one.before]
+    return [
+        sum(piece.tokens for piece in found.pieces if piece.message <= last) / max(1, found.tokens)
+        for last in lasts
+    ]
+
+
+def _thread(found: Anatomy, width: int, compacted: Sequence[float]) -> list[Styled]:
     """Draw the session as a strip of cells: the kind that fills most of a cell gives it letter and colour."""
     cells = found.cells(THREAD_ROWS * (width - 2))
     by_name = {kind.name: kind for kind in KINDS}
+    marked = {min(len(cells) - 1, int(share * len(cells))) for share in compacted}
     rows = []
     for start in range(0, len(cells), width - 2):
         row = Styled("  ")
-        for name in cells[start : start + width - 2]:
+        for place, name in enumerate(cells[start : start + width - 2], start=start):
             kind = by_name[name]
-            row.append(kind.letter, style=f"{kind.colour} reverse")
+            letter, colour = (COMPACTED, "bold red") if place in marked else (kind.letter, kind.colour)
+            row.append(letter, style=f"{colour} reverse")
         rows.append(row)
     return rows
 

@@ -1,7 +1,7 @@
 """Print a session readably.
 
-Long tool output is folded; machine text in the user's place is marked as such; where the tool
-compacted, a line says so. Through a pager where you are reading on a terminal. Of a session in clew's log
+Long tool output is folded; machine text in the user's place is marked as such; each compaction of the tool's
+own is a line (c1, c2, …). Through a pager where you are reading on a terminal. Of a session in clew's log
 you see what its model sees; with REF only that message or digest, whole.
 
 examples:
@@ -123,19 +123,21 @@ class _Page:
         self._console = console
         self._fold = fold
         self._number = 0
+        self._compactions = 0
         self._own = False
         self._tools: dict[str, str] = {}
 
     def print(self, record: Record) -> None:
         match record:
             case Start():
-                self._number, self._own = 0, record.format == OWN_FORMAT
+                self._number, self._compactions, self._own = 0, 0, record.format == OWN_FORMAT
                 self._rule(_start_line(record), "bold")
             case Entry():
                 self._number += 1
                 self._entry(record)
             case Boundary():
-                self._rule(_boundary_line(record), "bold red")
+                self._compactions += 1
+                self._rule(_boundary_line(record, self._compactions), "bold red")
             case Dropped():
                 gone = count(len(record.ids), "message")
                 self._rule(f"taken back above ({record.reason}): {gone}", "dim")
@@ -213,10 +215,11 @@ def _start_line(start: Start) -> str:
     return " · ".join(one_line(word, 60) for word in words if word)
 
 
-def _boundary_line(boundary: Boundary) -> str:
-    sizes = [f"{n:,}" for n in (boundary.tokens_before, boundary.tokens_after) if n is not None]
-    told = ", ".join(filter(None, (boundary.trigger, f"{' → '.join(sizes)} tokens" if sizes else "")))
-    return f"compacted here{f' ({told})' if told else ''}: its model no longer sees what stands above"
+def _boundary_line(boundary: Boundary, number: int) -> str:
+    sizes = " → ".join(f"{n:,}" for n in (boundary.tokens_before, boundary.tokens_after) if n is not None)
+    kept = f"{count(len(boundary.keeps), 'message')} above kept" if boundary.keeps else ""
+    how = (boundary.trigger, f"{sizes} tokens" if sizes else None, kept)
+    return f"c{number}: compacted by its tool{''.join(f', {word}' for word in how if word)}"
 
 
 def part_words(part: Part, tools: Mapping[str, str]) -> tuple[str, str]:

@@ -1,9 +1,12 @@
-"""Tell every compaction of a session: when, why, how far, by whom, at what cost, in force or undone.
+"""List a session's compactions: time, trigger, size before and after, author, cost, status.
 
-With a reference, explain one thing: why a message (m41), a digest (d1), a line of it (d1.4) or a rule (p2) is
-shown as it is, or why it left.
+Of a session of Claude Code, Codex or another tool, list the compactions that the tool itself made; c1 prints
+the summary that it wrote. Of a session in clew's log, a reference explains one thing: why a message (m41), a
+digest (d1), a line of it (d1.4) or a rule (p2) is shown as it is, or why it left.
 
 examples:
+  clew trace 3f2a9c10                         what its tool did
+  clew trace 3f2a9c10 c1                      the summary it wrote
   clew trace codex:019a4c…
   clew trace codex:019a4c… m41
   clew trace codex:019a4c… --report d2        what the checks said
@@ -20,10 +23,12 @@ from dataclasses import asdict
 
 from rich.text import Text as Styled
 
+from clew.cli.inputs import Input
 from clew.cli.picture import author
-from clew.cli.stored import Log, Refusal, a_log, add_session, history, past_named, refusals
+from clew.cli.stored import Log, Refusal, history, log_or_input, past_named, refusals
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
+from clew.cli.trace_tool import trace_tool
 from clew.ledger.codec import to_json
 from clew.message import JsonObject
 from clew.plan.spans import spans
@@ -38,8 +43,9 @@ DETAIL = 9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_session(parser, or_export=True)
-    parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2")
+    parser.add_argument("file", metavar="SESSION", help="an id from clew sessions, or a file")
+    parser.set_defaults(format=None, session=None)
+    parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2, c1")
     parser.add_argument("--report", metavar="REF", help="print what the checks said of a compaction: d2")
     parser.add_argument("--json", action="store_true", help="for other programs")
     parser.add_argument(
@@ -48,8 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Tell what was done, or explain one thing."""
-    with a_log(args) as log:
+    """List what was done, or explain one thing."""
+    with log_or_input(args) as log:
+        if isinstance(log, Input):
+            return trace_tool(log.the_session(term), args, term)
         if args.jsonl:
             for line in lines(log.name, log.store.read(log.ctx)):
                 term.write(line)

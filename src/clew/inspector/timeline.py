@@ -11,7 +11,7 @@ from clew.inspector.context import DIGEST, marks, region, sent_besides
 from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
 from clew.inspector.transcript import message_of, said_at
-from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, Ref, Visible
+from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
 from clew.message import Json, JsonObject, Origin
 from clew.models.api import whole
 from clew.ports import Stored
@@ -70,7 +70,7 @@ def _counted(book: Book, summaries: list[Event]) -> Iterator[Point]:
             name = region("m", message)
             tokens = book.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
-            if message.origin is Origin.SUMMARY:
+            if message.origin is Origin.SUMMARY or TOOL_COMPACTION in stored.event.body:
                 summaries.append(_summary(book, stored))
         elif kind in RESHAPING:
             sizes = _sizes(book, stored.seq)
@@ -145,16 +145,17 @@ def _told(stored: Stored, past: Mapping[int, Past]) -> str:
 
 def _summary(book: Book, stored: Stored) -> Event:
     """Return a compaction that the tool made which wrote this session, before it was imported."""
+    recorded = as_object(stored.event.body.get(TOOL_COMPACTION))
     return {
         "kind": "summary",
         "name": "",
         "x": book.places.number(stored.seq),
         "seq": stored.seq,
-        "time": said_at(stored),
-        "trigger": None,
-        "reason": "the tool that wrote this session put its own summary here",
-        "before": None,
-        "after": None,
+        "time": as_text(recorded.get("time")) or said_at(stored),
+        "trigger": as_text(recorded.get("trigger")) or None,
+        "reason": "compacted here by the tool that wrote this session",
+        "before": recorded.get("before"),
+        "after": recorded.get("after"),
     }
 
 

@@ -65,6 +65,8 @@ def _message_of(body: JsonObject) -> tuple[Message, ...]:
     return (message_from_json(value),)
 
 
+TOOL_COMPACTION = "tool_compaction"
+"""The field of a message's body that says that the tool which wrote the session compacted before it."""
 MESSAGE = Kind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
 
 

@@ -1,0 +1,80 @@
+"""What a tool's own compactions look like in ``trace``, ``map``, ``show`` and the inspector's timeline."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clew.cli.import_ import import_transcript
+from clew.inspector.shelf import Shelf
+from clew.inspector.timeline import timeline
+from clew.log import MESSAGE, TOOL_COMPACTION
+from clew.message import Role
+from clew.message import said as said_by
+from clew.store import MemoryStore
+from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
+from clew.transcripts.compactions import tool_compactions
+from tests.cli.homes import CLAUDE, Home, home, is_golden
+
+__all__ = ["home"]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_trace_lists_what_the_tool_did(home: Home, columns: int):
+    shown = home.run("trace", "3f2a9c10", columns=columns)
+    assert is_golden(f"trace-tool-{columns}.txt", shown)
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_trace_prints_the_summary_that_the_tool_wrote(home: Home):
+    assert "rounding was changed in tax_table.py" in home.run("trace", "3f2a9c10", "c1")
+    assert "there is c1" in home.run("trace", "3f2a9c10", "c2", status=2)
+    assert "clew import" in home.run("trace", "3f2a9c10", "--jsonl", status=2)
+
+
+def test_trace_counts_for_other_programs(home: Home):
+    (one,) = json.loads(home.run("trace", "3f2a9c10", "--json"))["tool_compactions"]
+    assert (one["tokens_before"], one["tokens_before_estimated"]) == (121_000, False)
+    assert (one["dropped_messages"], one["dropped_calls"], one["kept_messages"]) == (86, 42, 0)
+    (kept,) = json.loads(home.run("trace", "39ef5efd", "--json"))["tool_compactions"]
+    assert kept["kept_messages"] == 1
+    assert kept["tokens_before_estimated"]
+
+
+def test_a_session_without_compactions_says_so(home: Home):
+    assert home.run("trace", "70b173ed").splitlines()[1] == "copilot-cli, not compacted by its tool"
+
+
+def test_map_marks_where_the_tool_compacted(home: Home):
+    shown = home.run("map", "3f2a9c10")
+    assert "c1  121,000 → 1,200 tokens, auto, after #86" in shown
+    strip = [line for line in shown.splitlines() if line.startswith("  r") or "X" in line[2:]]
+    assert sum(line.count("X") for line in strip if "compaction" not in line) == 1
+    assert json.loads(home.run("map", "3f2a9c10", "--json"))["tool_compactions"] == 1
+
+
+def test_show_names_the_compaction(home: Home):
+    assert "c1: compacted by its tool, auto, 121,000 → 1,200 tokens" in home.run("show", "3f2a9c10")
+
+
+def test_a_compaction_that_was_taken_back_is_not_counted():
+    said = Entry(said_by(Role.USER, "one"), "e1")
+    records = (said, Boundary("b1"), Entry(said_by(Role.USER, "two"), "e2"), Dropped(("b1", "e2")))
+    assert tool_compactions(Transcript(Start("s", "codex"), records)) == []
+    assert len(tool_compactions(Transcript(Start("s", "codex"), records[:3]))) == 1
+
+
+def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(home: Home):
+    path = next((home.path / ".claude").rglob(f"{CLAUDE}.jsonl"))
+    (session,) = load(path)
+    store = MemoryStore()
+    ctx = import_transcript(store, session).ctx
+    marked = [one for one in store.read(ctx, kinds=[MESSAGE.name]) if TOOL_COMPACTION in one.event.body]
+    assert [one.event.body[TOOL_COMPACTION]["before"] for one in marked] == [121_000]
+    with Shelf(store, ctx.workspace).book(ctx.session) as book:
+        drawn = timeline(book)
+    events = [event for event in drawn["events"] if event["kind"] == "summary"]
+    assert [(event["before"], event["after"], event["trigger"]) for event in events] == [
+        (121_000, 1_200, "auto")
+    ]
