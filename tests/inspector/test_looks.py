@@ -134,7 +134,7 @@ def test_the_timeline_says_why_for_undo_and_switch_and_knows_summaries_of_other_
         ("undo", f"taken back: {last}"),
         ("switch", "compaction was switched off: the whole history is shown"),
         ("switch", "compaction was switched on again"),
-        ("summary", "the tool that wrote this session put its own summary here"),
+        ("summary", "compacted here by the tool that wrote this session"),
     ]
 
 
