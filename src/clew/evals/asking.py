@@ -6,9 +6,11 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from clew.evals.cuts import Cut
+from clew.evals.cuts import COUNTER, Cut
 from clew.evals.duties import (
+    Exchange,
     changed_files,
     exchanges,
     failed_attempts,
@@ -17,11 +19,18 @@ from clew.evals.duties import (
     superseded,
 )
 from clew.evals.needs import Label, Labels, Needs
+from clew.evals.next_action import next_calls
 from clew.evals.questions import questions_of
 from clew.evals.reading import Speaker, passages
+from clew.evals.redo import settled_at
 from clew.evals.reuse import reuse_probes
+from clew.evals.turns import is_request, later_words, reports_of, turns_of
 from clew.ledger import Ledger
 from clew.message import Trust
+
+HORIZON = 14
+"""Messages after the cut that say what the continuation works on."""
+_TALKING = (Speaker.USER, Speaker.AGENT)
 
 
 def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label] = ()) -> Needs:
@@ -39,7 +48,23 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
         last_test_status(done),
         tuple(superseded(done)),
         tuple(questions_of(cut.readable, is_common)),
+        **_continuing(cut, done),
     )
+
+
+def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
+    """Return what whoever goes on must know: the next calls, reports, the goal, what is over."""
+    turns = turns_of(cut.readable.passages)
+    later = list(passages(cut.later, len(cut.items)))
+    reports = tuple(map(tuple, reports_of(turns)))
+    worked_on = "\n".join(later_words(later, HORIZON))
+    new_request = next((is_request(one) for one in later if one.speaker in _TALKING), False)
+    return {
+        "next_calls": tuple(next_calls(cut.readable, later)),
+        "reports": reports,
+        "report_tokens": sum(COUNTER.count_text(one) for report in reports for one in report),
+        "settled": settled_at(turns, done, worked_on, new_request=new_request),
+    }
 
 
 def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:

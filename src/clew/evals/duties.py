@@ -58,8 +58,18 @@ _TASK_NUMBER = re.compile(r"#(\w+)")
 
 def open_tasks(done: Sequence[Exchange]) -> list[str]:
     """Return the tasks that the agent's own plan has not ended by now."""
-    listed: list[str] = []
-    single: dict[str, str] = {}
+    return [text for text, is_ended in _tasks(done) if not is_ended]
+
+
+def ended_tasks(done: Sequence[Exchange]) -> list[str]:
+    """Return the tasks that the agent's own plan marks as ended."""
+    return [text for text, is_ended in _tasks(done) if is_ended]
+
+
+def _tasks(done: Sequence[Exchange]) -> list[tuple[str, bool]]:
+    """Return the tasks of the agent's plan as it is now, and whether each is ended."""
+    listed: list[tuple[str, bool]] = []
+    single: dict[str, tuple[str, bool]] = {}
     for call, result in done:
         name, given = call.name.lower(), call.input
         if given is None:
@@ -69,19 +79,21 @@ def open_tasks(done: Sequence[Exchange]) -> list[str]:
         elif name == "taskcreate":
             number = _TASK_NUMBER.search(result.text[:300]) if result else None
             if number and isinstance(given.get("subject"), str):
-                single[number[1]] = str(given["subject"])
+                single[number[1]] = (str(given["subject"]), False)
         elif name == "taskupdate" and given.get("status") in _ENDED:
-            single.pop(str(given.get("taskId")), None)
+            number_given = str(given.get("taskId"))
+            if number_given in single:
+                single[number_given] = (single[number_given][0], True)
     return [*listed, *single.values()]
 
 
-def _listed(given: JsonObject) -> Iterator[str]:
+def _listed(given: JsonObject) -> Iterator[tuple[str, bool]]:
     rows = given.get("todos") or given.get("plan") or given.get("items")
     for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and row.get("status") not in _ENDED:
+        if isinstance(row, dict):
             text = row.get("content") or row.get("step") or row.get("description")
             if isinstance(text, str) and text.strip():
-                yield text
+                yield text, row.get("status") in _ENDED
 
 
 # Changed files -----------------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from clew.evals.duties import Superseded
+from clew.evals.next_action import NextCall
 from clew.evals.probe import Probe
 from clew.evals.questions import Question
+from clew.evals.redo import NOTHING_SETTLED, Settled
 
 
 class Label(NamedTuple):
@@ -40,3 +42,11 @@ class Needs:
     superseded: tuple[Superseded, ...]
     questions: tuple[Question, ...] = ()
     """About the history, needed later or not."""
+    next_calls: tuple[NextCall, ...] = ()
+    """The first calls after the cut."""
+    reports: tuple[tuple[str, ...], ...] = ()
+    """The agent's end-of-turn reports, each as its sentences..."""
+    report_tokens: int = 0
+    """...and what they take together."""
+    settled: Settled = NOTHING_SETTLED
+    """The goal, and what is over."""

@@ -8,17 +8,22 @@ from dataclasses import dataclass, fields, replace
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.evals.bound import binding_of
+from clew.evals.composition import composition
 from clew.evals.cuts import COUNTER, Cut
 from clew.evals.duties import Superseded
 from clew.evals.exact import first_place, key_of
 from clew.evals.grounding import unsupported
+from clew.evals.layout import layout_of
 from clew.evals.needs import Needs
+from clew.evals.next_action import reasons_in_view, targets_in_view
 from clew.evals.policies.policy import Policy, Recall
 from clew.evals.probe import Probe
 from clew.evals.questions import Answerer, Question
 from clew.evals.reader import read_plainly, reader_of
 from clew.evals.reading import Speaker, view_text
+from clew.evals.redo import presents_deleted, presents_finished, presents_overruled, states_goal
 from clew.evals.survive import Survival
+from clew.evals.turns import plain
 from clew.message import Item
 from clew.wire.convert import convert
 from clew.wire.crossing.losses import Choices
@@ -68,6 +73,27 @@ class Score:
     """Of replaced values, those where the new one is what the view says last."""
     unsupported: float | None
     """Of the values in what the policy wrote itself, those that stand nowhere in the session."""
+    next_action: float | None
+    """Of the targets and stated reasons of the first three calls after the cut, those in view."""
+    next_target: float | None
+    next_reason: float | None
+    goal: float | None
+    """1 if the view states the goal as the request that the continuation works on."""
+    redo: float | None
+    """1 if it presents as open what was finished, or as valid what was overruled or deleted."""
+    redo_finished: float | None
+    redo_overruled: float | None
+    redo_deleted: float | None
+    reports: float | None
+    """Of the sentences of the agent's end-of-turn reports, those in view as a whole, report by report; asked
+    if all of them fit half of the room."""
+    verbatim: float | None
+    """Of the view's tokens, those of message parts as they were..."""
+    user_words: float | None
+    agent_prose: float | None
+    tool_lines: float | None
+    bare_values: float | None
+    """...and those of lines that the policy wrote, by what they hold."""
     recoverable: float | None
     """Retained, or brought back by one search for the value itself."""
     recalled: float | None
@@ -135,6 +161,8 @@ def score_of(
         stale=_mean(_is_stale(one, text) for one in needs.superseded),
         current=_mean(_is_current(one, text) for one in needs.superseded),
         unsupported=unsupported(cut, view),
+        **continuing(cut, needs, view, text),
+        **composition(cut, view),
         tokens=float(tokens),
         rewritten=float(_rewritten(cut, view)),
         calls=0.0,
@@ -143,6 +171,33 @@ def score_of(
         invalid=float(_is_invalid(cut, view)),
         seconds=seconds,
     )
+
+
+def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
+    """Return how well a view serves whoever goes on from it, by the names of the fields."""
+    targets = targets_in_view(needs.next_calls, text)
+    reasons = reasons_in_view(needs.next_calls, Survival(text))
+    settled, layout = needs.settled, layout_of(view)
+    wrong = {
+        "redo_finished": presents_finished(settled, layout) if settled.finished or settled.ended else None,
+        "redo_overruled": presents_overruled(settled, layout) if settled.overruled else None,
+        "redo_deleted": presents_deleted(settled, layout) if settled.deleted else None,
+    }
+    return {
+        "next_action": _mean([*targets, *reasons]),
+        "next_target": _mean(targets),
+        "next_reason": _mean(reasons),
+        "goal": float(states_goal(settled, layout)) if settled.goals else None,
+        "redo": float(any(wrong.values())) if settled.is_asked else None,
+        **{name: None if found is None else float(bool(found)) for name, found in wrong.items()},
+        "reports": _reports_kept(needs, text) if 2 * needs.report_tokens <= cut.budget_tokens else None,
+    }
+
+
+def _reports_kept(needs: Needs, text: str) -> float | None:
+    flat = plain(text)
+    shares = [sum(one in flat for one in report) / len(report) for report in needs.reports]
+    return sum(shares) / len(shares) if shares else None
 
 
 class _Asked:
@@ -249,7 +304,7 @@ def _rules_broken(items: Sequence[Item]) -> set[str]:
     return set(written.wire.check(written.body, scope=Scope.MESSAGES).rule_ids)
 
 
-def _mean(hits: Iterable[bool]) -> float | None:
+def _mean(hits: Iterable[float]) -> float | None:
     held = list(hits)
     return sum(held) / len(held) if held else None
 

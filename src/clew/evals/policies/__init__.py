@@ -1,5 +1,6 @@
 """Everything that is compared, by name."""
 
+from clew.evals.policies.faded import graded, masked, story_calls_recent
 from clew.evals.policies.limits import bare_values, oracle, stuffed, whole
 from clew.evals.policies.ours import Compactor, clew_policy
 from clew.evals.policies.plain import (
@@ -29,6 +30,14 @@ POLICIES = {
             "user-messages", user_messages, "what the user said, newest first (Codex, without its summary)"
         ),
         Policy("user-then-agent", user_then_agent, "the user's words, the agent's, then short arguments"),
+        Policy("masked", masked, "old tool results emptied as needed, then the oldest messages dropped"),
+        Policy(
+            "story-calls-recent",
+            story_calls_recent,
+            "turns and calls in a fifth each, and the newest messages",
+        ),
+        Policy("graded-40", graded(0.4), "the newest messages in 40 % of the room, older ones shortened"),
+        Policy("graded-60", graded(0.6), "the newest messages in 60 % of the room, older ones shortened"),
         Policy("frame", frame, "what was done, told in fixed words (as forge does), and the last messages"),
         Policy("random-lines", random_lines, "lines drawn at random"),
         Policy("last-8", last_messages, "the last eight messages", keeps_budget=False),

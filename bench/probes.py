@@ -1,0 +1,183 @@
+"""Run the probes of what an agent needs to go on (next action, goal, redo, …) on a sample of cuts.
+
+    nice uv run python bench/probes.py FOLDER   # 60 cuts at 5, 10 and 20 %
+    nice uv run python bench/probes.py FOLDER --policy clew --cuts 120
+    nice uv run python bench/probes.py FOLDER --policy clew --misses goal    # asked and not found
+    nice uv run python bench/probes.py FOLDER --cache /tmp/cuts.pickle       # cuts and needs, read once
+
+A quick look while a digest is worked on: a minute or two on one core. The whole table is that of
+``evaluate.py``. Files are drawn with a fixed seed: two runs see the same cuts. Intervals are by session.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from clew.evals.asking import needs_of
+from clew.evals.cuts import Cut, cuts_of
+from clew.evals.files import SessionFile, session_files
+from clew.evals.layout import GOAL, layout_of
+from clew.evals.next_action import reasons_in_view, targets_in_view
+from clew.evals.policies import POLICIES
+from clew.evals.reading import view_text
+from clew.evals.redo import presents_deleted, presents_finished, presents_overruled
+from clew.evals.score import scored
+from clew.evals.study import Row, sessions_of
+from clew.evals.summary import Line, summarised
+from clew.evals.survive import Survival
+from clew.evals.turns import plain
+from clew.message import Item
+
+SEED = 17
+COMPARED = ("clew", "tail", "first-and-tail", "masked", "story-calls-recent", "graded-40", "graded-60")
+ASKED = (
+    "share", "next_action", "next_target", "next_reason", "goal", "redo", "reports", "roundtrip", "current",
+)  # fmt: skip
+FLOORS = ("retained", "far", "bound", "rules", "open", "files", "refused", "seconds")
+MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
+
+
+def sampled(folder: Path, cuts: int) -> Iterator[Cut]:
+    """Yield cuts with their needs, one to a session, from files drawn at random."""
+    source = random.Random(SEED)
+    files = session_files([folder])
+    source.shuffle(files)
+    for file in files:
+        found = _cut_of(file, source)
+        if found is not None:
+            cuts -= 1
+            yield replace(found, needs=needs_of(found, lambda _: False))
+        if not cuts:
+            return
+
+
+def _cut_of(file: SessionFile, source: random.Random) -> Cut | None:
+    for session in sessions_of(file):
+        cuts = list(cuts_of(session, file.set))
+        if cuts:
+            found = source.choice(cuts)
+            return replace(found, session=f"{file.path.name}#{found.session}")
+    return None
+
+
+def cached(path: Path | None, folder: Path, cuts: int) -> list[Cut]:
+    """Return the sample, from a file if it was drawn before."""
+    if path is not None and path.exists():
+        held: list[Cut] = pickle.loads(path.read_bytes())
+        return held[:cuts]
+    found = list(sampled(folder, cuts))
+    if path is not None:
+        path.write_bytes(pickle.dumps(found))
+    return found
+
+
+def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterator[Row]:
+    """Yield a row for every policy, budget and cut."""
+    for cut in cuts:
+        for share in shares:
+            given = cut.budgeted(share)
+            for name in policies:
+                policy = replace(POLICIES[name], recall=None, recall_by_words=None)  # searching takes long
+                score = scored(given, policy)
+                yield Row(cut.set, cut.session, cut.format, cut.at, cut.tokens, 0, share, name, score)
+
+
+def table(lines: list[Line], names: tuple[str, ...]) -> Iterator[str]:
+    """Yield a plain table; beside each figure half of its interval."""
+    width = max(len(line.policy) for line in lines)
+    yield " ".join([" " * width, *(f"{name:>12}" for name in names)])
+    for line in lines:
+        yield " ".join([f"{line.policy:{width}}", *(f"{_cell(line, name):>12}" for name in names)])
+
+
+def _cell(line: Line, name: str) -> str:
+    mean = line.means.get(name)
+    if mean is None:
+        return "–"
+    half = f"±{(mean.high - mean.low) / 2:.2f}" if mean.interval else ""
+    return f"{mean.value:.2f}{half}"
+
+
+# What was missed ---------------------------------------------------------------------------------------
+
+
+def missed(cut: Cut, view: list[Item], what: str) -> list[str]:
+    """Return what a view was asked for and does not do, in words."""
+    needs = cut.needs
+    assert needs is not None
+    text, layout = view_text(view), layout_of(view)
+    settled = needs.settled
+    match what:
+        case "goal":
+            stated = [section.text for section in layout.under(GOAL)] or [layout.last_request]
+            return [f"asked  {one[:300]!r}\n     stated {stated}" for one in settled.goals]
+        case "redo":
+            return [
+                *(f"finished: {one[:200]!r}" for one in presents_finished(settled, layout)),
+                *(f"overruled: {one!r}" for one in presents_overruled(settled, layout)),
+                *(f"deleted: {one}" for one in presents_deleted(settled, layout)),
+            ]
+        case "reports":
+            flat = plain(text)
+            return [one for report in needs.reports for one in report if one not in flat]
+        case _:
+            asked = dict.fromkeys(one for call in needs.next_calls for one in call.targets)
+            lost = [
+                one
+                for one, held in zip(asked, targets_in_view(needs.next_calls, text), strict=True)
+                if not held
+            ]
+            reasons = [call.reason for call in needs.next_calls if call.reason]
+            held = reasons_in_view(needs.next_calls, Survival(text))
+            gone = [one for one, kept in zip(reasons, held, strict=True) if kept < 0.8]
+            return [*(f"{one.kind} {one.key}" for one in lost), *(f"reason: {one}" for one in gone)]
+
+
+def show_misses(cuts: list[Cut], policy: str, share: float, what: str) -> None:
+    for cut in cuts:
+        given = cut.budgeted(share)
+        value = getattr(scored(given, POLICIES[policy]), what)
+        if value is None or value == (0 if what == "redo" else 1):
+            continue
+        print(f"\n## {cut.set}/{cut.session} at {cut.at:g}: {what} {value:.2f}")
+        view = list(POLICIES[policy].compact(given.blind()))
+        for line in missed(given, view, what):
+            print("   -", line)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--cuts", type=int, default=60)
+    parser.add_argument("--share", default="0.05,0.10,0.20")
+    parser.add_argument("--policy", action="append", choices=list(POLICIES))
+    parser.add_argument("--misses", choices=("goal", "redo", "reports", "next_action"))
+    parser.add_argument("--cache", type=Path, help="keep the cuts here; delete it when the probes change")
+    asked = parser.parse_args()
+    begun = time.perf_counter()
+    cuts = cached(asked.cache, asked.folder, asked.cuts)
+    sets = len({cut.set for cut in cuts})
+    print(f"{len(cuts)} cuts of {sets} sets, read in {time.perf_counter() - begun:.0f} s")
+    shares = [float(one) for one in asked.share.split(",")]
+    policies = asked.policy or list(COMPARED)
+    if asked.misses:
+        show_misses(cuts, policies[0], shares[0], asked.misses)
+        return 0
+    rows = list(rows_of(cuts, policies, shares))
+    for share in shares:
+        lines = summarised(row for row in rows if row.share == share)
+        for names in (ASKED, FLOORS, MADE_OF):
+            print(f"\nat {share:.0%}")
+            print("\n".join(table(lines, names)))
+    print(f"\n{time.perf_counter() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,130 @@
+"""How a view is laid out: the sections of what a policy wrote, and the messages that it left as they were.
+
+This is the one place that knows section titles. They are matched by their words, in any form of heading
+(``Now:``, ``## Now``, ``**Now**``), so that other policies' summaries are read by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clew.evals.reading import Speaker, passages, text_of, view_text
+from clew.evals.turns import is_request
+from clew.message import Item, Origin, Text
+
+GOAL = re.compile(
+    r"(?:now|goals?|(?:current|last|latest) (?:goal|task|request|state|work)|tasks?|primary request"
+    r"|objective)\b",
+    re.I,
+)
+OPEN = re.compile(
+    r"(?:(?:still |what is )?open|to ?-?do|pending|remaining|next(?: steps?)?|not (?:yet )?done)\b", re.I
+)
+VALID = re.compile(r"(?:rules?|decided|decisions?|constraints?|instructions?|preferences?|agreed)\b", re.I)
+"""Titles of sections by what they present: the goal, open work, what holds. Matched at a title's start."""
+ASKED = re.compile(
+    r"(?:user|asked|the user asked|(?:first |last |latest |original )?request|human)\b[^:\n]{0,40}: ?", re.I
+)
+"""How a line begins that quotes the user outside of any section of the kind above."""
+DONE = re.compile(
+    r"\b(?:done|finished|completed?|answered|reported|closed|fixed|merged|overruled|replaced|superseded"
+    r"|withdrawn|revoked|lifted|cancelled|dropped|no longer|formerly|was asked)\b|\[x\]|✅|✓|☑|→|->",
+    re.I,
+)
+"""Marks by which a line says that something is over, or what came of it."""
+
+_TITLE = re.compile(r"(?:#{1,6} +|\*\*)?(?P<title>[A-Z][^\n:*#]{1,60}?)(?:\*\*)?(?P<colon>:)?(?:\*\*)?\s*")
+_MOST_TITLE_WORDS = 7
+_INLINE = re.compile(
+    rf"(?P<title>{GOAL.pattern}|{OPEN.pattern}|{VALID.pattern})[^\n:]{{0,30}}: +(?P<rest>\S.*)", re.I
+)
+"""A title with its text on the same line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a written text; the title is empty for what comes before the first."""
+
+    title: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return its lines as one text."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One view, in the pieces that probes ask about."""
+
+    text: str
+    """All that it says."""
+    sections: tuple[Section, ...]
+    """Of what the policy wrote."""
+    requests: tuple[str, ...]
+    """What the user says in messages of their own, in order."""
+
+    def under(self, titles: re.Pattern[str]) -> list[Section]:
+        """Return the sections with such a title."""
+        return [section for section in self.sections if titles.match(section.title)]
+
+    @property
+    def last_request(self) -> str:
+        """Return the last that the user is shown to ask: in a message, else on a line that quotes them."""
+        if self.requests:
+            return self.requests[-1]
+        quoted = [match.string[match.end() :] for line in self._lines if (match := ASKED.match(line))]
+        return quoted[-1] if quoted else ""
+
+    @property
+    def _lines(self) -> list[str]:
+        return [bare(line) for section in self.sections for line in section.lines]
+
+
+def layout_of(view: Sequence[Item]) -> Layout:
+    """Take a view apart."""
+    written = [
+        text_of(part)
+        for item in view
+        if item.message.origin is Origin.SUMMARY
+        for part in item.message.parts
+        if isinstance(part, Text)
+    ]
+    sections = tuple(section for text in written for section in sections_of(text))
+    requests = tuple(one.text for one in passages(view) if one.speaker is Speaker.USER and is_request(one))
+    return Layout(view_text(view), sections, requests)
+
+
+def sections_of(text: str) -> list[Section]:
+    """Return the sections of a text."""
+    title = ""
+    held: list[str] = []
+    found = []
+    for line in text.split("\n"):
+        heading, rest = _title_of(line)
+        if heading:
+            found.append(Section(title, tuple(held)))
+            title, held = heading, [rest] if rest else []
+        elif line.strip():
+            held.append(line)
+    found.append(Section(title, tuple(held)))
+    return [section for section in found if section.lines]
+
+
+def _title_of(line: str) -> tuple[str, str]:
+    """Return the title that a line is, and the text beside it; empty for every other line."""
+    if inline := _INLINE.fullmatch(line):
+        return inline["title"], inline["rest"]
+    match = _TITLE.fullmatch(line)
+    if match is None or len(match["title"].split()) > _MOST_TITLE_WORDS:
+        return "", ""
+    is_marked = line.startswith(("#", "**"))
+    return (match["title"].strip(), "") if is_marked or match["colon"] else ("", "")
+
+
+def bare(line: str) -> str:
+    """Return a line without the mark and the bracketed source in front of it."""
+    return re.sub(r"^[\s>*+~•-]*(?:\[[\w,; .-]{1,40}\]\s*)?[\s>*+~•-]*", "", line)
