@@ -84,7 +84,10 @@ def claude_session() -> Lines:
     file.add("system", parent=None, subtype="compact_boundary", compactMetadata=boundary, **at())
     summary = (
         "This session is being continued. Summary: the user wants the price parser of the shop fixed. "
-        "Rates were read; rounding was changed in tax_table.py; one test fails."
+        "Rates were read; rounding was changed in shop/tax_table.py; one test fails.\n"
+        + "\n".join(
+            f"{n}. The agent read the rate table number {n} and found nothing odd." for n in range(1, 40)
+        )
     )
     file.user(summary, isCompactSummary=True, **at())
     file.user("Go on, and check it on the staging server.", **at())

@@ -54,6 +54,7 @@ COMMANDS = (
     Command("notes", "keep, approve and forget notes that outlive a session", "notes"),
     Command("import", "take a session into clew's own log", "import_"),
     Command("export", "write a session of the log as one file", "export"),
+    Command("lost", "show what your tool's compactions dropped, and what clew keeps", "lost"),
     Command("eval", "measure what a compaction keeps, on real sessions", "eval"),
     Command("audit", "re-derive every hash and every view of the log", "audit"),
     Command("bench", "measure how well clew finds things again", "bench"),

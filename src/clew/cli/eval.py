@@ -94,7 +94,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     )
     try_reader(args.reader)
     texts = evictions(args.attacks) if args.attack or args.attacks else []
-    with _progress(term) as progress:
+    with drawn_progress(term) as progress:
         found = _findings(files, plan, args.chain, texts, progress)
     if not found.rows and not found.own.judged and not found.own.unjudged:
         raise NotFound(
@@ -143,7 +143,7 @@ def _path(name: str) -> Path:
 
 
 @contextmanager
-def _progress(term: Terminal) -> Iterator[Progress | None]:
+def drawn_progress(term: Terminal) -> Iterator[Progress | None]:
     """Draw bars on standard error, where a person looks at it."""
     if not term.err.isatty():
         yield None

@@ -171,7 +171,7 @@ def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
         term.print(Styled(head, "dim"))
     for row in rows:
         if paths:
-            term.write(printable(f"{row.id}  {_age(row):>4}  {row.path}"))
+            term.write(printable(f"{row.id}  {age_of(row):>4}  {row.path}"))
             continue
         term.print(*(_wide(row, project) if wide else _narrow(row, width)))
         named = f"{row.session}: " if row.tool == OWN_FORMAT else ""
@@ -183,12 +183,12 @@ def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
 def _wide(row: Row, room: int) -> Iterator[Styled]:
     tokens = "–" if row.tokens is None else thousands(row.tokens)
     compacted = f"{row.compactions}×" if row.compactions else "–"
-    line = Styled.assemble((row.id, "bold"), f"{_age(row):>6}  {row.tool:<12} ")
+    line = Styled.assemble((row.id, "bold"), f"{age_of(row):>6}  {row.tool:<12} ")
     yield line.append(f"{one_line(row.project_name, room - 1):<{room}}{tokens:>8}{compacted:>11}")
 
 
 def _narrow(row: Row, width: int) -> Iterator[Styled]:
-    yield Styled.assemble((row.id, "bold"), f"  {_age(row)}  {row.tool}")
+    yield Styled.assemble((row.id, "bold"), f"  {age_of(row)}  {row.tool}")
     figures = [f"{thousands(row.tokens)} tokens"] if row.tokens is not None else []
     figures += [f"compacted {row.compactions}×"] if row.compactions else []
     room = width - 4 - sum(len(one) + 2 for one in figures)
@@ -197,5 +197,6 @@ def _narrow(row: Row, width: int) -> Iterator[Styled]:
         yield Styled(f"  {', '.join([*names, *figures])}")
 
 
-def _age(row: Row) -> str:
+def age_of(row: Row) -> str:
+    """Return how long ago a session was added to."""
     return age(datetime.now(UTC) - datetime.fromisoformat(row.modified))

@@ -1,0 +1,72 @@
+"""``clew lost``: what a tool's compactions dropped, and what clew keeps in as many tokens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.evals.forgotten import Kind, forgotten
+from clew.transcripts import load
+from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
+from tests.conftest import real_data
+
+__all__ = ["home"]
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_report_fits_the_terminal_and_names_what_was_lost(home: Home, columns: int):
+    shown = home.run("lost", "3f2a9c10", columns=columns)
+    assert is_golden(f"lost-{columns}.txt", shown)
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_without_a_session_the_newest_compacted_one_is_judged(home: Home):
+    assert home.run("lost") == home.run("lost", CLAUDE).replace(CLAUDE, "3f2a9c10")
+
+
+def test_each_thing_is_judged_on_both_sides(home: Home):
+    (one,) = json.loads(home.run("lost", "3f2a9c10", "--json"))["compactions"]
+    things = {thing["text"]: thing for thing in one["things"]}
+    rule = things[RULE]
+    assert (rule["kind"], rule["by_tool"], rule["source"], rule["used"]) == ("rule", False, 1, None)
+    assert things["shop/tax_table.py"]["by_tool"]
+    row = things["rate_17_42"]
+    assert (row["kind"], row["by_tool"], row["used"]) == ("value used later", False, 91)
+    assert "curl localhost:8123" in row["use"]
+
+
+def test_a_session_that_was_not_compacted_lost_nothing(home: Home):
+    assert home.run("lost", "70b173ed") == "70b173ed was not compacted by its tool: nothing was lost.\n"
+
+
+def test_a_session_too_short_to_be_judged_says_so(home: Home):
+    assert "too little was said before it" in home.run("lost", "39ef5efd")
+
+
+def test_without_any_compaction_it_says_what_to_do(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "empty"))
+    assert "clew lost FILE" in home.run("lost", status=2)
+    assert "clew lost FILE" in home.run("lost", "--all", status=2)
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_all_sessions_as_a_table(home: Home, columns: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    shown = home.run("lost", "--all", columns=columns)
+    assert is_golden(f"lost-all-{columns}.txt", shown)
+    assert max(map(len, shown.splitlines())) <= columns
+    assert len(json.loads(home.run("lost", "--all", "--json"))) == 2
+
+
+def test_real_compactions_are_judged_item_by_item():
+    folder = real_data("transcripts") / "claude-code-entire-cli"
+    path = next(folder.glob("2026-01-08-0442a060*"))
+    (session,) = load(path)
+    found = forgotten(session, last=1)
+    assert [one.name for one in found] == ["c2"]
+    assert {thing.kind for thing in found[0].things} >= {Kind.FILE, Kind.VALUE}
+    assert all(thing.used is None or thing.used > thing.source for thing in found[0].things if thing.source)
