@@ -1,0 +1,236 @@
+"""Readers: a causal model from a GGUF file on a GPU, and a tiny copy model in plain Python for tests."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+
+class Reading(NamedTuple):
+    """What a reader makes of some tokens, each given all before it."""
+
+    nats: list[float]
+    """The negative log likelihood of each."""
+    expected: list[bool]
+    """Whether each is the most likely one."""
+
+
+class Reader(Protocol):
+    """A causal language model with its tokenizer."""
+
+    longest: int
+    """The most tokens that it reads at once."""
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens."""
+        ...
+
+    def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the tokens of a text and the characters that each covers."""
+        ...
+
+    def read(self, ids: Sequence[int], start: int) -> Reading:
+        """Read tokens; return what it makes of those from ``start`` on."""
+        ...
+
+
+# A copy model: enough to tell a view that holds what comes next from one that does not ---------------------
+
+_PIECE = re.compile(r"<\|\w+\|>| ?\w+|\s+?(?= \w)|\s+|[^\w\s]")
+ORDERS = (4, 3, 2, 1)
+UNSEEN = math.log(50_000)
+COPIED = 0.8
+"""The likelihood of what followed the longest match before."""
+
+
+class CopyReader:
+    """Predicts what followed the last time the same few tokens were read. No training, no dependency."""
+
+    longest = 400_000
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._texts: list[str] = []
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text."""
+        return self.offsets(text)[0]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens."""
+        return "".join(self._texts[one] for one in ids)
+
+    def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the tokens of a text and the characters that each covers."""
+        found = list(_PIECE.finditer(text))
+        return [self._id(match[0]) for match in found], [match.span() for match in found]
+
+    def _id(self, piece: str) -> int:
+        known = self._ids.get(piece)
+        if known is None:
+            known = self._ids[piece] = len(self._texts)
+            self._texts.append(piece)
+        return known
+
+    def read(self, ids: Sequence[int], start: int) -> Reading:
+        """Read tokens; each is likely if it followed the longest match before, less so if it was seen."""
+        followed: list[dict[tuple[int, ...], int]] = [{} for _ in ORDERS]
+        seen: defaultdict[int, int] = defaultdict(int)
+        reading = Reading([], [])
+        for i, token in enumerate(ids):
+            keys = [tuple(ids[max(0, i - order) : i]) for order in ORDERS]
+            if i >= start:
+                guesses = (table.get(key) for table, key in zip(followed, keys, strict=True))
+                guess = next((one for one in guesses if one is not None), None)
+                reading.expected.append(guess == token)
+                reading.nats.append(_nats(guess == token, seen[token], i))
+            for table, key in zip(followed, keys, strict=True):
+                table[key] = token
+            seen[token] += 1
+        return reading
+
+
+def _nats(is_guess: bool, count: int, total: int) -> float:
+    if is_guess:
+        return -math.log(COPIED)
+    unigram = count / (total + 1)
+    return -math.log((1 - COPIED) * (0.5 * unigram + 0.5 * math.exp(-UNSEEN)))
+
+
+# A causal model from a GGUF file --------------------------------------------------------------------------
+
+_LAYER_NAMES = {
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+    "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+}
+_TOP_NAMES = {
+    "output.weight": "lm_head.weight",
+    "token_embd.weight": "model.embed_tokens.weight",
+    "output_norm.weight": "model.norm.weight",
+}
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_SPECIAL = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+
+
+class GgufReader:
+    """A Qwen2 model out of a GGUF file, dequantised to bfloat16, with PyTorch on CUDA."""
+
+    longest = 32_000
+
+    def __init__(self, weights: Path, gguf_path: Path | None = None, device: str = "cuda") -> None:
+        if gguf_path is not None:
+            sys.path.insert(0, str(gguf_path))
+        import gguf
+
+        source = gguf.GGUFReader(str(weights))
+        self._tokenizer = _tokenizer(source)
+        self._model = _model(source, gguf, device)
+        self._device = device
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
+
+    def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the tokens of a text and the characters that each covers."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return list(found.ids), list(found.offsets)
+
+    def read(self, ids: Sequence[int], start: int) -> Reading:
+        """Read tokens in one pass; logits are made from ``start`` on only."""
+        import torch
+
+        with torch.no_grad():
+            x = torch.tensor([list(ids)], device=self._device)
+            hidden = self._model.model(x).last_hidden_state[0]
+            logits = self._model.lm_head(hidden[start - 1 : -1]).float()
+            wanted = x[0, start:]
+            nats = -torch.log_softmax(logits, -1).gather(1, wanted[:, None])[:, 0]
+            expected = logits.argmax(-1) == wanted
+        return Reading(nats.tolist(), expected.tolist())
+
+
+def _tokenizer(source: Any) -> Any:
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    texts = source.fields["tokenizer.ggml.tokens"].contents()
+    merges = source.fields["tokenizer.ggml.merges"].contents()
+    pairs = [tuple(merge.split(" ", 1)) for merge in merges]
+    made = Tokenizer(models.BPE(vocab={text: i for i, text in enumerate(texts)}, merges=pairs))
+    split = pre_tokenizers.Split(Regex(_SPLIT), "isolated")
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens([AddedToken(one, special=True) for one in _SPECIAL])
+    return made
+
+
+def _model(source: Any, gguf: Any, device: str) -> Any:
+    import numpy as np
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    def field(name: str) -> Any:
+        return source.fields[f"qwen2.{name}"].contents()
+
+    config = Qwen2Config(
+        hidden_size=field("embedding_length"),
+        intermediate_size=field("feed_forward_length"),
+        num_hidden_layers=field("block_count"),
+        num_attention_heads=field("attention.head_count"),
+        num_key_value_heads=field("attention.head_count_kv"),
+        vocab_size=len(source.fields["tokenizer.ggml.tokens"].contents()),
+        max_position_embeddings=field("context_length"),
+        rms_norm_eps=field("attention.layer_norm_rms_epsilon"),
+        rope_theta=field("rope.freq_base"),
+        tie_word_embeddings=not any(one.name == "output.weight" for one in source.tensors),
+    )
+    config.rope_parameters = {"rope_type": "default", "rope_theta": field("rope.freq_base")}
+
+    def tensor(one: Any) -> tuple[str, Any]:
+        values = np.ascontiguousarray(gguf.quants.dequantize(one.data, one.tensor_type))
+        shape = [int(size) for size in reversed(one.shape.tolist())]
+        return _weight_name(one.name), torch.from_numpy(values).to(torch.bfloat16).reshape(shape)
+
+    with ThreadPoolExecutor(12) as pool:
+        weights = dict(pool.map(tensor, source.tensors))
+    model = Qwen2ForCausalLM(config).to(torch.bfloat16)
+    result = model.load_state_dict(weights, strict=False)
+    missing = [name for name in result.missing_keys if name != "lm_head.weight"]
+    if missing or result.unexpected_keys:
+        raise SystemExit(
+            f"weights do not fit: {missing[:3]} are missing, {result.unexpected_keys[:3]} unknown"
+        )
+    return model.to(device).eval()
+
+
+def _weight_name(name: str) -> str:
+    pieces = name.split(".")
+    if pieces[0] == "blk":
+        return f"model.layers.{pieces[1]}.{_LAYER_NAMES[pieces[2]]}.{pieces[3]}"
+    return _TOP_NAMES[name]

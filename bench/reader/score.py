@@ -1,0 +1,182 @@
+"""Let a causal model read compacted contexts: how likely is the real continuation, which values can it read.
+
+    python bench/reader/score.py OUT.jsonl CUTS.jsonl.gz --weights MODEL.gguf --gguf-path DIR
+    python bench/reader/score.py OUT.jsonl CUTS.jsonl.gz --copy     # the copy model, in plain Python
+
+Needs PyTorch with CUDA, transformers, tokenizers and numpy; the ``gguf`` package may be in a folder of its
+own. Neither clew nor zstandard has to be installed. Cuts that OUT already holds are left out, so a run that
+was cut short (``--seconds``) is taken up by the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from reader.models import CopyReader, GgufReader, Reader, Reading
+from reader.policies import Policies, Row, Rows, block, first_request
+
+LONGEST_REPLY, LONGEST_INPUT = 700, 1_200
+"""Tokens of one message of the continuation, the agent's and others'."""
+SCORED, LONGEST_CONTINUATION = 1_500, 7_000
+"""Tokens of the agent that are scored, and of the continuation in all."""
+SYSTEM_TOKENS, REQUEST_TOKENS = 1_500, 600
+LARGEST_VIEW = 24_000
+NONE, FULL, OURS = "none", "full", "clew"
+"""Contexts: the first request alone, the whole history, clew's view."""
+
+
+@dataclass(slots=True)
+class Continuation:
+    """What really came next, as tokens: which of them count, and where exact values are."""
+
+    ids: list[int] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)
+    """Places of the agent's tokens..."""
+    first: int = 0
+    """...and how many of these are of its first message."""
+    values: list[tuple[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], reader: Reader) -> Continuation:
+        """Take as much of a continuation as is scored."""
+        made = cls()
+        policies = Policies(reader)
+        for row in rows:
+            is_agent = row["role"] == "assistant"
+            text = row["text"] if is_agent else policies.edges(row["text"], LONGEST_INPUT, 3 / 4, "\n[...]\n")
+            if is_agent:
+                text = reader.decode(reader.encode(text)[:LONGEST_REPLY])
+            if not made._add({**row, "text": text}, reader) or len(made.counted) >= SCORED:
+                break
+        return made
+
+    def _add(self, row: Row, reader: Reader) -> bool:
+        ids, spans = reader.offsets(block(row))
+        if len(self.ids) + len(ids) > LONGEST_CONTINUATION:
+            return False
+        base, head = len(self.ids), len(f"<|im_start|>{row['role']}\n")
+        end = head + len(row["text"])
+        self.ids += ids
+        if row["role"] == "assistant":
+            self.counted += [base + i for i, (start, _) in enumerate(spans) if head <= start < end]
+            self.first = self.first or len(self.counted)
+            for start, stop in row.get("values", ()):
+                held = [i for i, (a, b) in enumerate(spans) if a < head + stop <= end and b > head + start]
+                if held:
+                    self.values.append((base + held[0], base + held[-1] + 1))
+        return True
+
+
+def read_one(reader: Reader, context: Sequence[int], continuation: Continuation) -> dict[str, Any] | None:
+    """Return what a reader makes of a continuation after a context; None if that is too long for it."""
+    start = len(context)
+    if start + len(continuation.ids) > reader.longest:
+        return None
+    read: Reading = reader.read([*context, *continuation.ids], start)
+    nats = [read.nats[place] for place in continuation.counted]
+    spans = continuation.values
+    return {
+        "nats": sum(nats),
+        "counted": len(nats),
+        "first_nats": sum(nats[: continuation.first]),
+        "first_counted": continuation.first,
+        "values": len(spans),
+        "read": sum(all(read.expected[a:b]) for a, b in spans),
+        "tokens": start,
+    }
+
+
+def contexts_of(row: Row, reader: Reader) -> Iterator[tuple[str, Rows]]:
+    """Yield every context that is compared at a cut: clew's views, the plain policies' in as many tokens."""
+    policies = Policies(reader)
+    history = [one for one in row["prefix"] if one["role"] != "system"]
+    first = first_request(history)
+    short = policies.edges(first["text"], REQUEST_TOKENS, 3 / 4, "\n[...]\n") if first else ""
+    yield NONE, [{**first, "text": short}] if first else []
+    if row["kind"] != "real":
+        yield FULL, history
+    for label, view in row["views"].items():
+        rows = [one for one in view if one["role"] != "system"]
+        room = policies.size(rows)
+        if room > LARGEST_VIEW:
+            continue
+        yield label, rows
+        name, _, share = label.partition("@")
+        if name == OURS:
+            for policy, shown in policies.views(history, room).items():
+                yield f"{policy}@{share}", shown
+
+
+def scored(row: Row, reader: Reader) -> dict[str, Any] | None:
+    """Return the scores of all contexts of a cut; None if nothing of its continuation counts."""
+    continuation = Continuation.of(row["continuation"], reader)
+    if not continuation.counted:
+        return None
+    policies = Policies(reader)
+    system = [
+        {**one, "text": policies.edges(one["text"], SYSTEM_TOKENS, 3 / 4, "\n[...]\n")}
+        for one in row["prefix"]
+        if one["role"] == "system"
+    ][:1]
+    found: dict[str, Any] = {}
+    for name, rows in contexts_of(row, reader):
+        context = [token for one in (*system, *rows) for token in reader.encode(block(one))]
+        result = read_one(reader, context or reader.encode("<|endoftext|>"), continuation)
+        if result is not None:
+            found[name] = result
+    return {**{name: row[name] for name in ("id", "set", "tool", "kind")}, "contexts": found}
+
+
+def rows_in(paths: Iterable[Path]) -> Iterator[Row]:
+    """Yield the cuts of files that ``cuts.py`` wrote."""
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("cuts", type=Path, nargs="+")
+    model = parser.add_mutually_exclusive_group(required=True)
+    model.add_argument("--weights", type=Path, help="a GGUF file of a Qwen2 model")
+    model.add_argument("--copy", action="store_true", help="the copy model, in plain Python")
+    parser.add_argument("--gguf-path", type=Path, help="the folder that holds the gguf package")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
+    asked = parser.parse_args()
+    begun = time.monotonic()
+    reader = CopyReader() if asked.copy else GgufReader(asked.weights, asked.gguf_path, asked.device)
+    print(f"model ready after {time.monotonic() - begun:.0f} s", flush=True)
+    known = set()
+    if asked.out.exists():
+        known = {json.loads(line)["id"] for line in asked.out.read_text(encoding="utf-8").splitlines()}
+    count = 0
+    with asked.out.open("a", encoding="utf-8") as out:
+        for row in rows_in(asked.cuts):
+            if row["id"] in known:
+                continue
+            if time.monotonic() - begun > asked.seconds:
+                print("out of time; the same command goes on from here")
+                break
+            result = scored(row, reader)
+            if result is not None:
+                out.write(json.dumps(result) + "\n")
+                out.flush()
+                count += 1
+    print(f"{count} cuts read, {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
