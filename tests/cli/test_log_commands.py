@@ -86,7 +86,7 @@ def test_audit_is_content_with_what_import_wrote(clew: Run, tmp_path: Path):
     done = clew("audit", CLEW_HOME=one)
     assert done.returncode == 0
     assert f"{SESSION}: 287 events, 286 visible messages" in done.stdout
-    assert "✓ all is what was written" in done.stdout
+    assert "✓ log intact: all hashes match" in done.stdout
 
 
 def test_audit_names_the_event_that_was_changed(clew: Run, tmp_path: Path):

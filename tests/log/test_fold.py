@@ -226,9 +226,20 @@ def test_switched_off_the_whole_history_is_shown_until_switched_on_again():
         new_event("compaction", {"messages": []}),
     ],
 )
-def test_a_compaction_that_does_not_fit_its_view_is_called_damaged(wrong):
-    with pytest.raises(StoreDamaged):
-        fold(kept(*MESSAGES, wrong).read(CTX))
+def test_an_event_that_does_not_fit_its_view_is_skipped_and_listed(wrong):
+    view = fold(kept(*MESSAGES, wrong, message_event(hello(9))).read(CTX))
+    assert shown(*MESSAGES, wrong, message_event(hello(9))) == ["m1", "m2", "m3", "m4", "m5"]
+    assert [(one.seq, one.kind) for one in view.problems] == [(5, wrong.kind)]
+    assert view.problems[0].reason
+    assert view_from_json(view_to_json(view)) == view
+
+
+def test_a_second_undo_of_one_compaction_changes_nothing():
+    d1, d2 = compaction(over((1,), (2,), 0)), compaction(over((5, 0), (3,), 0), names=("d2",))
+    assert shown(*MESSAGES, d1, d2, undo(6), undo(6)) == ["d1", "m3", "m4"]
+    assert shown(*MESSAGES, d1, undo(5), d2, undo(5)) == ["m1", "m2", "m3", "m4"]
+    (problem,) = fold(kept(*MESSAGES, d1, d2, undo(6), undo(6)).read(CTX)).problems
+    assert str(problem) == "event 8 (undo): it undoes the compaction of event 6, which is not in force"
 
 
 @given(st.lists(st.integers(0, 9), max_size=8))

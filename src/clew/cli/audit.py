@@ -1,6 +1,7 @@
 """Re-derive every hash and every view of the log, and say exactly what is not what was written.
 
-Reads only. Exit status 1 when something is wrong.
+Also lists events that are intact and no longer apply, such as a second undo of one compaction: they are
+skipped when the session is opened. Reads only. Exit status 1 when something is damaged.
 
 examples:
   clew audit
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
+from clew.session.check import ActsCheck
 from clew.settings import store_path
 from clew.store.audit import AuditReport, audit
 
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Audit and report."""
-    report = audit(args.store or store_path())
+    report = audit(args.store or store_path(), check_acts=ActsCheck)
     if args.json:
         term.write(_as_json(report))
     else:
@@ -40,12 +42,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             unknown = sum(session.skipped.values())
             note = f", {count(unknown, 'event')} of kinds this clew does not know" if unknown else ""
             term.write(printable(f"{session.ctx.session}: {words}{note}, head {session.head.hash[:19]}…"))
+            for problem in session.problems:
+                term.write(printable(f"! {session.ctx.session}: {problem}"))
         for flaw in report.flaws:
             term.write(printable(f"✗ {flaw}"))
-        verdict = "✓ all is what was written" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
-        term.write(
-            f"{verdict} ({count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')})"
+        verdict = (
+            "✓ log intact: all hashes match" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
         )
+        skipped = f"; {count(report.problems, 'problem')} listed above" if report.problems else ""
+        found = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
+        term.write(f"{verdict} ({found}){skipped}")
     return 0 if report.sound else 1
 
 
@@ -58,6 +64,7 @@ def _as_json(report: AuditReport) -> str:
             "visible": one.visible,
             "skipped": dict(one.skipped),
             "head": one.head.hash,
+            "problems": [problem._asdict() for problem in one.problems],
         }
         for one in report.sessions
     ]

@@ -98,7 +98,8 @@ def _undo(book: Book, given: Given) -> JsonObject:
     if not isinstance(count, int):
         raise InputError("count must be a number")
     before = book.session.tokens
-    undone = book.session.undo(count)
+    newest = text_of(given, "newest") if given.get("newest") else None
+    undone = book.session.undo(count, newest=newest)
     return {"undone": len(undone), "before": before, "after": book.session.tokens}
 
 

@@ -25,12 +25,13 @@ EXCERPT = 400
 
 def ledger(book: Book) -> JsonObject:
     """Return what must survive, as code keeps it."""
-    kept = book.session.ledger
     book.session.view()  # takes in what others appended
+    kept = book.session.ledger
     files = sorted(kept.artifacts.files, key=lambda one: not one.changed)
     return {
         "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
         "pins": [_pin(pin) for pin in kept.pins.all],
+        "problems": [problem._asdict() for problem in book.session.problems],
         "loops": _listed(_loop(one) for one in kept.loops.open),
         "decisions": _listed(
             {

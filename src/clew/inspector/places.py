@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View
+from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View, apply
 from clew.ports import Ctx, Store, Stored
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
@@ -107,7 +107,7 @@ class Places:
         for stored in self.of_kinds(*RESHAPING, after=view.seq):
             if stored.seq > seq:
                 return
-            shaped = KINDS[stored.event.kind].fold(self._grown(view, stored.seq - 1), stored)
+            shaped = apply(self._grown(view, stored.seq - 1), stored, KINDS[stored.event.kind])
             view = replace(shaped, seq=stored.seq)
             self._views.append(view)
 

@@ -18,11 +18,13 @@ from clew.ledger.decisions import Decision, Decisions
 from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failing import LastRun
 from clew.ledger.failures import Failure, Failures
+from clew.ledger.findings import Findings
 from clew.ledger.goal import Goal, Goals
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.outcome import Ended
 from clew.ledger.pins import Pins
+from clew.ledger.speech import said
 from clew.ledger.values import LOOKING_BACK, Values
 from clew.message import Item, JsonObject
 
@@ -58,9 +60,14 @@ class Ledger:
         """Return how many messages were added."""
         return self._kept.messages
 
-    def add(self, item: Item) -> None:
-        """Take in the next message."""
-        self._take((item,))
+    def add(self, item: Item, recorded: Findings | None = None) -> Findings:
+        """Take in the next message; return the rules that it states and ends: ``recorded``, if given."""
+        (found,) = self._take((item,), (recorded,))
+        return found
+
+    def look(self, items: Sequence[Item]) -> list[Findings]:
+        """Return the rules that messages to come state and end, without taking them in."""
+        return self._kept.pins.look([Reading(0, item, said(item), [], []) for item in items])
 
     def extend(self, items: Iterable[Item]) -> None:
         """Take in several messages."""
@@ -68,7 +75,9 @@ class Ledger:
         while block := tuple(itertools.islice(waiting, _BLOCK)):
             self._take(block)
 
-    def _take(self, items: Sequence[Item]) -> None:
+    def _take(
+        self, items: Sequence[Item], recorded: Sequence[Findings | None] | None = None
+    ) -> list[Findings]:
         """Let one keeper after the other read some messages: no keeper but one looks at what another has.
 
         That costs a third less than one message after the other, because the processor stays with one task.
@@ -76,7 +85,9 @@ class Ledger:
         kept = self._kept
         readings = [self._calls.read(item, number) for number, item in enumerate(items, start=kept.messages)]
         kept.messages += len(readings)
-        for keeper in (kept.pins, kept.goals, kept.loops, kept.approvals):
+        known = recorded or itertools.repeat(None)
+        found = [kept.pins.add(*one) for one in zip(readings, known, strict=False)]
+        for keeper in (kept.goals, kept.loops, kept.approvals):
             for reading in readings:
                 keeper.add(reading)
         for reading in readings:
@@ -87,6 +98,7 @@ class Ledger:
         for reading in readings:
             failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
             self._values.add(reading.item, reading.number, failed, _looking_back(reading))
+        return found
 
     @property
     def pins(self) -> Pins:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from clew.message import Cite
 
@@ -80,6 +82,27 @@ class Loop:
     def reopened(self) -> Loop:
         """Return it open again."""
         return replace(self, closed=None, closed_by=None, why="")
+
+
+class LoopRef(NamedTuple):
+    """A loop by its words and where it was opened; its id may be another one in another version."""
+
+    id: str
+    kind: str
+    text: str
+    message: str
+
+    @classmethod
+    def of(cls, loop: Loop) -> LoopRef:
+        """Return what a loop is known by in the log."""
+        return cls(loop.id, loop.kind.value, loop.text, loop.source.message)
+
+    def among(self, loops: Iterable[Loop]) -> Loop | None:
+        """Return the loop that is meant: in these words, of this message or else the only one."""
+        alike = [loop for loop in loops if (loop.kind.value, loop.text) == (self.kind, self.text)]
+        there = [loop for loop in alike if loop.source.message == self.message] or alike
+        named = [loop for loop in there if loop.id == self.id] or there
+        return named[0] if len(named) == 1 else None
 
 
 def take_closed_by_hand(ended: list[Loop], id_: str) -> Loop | None:

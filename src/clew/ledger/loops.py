@@ -10,7 +10,7 @@ from clew.ledger.checked import LastCheck
 from clew.ledger.exchange import Reading
 from clew.ledger.failing import FailingTests, LastRun
 from clew.ledger.floods import TO, in_few_words
-from clew.ledger.loop import Loop, LoopKind
+from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.talk import Talk
 from clew.ledger.todos import Todo, Todos
 
@@ -75,29 +75,45 @@ class Loops:
 
     # What a person does by hand --------------------------------------------------------------------------
 
+    def open_under(self, id_: str) -> tuple[Loop, ...]:
+        """Return what is open under an id: one loop, or all that the id of a flood is for."""
+        if TO in id_:
+            found = [loop for one in in_few_words(self.open) if one.loop.id == id_ for loop in one.stands_for]
+        else:
+            found = [loop for loop in self.open if loop.id == id_]
+        if not found:
+            raise NotFound(f"no open work is called {id_}", "the ids are listed with the open work")
+        return tuple(found)
+
+    def closed_under(self, id_: str) -> Loop:
+        """Return what was closed by hand under an id, and can be reopened."""
+        found = next((loop for loop in self.closed_by_hand if loop.id == id_), None)
+        if found is None:
+            raise NotFound(
+                f"no work that was closed by hand is called {id_}", "a task must still be on its list"
+            )
+        return found
+
+    @property
+    def closed_by_hand(self) -> tuple[Loop, ...]:
+        """Return what was closed by hand and can be reopened, the latest first."""
+        tasks = self.tasks.loops.values()
+        aside = (failing.loop for failing in self.tests.put_aside.values())
+        closed = (*reversed(self.talk.ended), *tasks, *aside)
+        return tuple(loop for loop in closed if loop.closed is Closed.BY_HAND)
+
     def close(self, id_: str, why: str) -> tuple[Loop, ...]:
-        """Close a loop by hand, or with the id of a flood all that it stands for; return them as they ended.
+        """Close a loop by hand, or with the id of a flood all that it is for; return them as they ended.
 
         What is closed so stays closed, though its list names it again or its test fails again.
         """
-        ids = [id_]
-        if TO in id_:
-            told = in_few_words(self.open)
-            ids = [loop.id for one in told if one.loop.id == id_ for loop in one.stands_for]
-        closed = tuple(
-            loop
-            for one in ids
-            if (loop := self.talk.close(one, why) or self.tasks.close(one, why) or self.tests.close(one, why))
-        )
-        if not closed:
-            raise NotFound(f"nothing that is open is called {id_}", "the ids stand with what is open")
-        return closed
+        closed = (self._close(loop.id, why) for loop in self.open_under(id_))
+        return tuple(loop for loop in closed if loop)
+
+    def _close(self, id_: str, why: str) -> Loop | None:
+        return self.talk.close(id_, why) or self.tasks.close(id_, why) or self.tests.close(id_, why)
 
     def reopen(self, id_: str) -> Loop:
         """Open a loop again that was closed by hand."""
-        loop = self.talk.reopen(id_) or self.tasks.reopen(id_) or self.tests.reopen(id_)
-        if loop is None:
-            raise NotFound(
-                f"nothing that was closed by hand is called {id_}", "a task must still be on its list"
-            )
-        return loop
+        found = self.closed_under(id_)
+        return self.talk.reopen(id_) or self.tasks.reopen(id_) or self.tests.reopen(id_) or found

@@ -7,12 +7,13 @@ pinned: they are the prompt, and no compaction touches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from clew.errors import NotFound
+from clew.ledger.codec import copied
 from clew.ledger.constraints.active import ActiveRules
 from clew.ledger.constraints.find import find
 from clew.ledger.constraints.retire import retire
@@ -31,6 +32,7 @@ from clew.ledger.constraints.values import (
     Strength,
 )
 from clew.ledger.exchange import Reading
+from clew.ledger.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
 from clew.ledger.speech import USER, WHOLE_SPEECH, speech
 from clew.message import Cite, Message, Origin, Role, Text, Trust
 
@@ -93,12 +95,16 @@ class Pin:
 
     @property
     def is_active(self) -> bool:
-        """Tell whether it holds."""
+        """Return whether it is in force."""
         return self.status is PinStatus.ACTIVE
+
+    @property
+    def ref(self) -> RuleRef:
+        """Return what it is known by in the log."""
+        return RuleRef(self.quote, self.source)
 
 
 MOST_REPEATED = 8
-_SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 
 
 @dataclass(slots=True)
@@ -114,6 +120,8 @@ class Pins:
     """The ids of the active pins by what they say."""
     _passing: list[str] = field(init=False, default_factory=list)
     """The ids of the active pins that are meant for the next answer only, perhaps of more."""
+    _by_ref: dict[RuleRef, list[str]] = field(init=False, default_factory=dict)
+    """The ids of all pins by their words and where these are."""
 
     def __post_init__(self) -> None:
         for pin in self.held.values():
@@ -122,6 +130,9 @@ class Pins:
     def _put(self, pin: Pin) -> None:
         """Hold a pin, new or changed."""
         self.held[pin.id] = pin
+        named = self._by_ref.setdefault(pin.ref, [])
+        if pin.id not in named:
+            named.append(pin.id)
         words = _plain(pin.quote)
         if pin.is_active:
             self._rules.put(_constraint(pin))
@@ -153,22 +164,62 @@ class Pins:
             )
             raise NotFound(f"there is no rule {id_}", there) from None
 
-    def add(self, reading: Reading) -> None:
-        """Take in the rules that a message states, and those that it ends."""
-        if not self.begun and reading.item.message.role in (Role.SYSTEM, Role.DEVELOPER):
-            return
-        self.begun = True
-        if not reading.said and reading.item.message.role not in _SPEAKERS:
-            return
-        if self._passing and any(said.speaker is USER for said in reading.said):
+    def match(self, rule: RuleRef, hint: str = "") -> Pin | None:
+        """Return the pin that a reference names; of several in the same words the one called ``hint``.
+
+        Without one in just these words at just this place, the only one that shares characters with it.
+        """
+        named = self._by_ref.get(rule, [])
+        if not named and rule.source:
+            sources = {pin.source: pin.id for pin in self.held.values() if pin.source}
+            near = overlapping(rule.source, sources)
+            named = [sources[near[0]]] if len(near) == 1 else []
+        if hint in named:
+            return self.held[hint]
+        active = [id_ for id_ in named if self.held[id_].is_active]
+        return self.held[(active or named)[-1]] if named else None
+
+    def add(self, reading: Reading, recorded: Findings | None = None) -> Findings:
+        """Take in the rules that a message states, and those that it ends; return what was found.
+
+        With ``recorded`` findings the finder is not asked: they are what was found when the message came.
+        """
+        speaks = self._may_state_rules(reading)
+        self.begun = self.begun or reading.item.message.role not in (Role.SYSTEM, Role.DEVELOPER)
+        if self._expires(reading):
             self._pass(reading)
-        for message, source in _spoken(reading):
-            ended = self._end(message, source)
-            for found in find(message):
-                place = _cite(found.span, source)
-                # "You may push now" ends a rule; it need not be remembered as a permission besides.
-                if found.kind is not Kind.PERMISSION or place not in ended:
-                    self._found(found, place, ended.get(place, ()))
+        if recorded is not None:
+            self._apply(reading.item.id, recorded)
+            return recorded
+        findings: list[Found | Ending] = []
+        for message, source in _spoken(reading) if speaks else ():
+            found = self._find(message, source)
+            self._apply(reading.item.id, found)
+            findings += found
+        return tuple(findings)
+
+    def look(self, readings: Sequence[Reading]) -> list[Findings]:
+        """Return what the finder finds in messages that are about to be added, without taking them in."""
+        pins, found = self, list[Findings]()
+        for reading in readings:
+            pieces = list(_spoken(reading)) if pins._may_state_rules(reading) else []
+            if pins is self and len(readings) == 1 and not self._expires(reading) and len(pieces) <= 1:
+                found.append(tuple(step for piece in pieces for step in self._find(*piece)))
+                continue
+            if pins is self and (pieces or not self.begun or self._expires(reading)):
+                pins = copied(self)  # what the first of them says changes what the next one ends
+            found.append(() if pins is self else pins.add(reading))
+        return found
+
+    def _may_state_rules(self, reading: Reading) -> bool:
+        """Return whether anyone speaks in a message; what opens a session is the prompt, kept whole."""
+        role = reading.item.message.role
+        if not self.begun and role in (Role.SYSTEM, Role.DEVELOPER):
+            return False
+        return bool(reading.said) or role in SPEAKERS
+
+    def _expires(self, reading: Reading) -> bool:
+        return bool(self._passing) and any(said.speaker is USER for said in reading.said)
 
     def _pass(self, reading: Reading) -> None:
         """End what was meant for one answer: whoever said it speaks again."""
@@ -179,16 +230,37 @@ class Pins:
             if pin.is_active:
                 self._put(replace(pin, status=PinStatus.EXPIRED, ended_by=place, why="it was for one answer"))
 
-    def _end(self, message: Message, source: Cite) -> dict[Cite, list[str]]:
-        """End the rules that a message takes back or contradicts; return which, by the words that did."""
-        ended: dict[Cite, list[str]] = {}
-        for end in retire(self._rules, message) if self._rules else ():
-            status = PinStatus.LIFTED if end.how is How.LIFTED else PinStatus.SUPERSEDED
-            place = _cite(end.span, source)
-            pin = self.held[end.constraint]
-            self._put(replace(pin, status=status, ended_by=place, why=end.why, certain=end.certain))
-            ended.setdefault(place, []).append(pin.id)
-        return ended
+    def _find(self, message: Message, source: Cite) -> Findings:
+        """Return what a piece of a message ends and states; nothing changes."""
+        ended = [
+            Ending(
+                self.held[end.constraint].ref,
+                end.how,
+                span_in(end.span, source),
+                end.why,
+                certain=end.certain,
+            )
+            for end in (retire(self._rules, message) if self._rules else ())
+        ]
+        ends = {one.at for one in ended}
+        found = (moved(one, source) for one in find(message))
+        # "You may push now" ends a rule; it need not be remembered as a permission besides.
+        kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
+        return (*ended, *kept)
+
+    def _apply(self, message: str, findings: Findings) -> None:
+        """End and hold what was found in a message; an end of a rule that is not in force changes nothing."""
+        ended: dict[Span, list[str]] = {}
+        for step in findings:
+            if isinstance(step, Found):
+                self._found(step, Cite(message, *step.span), ended.get(step.span, ()))
+                continue
+            pin = self.match(step.rule)
+            if pin is not None and pin.is_active:
+                status = PinStatus.LIFTED if step.how is How.LIFTED else PinStatus.SUPERSEDED
+                place = Cite(message, *step.at)
+                self._put(replace(pin, status=status, ended_by=place, why=step.why, certain=step.certain))
+                ended.setdefault(step.at, []).append(pin.id)
 
     def _found(self, found: Found, place: Cite, replaces: Iterable[str]) -> None:
         same = self._by_words.get(_plain(found.quote))
@@ -276,7 +348,7 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:
         return
-    if message.role in _SPEAKERS and any(
+    if message.role in SPEAKERS and any(
         isinstance(part, Text) and may_state_rule(part.text) for part in message.parts
     ):
         if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
@@ -294,11 +366,6 @@ def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
         if isinstance(part, Text):
             for start, text in speech(part.text):
                 yield Message(message.role, (Text(text, trust=part.trust),)), Cite(id_, index, start)
-
-
-def _cite(span: Span, source: Cite) -> Cite:
-    """Return the place of a span; what stands beside a result is counted from where it begins there."""
-    return Cite(source.message, source.part + span.part, source.start + span.start, source.start + span.end)
 
 
 def _constraint(pin: Pin) -> Constraint:

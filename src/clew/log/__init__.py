@@ -2,7 +2,7 @@
 
 from clew.log.canon import canonical, digest, digest_of_fields, parse
 from clew.log.chain import Encoded, Header, chain, encode, link, root
-from clew.log.fold import Visible, fold, load, names
+from clew.log.fold import Visible, apply, fold, load, names
 from clew.log.ids import iso_time, new_event, new_id
 from clew.log.kinds import (
     ABOUT,
@@ -17,6 +17,7 @@ from clew.log.kinds import (
     PROGRESS,
     REFUSAL,
     RESHAPING,
+    RULES,
     SWITCH,
     TIER,
     TOKEN_BUDGET,
@@ -31,7 +32,7 @@ from clew.log.prefix import Prefix
 from clew.log.saved import view_from_json, view_to_json
 from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, Flaw, Row, check_session
-from clew.log.view import Ref, Splice, Step, View
+from clew.log.view import LogProblem, Ref, Splice, Step, View
 
 __all__ = [
     "ABOUT",
@@ -46,6 +47,7 @@ __all__ = [
     "PROGRESS",
     "REFUSAL",
     "RESHAPING",
+    "RULES",
     "SWITCH",
     "TIER",
     "TOKEN_BUDGET",
@@ -57,6 +59,7 @@ __all__ = [
     "Header",
     "Imported",
     "Kind",
+    "LogProblem",
     "Prefix",
     "Ref",
     "Row",
@@ -64,6 +67,7 @@ __all__ = [
     "Step",
     "View",
     "Visible",
+    "apply",
     "canonical",
     "chain",
     "check_session",

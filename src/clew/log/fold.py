@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from clew.errors import InputError, StoreDamaged
 from clew.log.kinds import KINDS, Kind
-from clew.log.view import Ref, View
+from clew.log.view import LogProblem, Ref, View
 from clew.message import Message
 from clew.ports import Ctx, Store, Stored
 
@@ -37,7 +37,11 @@ def names(view: View, seen: Iterable[Visible]) -> Iterator[tuple[str, Visible]]:
 
 
 def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str, Kind] = KINDS) -> View:
-    """Replay events into a view, or go on from an earlier one. Linear in the number of events."""
+    """Replay events into a view, or go on from an earlier one. Linear in the number of events.
+
+    An event that does not fit the view, such as a second undo of one compaction, is skipped and listed in
+    ``View.problems``: no log fails to open for it.
+    """
     view = view or View()
     seq = view.seq
     for stored in events:
@@ -45,8 +49,17 @@ def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str,
             raise InputError(f"event {stored.seq} is already in this view, which has reached {seq}")
         seq = stored.seq
         kind = kinds.get(stored.event.kind)
-        view = kind.fold(view, kind.current(stored)) if kind else _skip(view, stored.event.kind)
+        view = apply(view, kind.current(stored), kind) if kind else _skip(view, stored.event.kind)
     return replace(view, seq=seq)
+
+
+def apply(view: View, stored: Stored, kind: Kind) -> View:
+    """Return the view after one event of a known kind; one that does not fit is listed as a problem."""
+    try:
+        return kind.fold(view, stored)
+    except StoreDamaged as cause:
+        problem = LogProblem(stored.seq, stored.event.kind, cause.detail)
+        return replace(view, problems=view.problems.add(problem))
 
 
 def _skip(view: View, kind: str) -> View:

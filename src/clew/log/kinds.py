@@ -134,6 +134,8 @@ def on_record(name: str) -> Kind:
 
 PIN = on_record("pin")
 """What a person did to a rule by hand."""
+RULES = on_record("rules")
+"""What a rule finder found in messages that do not say so themselves, or finds when it is run again."""
 TOKEN_BUDGET = on_record("token_budget")
 """How the window was split for a request."""
 REFUSAL = on_record("refusal")
@@ -159,7 +161,7 @@ CALL = on_record("call")
 """A request to a model: what it used, and what its cache read, wrote and missed."""
 
 _ALL = (
-    *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
+    *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
     *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
 )
 RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)

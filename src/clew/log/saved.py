@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from clew.errors import StoreDamaged
 from clew.log.prefix import Prefix
-from clew.log.view import Ref, Step, View
+from clew.log.view import LogProblem, Ref, Step, View
 from clew.message import Json, JsonObject
 
 
@@ -23,6 +23,7 @@ def view_to_json(view: View) -> JsonObject:
         "compacted": None if view.compacted is None else _runs(view.compacted),
         "steps": [{"seq": step.seq, "before": _runs(step.before)} for step in view.steps],
         "off": view.off,
+        "problems": [list[Json](problem) for problem in view.problems],
     }
 
 
@@ -38,6 +39,7 @@ def view_from_json(value: JsonObject) -> View:
             None if compacted is None else _refs(compacted),
             tuple(Step(step["seq"], _refs(step["before"])) for step in body["steps"]),
             body["off"] is True,
+            Prefix(LogProblem(*problem) for problem in body.get("problems", ())),
         )
     except (KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"a view cannot be read back ({cause!r})") from cause

@@ -30,6 +30,18 @@ class Step(NamedTuple):
     before: Prefix[Ref]
 
 
+class LogProblem(NamedTuple):
+    """An event that no longer applies: it is skipped, as if it were not there."""
+
+    seq: int
+    kind: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Return one line that says which event, and why."""
+        return f"event {self.seq} ({self.kind}): {self.reason}"
+
+
 class Splice(NamedTuple):
     """Messages to show in place of consecutive ones: from ``first`` to ``last``, both included."""
 
@@ -54,6 +66,8 @@ class View:
     """The compactions in force, oldest first."""
     off: bool = False
     """Compaction is switched off: the whole history is shown."""
+    problems: Prefix[LogProblem] = field(default_factory=Prefix)
+    """Events that were skipped because they do not fit what came before them."""
 
     @property
     def entries(self) -> Prefix[Ref]:
@@ -80,7 +94,7 @@ class View:
         kept = tuple(step for step in self.steps if step.seq < seq)
         undone = self.steps[len(kept) :]
         if not undone or undone[0].seq != seq:
-            raise StoreDamaged(f"event {seq} is undone, and is no compaction in force")
+            raise StoreDamaged(f"it undoes the compaction of event {seq}, which is not in force")
         if not kept:
             return replace(self, compacted=None, steps=())
         since = self.whole[self.number(seq) :]

@@ -1,54 +1,127 @@
-"""What a person does by hand to rules and open work: tried, put on record, and done again from the log."""
+"""What a person does by hand to rules and open work: decided at the head of the log, and done again from it.
+
+An event says what it is about: the words of the rule or of the work, and where they are. The ids p1 and t2
+are for people; another version may count differently.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import StoreDamaged
+from clew.errors import InputError, NotFound, StoreDamaged
+from clew.ledger.findings import FINDER, RuleRef, ref_from_json, ref_to_json
 from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.pins import Pin, Pins
 from clew.log import LOOP, PIN, new_event
-from clew.message import JsonObject
+from clew.message import Json, JsonObject
+from clew.ports import Event
 
 if TYPE_CHECKING:
     from clew.session.replay import Replay
 
 
 def on_pin(replay: Replay, body: JsonObject) -> Pin:
-    """Do something to a rule, durably; return the rule that stands then."""
-    replay.catch_up()
-    name = redo(replay.ledger.copy().pins, body)  # says now what is wrong with it
-    replay.append(lambda: [new_event(PIN.name, body, PIN.version)])
-    return replay.ledger.pins.get(name)
+    """Do something to a rule, durably; return the rule that is in force then."""
+    named = body.get("pin")
+    seen = replay.ledger.pins.held.get(str(named))  # what the caller knows by this id
+
+    def decide() -> list[Event]:
+        if named is None:
+            return [new_event(PIN.name, body, PIN.version)]
+        pins = replay.ledger.pins
+        pin = pins.match(seen.ref, seen.id) if seen else pins.get(str(named))
+        if pin is None or not pin.is_active:
+            why = f"{pin.status.value}: {pin.why}" if pin else "the rules were searched again"
+            advice = "nothing was changed; `clew pin SESSION` lists the rules in force"
+            raise InputError(f"{named} is no longer in force ({why})", advice)
+        rule: JsonObject = {**ref_to_json(pin.ref), "finder": FINDER}
+        return [new_event(PIN.name, {**body, "pin": pin.id, "rule": rule}, PIN.version)]
+
+    return replay.ledger.pins.get(replay.acted(replay.append(decide)))
 
 
 def on_loop(replay: Replay, body: JsonObject) -> None:
     """Do something to open work, durably."""
-    replay.catch_up()
-    redo_loop(replay.ledger.copy(), body)  # says now what is wrong with it
-    replay.append(lambda: [new_event(LOOP.name, body, LOOP.version)])
+    name, closes = str(body["loop"]), body["does"] == "close"
+    seen = _loops_seen(replay.ledger, name, closes)
+
+    def decide() -> list[Event]:
+        loops = replay.ledger.loops
+        there = loops.open if closes else loops.closed_by_hand
+        meant = [loop for one in seen if (loop := LoopRef.of(one).among(there))]
+        if not meant:
+            meant = [*loops.open_under(name)] if closes else [loops.closed_under(name)]
+        refs: list[Json] = [LoopRef.of(one)._asdict() for one in meant]
+        return [new_event(LOOP.name, {**body, "loops": refs}, LOOP.version)]
+
+    replay.acted(replay.append(decide))
 
 
-def redo(pins: Pins, body: dict[str, Any]) -> str:
-    """Do to the rules what a person did by hand, as the log tells it; return the id of the rule."""
+def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
+    """Return what the caller knows by this id; nothing if it came up since."""
+    try:
+        return ledger.loops.open_under(name) if closes else (ledger.loops.closed_under(name),)
+    except NotFound:
+        return ()
+
+
+def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
+    """Do to the rules what a person did by hand, as the log has it; return the id of the rule.
+
+    ``rule`` is what is meant by an event that names a rule by its number alone.
+    """
     match body:
         case {"does": "pin", "quote": str(quote)}:
             return pins.pin(quote).id
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
-            return pins.edit(name, quote).id
-        case {"does": "revoke", "pin": str(name), "why": str(why)}:
-            return pins.revoke(name, why).id
-        case {"does": "expire", "pin": str(name), "why": str(why)}:
-            return pins.expire(name, why).id
-    raise StoreDamaged(f"nothing that can be done to a rule is called {body.get('does')!r}")
+            old = _meant(pins, body, name, rule)
+            return (
+                pins.edit(old.id, quote).id if old else pins.pin(quote).id
+            )  # the new words count in any case
+        case {"does": "revoke" | "expire" as does, "pin": str(name), "why": str(why)}:
+            pin = _meant(pins, body, name, rule)
+            if pin is None:
+                raise NotFound(f"the rule that it takes off, {name}, is not found in this session")
+            return (pins.revoke if does == "revoke" else pins.expire)(pin.id, why).id
+    raise StoreDamaged(f"unknown change of a rule: {body.get('does')!r}")
+
+
+def _meant(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | None) -> Pin | None:
+    """Return the rule that an event is about."""
+    if "rule" in body:
+        return pins.match(ref_from_json(body["rule"]), name)
+    return pins.match(rule, name) if rule else pins.get(name)
 
 
 def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
-    """Do to open work what a person did by hand, as the log tells it."""
+    """Do to open work what a person did by hand, as the log has it."""
     match body:
         case {"does": "close", "loop": str(name), "why": str(why)}:
-            ledger.close_loop(name, why)
+            for one in _refs(body, name):
+                loop = one.among(ledger.loops.open) if isinstance(one, LoopRef) else None
+                ledger.close_loop(_id_of(loop, one), why)
         case {"does": "reopen", "loop": str(name)}:
-            ledger.reopen_loop(name)
+            for one in _refs(body, name):
+                loop = one.among(ledger.loops.closed_by_hand) if isinstance(one, LoopRef) else None
+                ledger.reopen_loop(_id_of(loop, one))
         case _:
-            raise StoreDamaged(f"nothing that can be done to open work is called {body.get('does')!r}")
+            raise StoreDamaged(f"unknown change of open work: {body.get('does')!r}")
+
+
+def _refs(body: dict[str, Any], name: str) -> list[LoopRef | str]:
+    """Return what an event is about; an earlier version wrote the id alone."""
+    if "loops" not in body:
+        return [name]
+    try:
+        return [LoopRef(**one) for one in body["loops"]]
+    except TypeError as cause:
+        raise StoreDamaged(f"it refers to no open work that clew wrote ({cause})") from cause
+
+
+def _id_of(loop: Loop | None, meant: LoopRef | str) -> str:
+    if isinstance(meant, str):
+        return meant
+    if loop is None:
+        raise NotFound(f"{meant.text[:60]!r} of {meant.message} is not there")
+    return loop.id

@@ -129,21 +129,24 @@ def compacting(
 
 def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = None) -> None:
     """Count a compaction that came to nothing, on record: a later process must not pay for it again."""
-    replay.state = replay.state.failed(replay.tokens, reason)
-    event = refusal_event(told or reason, wish.trigger, replay.state)
-    replay.append(lambda: [event])
+
+    def event() -> list[Event]:
+        failed = replay.state.failed(replay.tokens, reason)
+        return [refusal_event(told or reason, wish.trigger, failed)]
+
+    replay.append(event)
 
 
 def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
     """Append the compaction; what others appended meanwhile stays, unless it reshaped the view."""
     plan = outcome.plan
-    state = replay.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
     made_for = replay.compactions, len(replay.view.steps), replay.view.off
 
     def event() -> list[Event]:
         if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
             raise StalePlan("somebody else compacted or undid meanwhile")
         apply(plan, replay.items)  # says if it no longer fits
+        state = replay.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
         return [compaction_event(outcome, replay.refs, state, wish.focus)]
 
     seq = replay.append(event)

@@ -33,10 +33,6 @@ class Past:
         """Return the digests that went into its own."""
         return self.compaction.digest.folds if self.compaction.digest else ()
 
-    def stands_since(self, seq: Json) -> bool:
-        """Tell whether it is in force, and was made by this event or after it."""
-        return self.in_force and isinstance(seq, int) and self.compaction.seq >= seq
-
 
 def past_of(events: Iterable[Stored]) -> list[Past]:
     """Return every compaction there ever was, oldest first, from the compactions and undos of a log."""
@@ -45,7 +41,12 @@ def past_of(events: Iterable[Stored]) -> list[Past]:
         if stored.event.kind == COMPACTION.name:
             past.append(Past(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
         else:
-            since, time = stored.event.body.get("compaction"), stored.event.time
-            past = [replace(one, undone=time) if one.stands_since(since) else one for one in past]
+            past = _undone(past, stored.event.body.get("compaction"), stored.event.time)
     folded = {name: one.name for one in past if one.in_force for name in one.folds}
     return [replace(one, taken_in=folded.get(one.name)) for one in past]
+
+
+def _undone(past: list[Past], seq: Json, time: str) -> list[Past]:
+    """Return the compactions after an undo; one of a compaction that is not in force changes nothing."""
+    since = next((at for at, one in enumerate(past) if one.in_force and one.compaction.seq == seq), len(past))
+    return past[:since] + [replace(one, undone=one.undone or time) for one in past[since:]]

@@ -16,6 +16,7 @@ from typing import Any
 
 from clew.budget import FRESH, Region, State
 from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
+from clew.ledger.findings import RuleRef
 from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
@@ -25,6 +26,8 @@ from clew.log import (
     MESSAGE,
     PIN,
     RESHAPING,
+    RULES,
+    LogProblem,
     Ref,
     View,
     fold,
@@ -38,6 +41,7 @@ from clew.plan import Digest
 from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
 from clew.session.by_hand import redo, redo_loop
 from clew.session.record import Compaction, read_compaction, state_of
+from clew.session.recorded import RecordedRules
 from clew.tokens import Tally, TokenCounter
 
 TRIES = 64
@@ -48,7 +52,7 @@ SAVE_EVERY = 5_000
 """Events after which what was derived is saved again."""
 SAVED_VERSION = 1
 REMEMBERED = 256
-"""Originals that were looked up and are kept at hand."""
+"""Originals that were looked up and are kept at hand, and outcomes of what was done by hand."""
 
 
 class Replay:
@@ -58,6 +62,11 @@ class Replay:
         self.store = store
         self.ctx = ctx
         self.counter = counter
+        self._begin(RecordedRules())
+
+    def _begin(self, recorded: RecordedRules) -> None:
+        """Forget everything that was derived; ``recorded`` says which rules were found where."""
+        self.recorded = recorded
         self.view = View()
         self.ledger = Ledger()
         self.state: State = FRESH
@@ -72,14 +81,35 @@ class Replay:
         self._shown: dict[str, Message] = {}
         self._weights: dict[Region, Tally] = {}
         self._originals: OrderedDict[str, Message] = OrderedDict()
+        self._problems: list[LogProblem] = []
+        self._acted: OrderedDict[int, str] = OrderedDict()
 
     def catch_up(self) -> None:
         """Take in what was appended since."""
-        for stored in self.store.read(self.ctx, self.view.seq):
-            self._take(stored)
-            self._hash = stored.hash
+        while not self._catch_up():  # rules were found differently in what was read already
+            self._begin(RecordedRules.of(self.store.read(self.ctx, kinds=[RULES.name])))
         if self.view.seq - self._saved >= SAVE_EVERY:
             self.save()
+
+    def _catch_up(self) -> bool:
+        for stored in self.store.read(self.ctx, self.view.seq):
+            if stored.event.kind == RULES.name and not self.recorded.agrees(stored):
+                return False
+            self.take(stored)
+            self._hash = stored.hash
+        return True
+
+    @property
+    def problems(self) -> list[LogProblem]:
+        """Return the events that no longer apply and were skipped, and those that are understood by guess."""
+        return sorted((*self.view.problems, *self._problems))
+
+    def acted(self, seq: int) -> str:
+        """Return the id of the rule that an event was about, which this process has appended and taken in."""
+        if seq not in self._acted:
+            why = next((one.reason for one in self.problems if one.seq == seq), "it was not taken in")
+            raise InputError(f"event {seq} has no effect: {why}")
+        return self._acted[seq]
 
     def count_with(self, counter: TokenCounter) -> None:
         """Count with another counter from now on."""
@@ -101,6 +131,8 @@ class Replay:
             view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
             state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
             self.view, self.ledger, self.state, self.compactions = view, ledger, state, compactions
+            self.recorded = RecordedRules.from_json(saved.get("recorded"))
+            self._problems = [LogProblem(*one) for one in saved.get("problems", ())]
             self.about = dict(saved.get("about", {}))
             self._items, self._saved, self._hash = None, head.seq, head.hash
 
@@ -116,6 +148,8 @@ class Replay:
             "state": self.state.to_json(),
             "compactions": self.compactions,
             "about": self.about,
+            "recorded": self.recorded.to_json(),
+            "problems": [[*problem] for problem in self._problems],
         }
         with suppress(StoreError):  # it can be derived again
             self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
@@ -145,15 +179,16 @@ class Replay:
                 return last.seq
         raise StoreBusy(f"others keep appending to {self.ctx.session!r}")
 
-    def _take(self, stored: Stored) -> None:
+    def take(self, stored: Stored) -> None:
+        """Take in the next event."""
         self.view = fold([stored], self.view)
+        if self.view.problems and self.view.problems[-1].seq == stored.seq:
+            return
         kind, body = stored.event.kind, stored.event.body
         if kind == MESSAGE.name:
             self._add(stored)
-        elif kind == PIN.name:
-            redo(self.ledger.pins, body)
-        elif kind == LOOP.name:
-            redo_loop(self.ledger, body)
+        elif kind in (PIN.name, LOOP.name):
+            self._act(stored)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
         elif kind in RESHAPING:
@@ -161,10 +196,51 @@ class Replay:
             self.compactions += kind == COMPACTION.name
         self.state = state_of(body) or self.state
 
+    def _act(self, stored: Stored) -> None:
+        """Do what a person did by hand; what no longer applies is skipped and listed."""
+        kind, body = stored.event.kind, stored.event.body
+        try:
+            if kind == LOOP.name:
+                redo_loop(self.ledger, body)
+                name = ""
+            else:
+                name = redo(self.ledger.pins, body, self._named_in_digest(stored))
+        except (InputError, StoreDamaged) as cause:
+            self._problem(stored, f"skipped: {cause.detail}")
+            return
+        self._acted[stored.seq] = name
+        while len(self._acted) > REMEMBERED:
+            self._acted.popitem(last=False)
+
+    def _named_in_digest(self, stored: Stored) -> RuleRef | None:
+        """Return the rule that an event of an earlier version names by number, as the digest had it."""
+        body = stored.event.body
+        if "rule" in body or "pin" not in body:
+            return None
+        shown = self.shown_digest
+        quotes = {pin.id: pin.quote for pin in shown[1].pins} if shown else {}
+        quote = quotes.get(str(body["pin"]))
+        if quote is None:
+            self._problem(stored, f"an earlier version of clew names {body['pin']} by its number alone")
+            return None
+        alike = [pin.ref for pin in self.ledger.pins.all if pin.quote == quote]
+        return alike[-1] if alike else RuleRef(quote, None)
+
+    def _problem(self, stored: Stored, reason: str) -> None:
+        self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
+
     def _add(self, stored: Stored) -> None:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
-        self.ledger.add(item)
+        recorded = None
+        try:
+            recorded = self.recorded.findings(item, stored.event.body)
+            found = self.ledger.add(item, recorded)
+            if recorded is None:
+                self.recorded.found(item, found)
+        except StoreDamaged as cause:
+            self._problem(stored, f"{cause.detail}; the rules in it were searched again")
+            self.ledger.add(item)
         if self._items is not None:
             self._show(item, Ref(stored.seq))
         results = self.counter.count(message) if message.role is Role.TOOL else 0

@@ -14,7 +14,7 @@ from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
-from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, SWITCH, message_event, new_event
+from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
 from clew.message import Item, JsonObject, Message, Native
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored
 from clew.secrets import mask, mask_json, mask_message
@@ -26,12 +26,13 @@ from clew.session.fit import Fitted, Gauge
 from clew.session.given import one_message
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.record import Compaction
+from clew.session.recorded import RuleChanges, changes, recorded_messages
 from clew.session.replay import Replay
 from clew.session.undoing import undo
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 from clew.wire import Converted, convert, wire_named
 
-SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name})
+SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
 """Kinds of events that have their own methods, because they change what is shown or what stands."""
 PLAIN = Request()
 """A request of which nothing is known but the view."""
@@ -222,18 +223,22 @@ class Session:
         if not messages:
             return []
         read = [one_message(one, wire) for one in messages]
-        events = [message_event(mask_message(one) if self._masks else one) for one in read]
-        self._replay.catch_up()
-        seq = self._replay.append_anywhere([*self._news(), *events])
+        masked = [mask_message(one) if self._masks else one for one in read]
+        replay = self._replay
+        replay.catch_up()
+        events = recorded_messages(masked, replay.ledger, len(replay.view.whole))
+        seq = replay.append_anywhere([*self._news(), *events])
         last = self._replay.view.number(seq)
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
     def _news(self) -> list[Event]:
-        """Return the event that tells of the model, where the log does not know of it."""
-        model = self.gauge.model
-        if model == UNKNOWN or self._replay.about.get("model") == model.id:
-            return []
-        return [new_event(ABOUT.name, {"model": model.id}, ABOUT.version)]
+        """Return what the log does not know yet: the model, the rules found in messages without a record."""
+        news, model, recorded = list[Event](), self.gauge.model, self._replay.recorded
+        if model != UNKNOWN and self._replay.about.get("model") != model.id:
+            news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+        if recorded.unrecorded:
+            news.append(recorded.event(len(self._replay.view.whole)))
+        return news
 
     def record(self, kind: str, body: JsonObject) -> int:
         """Put on record that something happened which changes no view; return its place in the log."""
@@ -264,6 +269,36 @@ class Session:
     def reopen_loop(self, loop: str) -> None:
         """Take that back."""
         on_loop(self._replay, {"does": "reopen", "loop": loop})
+
+    def rescan_rules(self, *, apply: bool = True) -> RuleChanges:
+        """Search the whole session for rules with the installed finder; return what that changes.
+
+        A session keeps the rules that were found when its messages came, whatever version reads it. This
+        takes what the installed version finds in their place, durably unless ``apply`` is off. What was done
+        by hand is done again to the rules in the same words.
+        """
+        self._replay.catch_up()
+        difference = RuleChanges((), ())
+
+        def decide() -> list[Event]:
+            nonlocal difference
+            again = Replay(self.store, self.ctx, self.counter)
+            again.recorded.ignored = True
+            again.catch_up()
+            difference = changes(self.pins, again.ledger.pins.active)
+            wanted = difference or self._replay.recorded.unrecorded
+            return [again.recorded.event(len(again.view.whole), rescan=True)] if apply and wanted else []
+
+        if apply:
+            self._replay.append(decide)
+        else:
+            decide()
+        return difference
+
+    @property
+    def problems(self) -> list[LogProblem]:
+        """Return the events of the log that no longer apply and were skipped, or are understood by guess."""
+        return self._replay.problems
 
     def _masked(self, text: str) -> str:
         return mask(text).text if self._masks else text
@@ -349,9 +384,14 @@ class Session:
     async def _drive_async(self, steps: Steps[Result]) -> Result:
         return await answered_async(steps, cast(AsyncModel | None, self.summariser))
 
-    def undo(self, compactions: int = 1) -> list[Compaction]:
-        """Undo the last compactions; return them, newest first. What came since stays."""
-        undone = undo(self._replay, compactions)
+    def undo(self, compactions: int = 1, *, newest: str | None = None) -> list[Compaction]:
+        """Undo the last compactions; return them, newest first. What came since stays.
+
+        A compaction that another process made and this one has not read yet is never undone: ``StalePlan``
+        says so, and nothing is changed. ``newest`` names the last compaction that a person was shown (d3),
+        if that was longer ago than this session's last look at the log.
+        """
+        undone = undo(self._replay, compactions, newest)
         self._moved()
         return undone
 

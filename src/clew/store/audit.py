@@ -7,14 +7,14 @@ indexes where it can, and goes on past what cannot be read. It changes nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew, StoreUnwritable
-from clew.log import KINDS, ChainCheck, Flaw, Kind, Row, View, digest, fold, parse
+from clew.log import KINDS, LOOP, PIN, ChainCheck, Flaw, Kind, LogProblem, Row, View, digest, fold, parse
 from clew.ports import Ctx, Event, Head, Stored
 from clew.store.blobs import attach, unpack
 from clew.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translated
@@ -24,6 +24,20 @@ from clew.store.sql import migrations, statements
 
 MAX_SQLITE_LINES = 100
 T = TypeVar("T")
+
+
+class ActsCheck(Protocol):
+    """Looks at the events of one session for what was done by hand and no longer applies."""
+
+    def see(self, stored: Stored) -> None:
+        """Take in the next event that could be read."""
+
+    @property
+    def problems(self) -> tuple[LogProblem, ...]:
+        """Return what was found, events that do not fit the view included."""
+
+
+NewCheck = Callable[[Ctx], ActsCheck]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,8 @@ class SessionAudit:
     """Messages in its view."""
     skipped: Mapping[str, int]
     """Events of kinds that this clew does not know."""
+    problems: tuple[LogProblem, ...] = ()
+    """Events that are intact and no longer apply: they are skipped when the session is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +66,26 @@ class AuditReport:
 
     @property
     def sound(self) -> bool:
-        """Tell whether everything is what was written."""
+        """Return whether everything is what was written."""
         return not self.flaws
 
+    @property
+    def problems(self) -> int:
+        """Return how many events no longer apply."""
+        return sum(len(session.problems) for session in self.sessions)
 
-def audit(path: Path, kinds: Mapping[str, Kind] = KINDS) -> AuditReport:
-    """Check a store's file: every hash, every body, every fold, and SQLite's own structure."""
+
+def audit(path: Path, kinds: Mapping[str, Kind] = KINDS, check_acts: NewCheck | None = None) -> AuditReport:
+    """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
+
+    ``check_acts`` makes what looks at the sessions in which something was done by hand.
+    """
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
     rest = _state_at_rest(path)
-    report = _audit(path, kinds, at_rest=rest is not None)
+    report = _audit(path, kinds, check_acts, at_rest=rest is not None)
     if rest is not None and _state_at_rest(path) != rest:  # somebody has begun to write
-        report = _audit(path, kinds, at_rest=False)
+        report = _audit(path, kinds, check_acts, at_rest=False)
     return report
 
 
@@ -73,12 +97,12 @@ def _state_at_rest(path: Path) -> tuple[int, int] | None:
     return state.st_size, state.st_mtime_ns
 
 
-def _audit(path: Path, kinds: Mapping[str, Kind], at_rest: bool) -> AuditReport:
+def _audit(path: Path, kinds: Mapping[str, Kind], check_acts: NewCheck | None, at_rest: bool) -> AuditReport:
     with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
         database.execute("BEGIN")  # one moment of the store, whoever writes meanwhile
         _require_reach(database, path)
-        checks = _Audit(database, kinds)
+        checks = _Audit(database, kinds, check_acts)
         flaws = tuple(checks.run())
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
 
@@ -108,9 +132,14 @@ class _Session:
     check: ChainCheck
     view: View = field(default_factory=View)
     events: int = 0
+    acts: ActsCheck | None = None
 
     def report(self) -> SessionAudit:
-        return SessionAudit(self.ctx, self.head, self.events, len(self.view.entries), self.view.skipped)
+        found = {*self.view.problems, *(self.acts.problems if self.acts else ())}
+        view = self.view
+        return SessionAudit(
+            self.ctx, self.head, self.events, len(view.entries), view.skipped, tuple(sorted(found))
+        )
 
     def flaw(self, seq: int | None, where: str, expected: str, found: str) -> Flaw:
         return Flaw(where, expected, found, self.ctx.workspace, self.ctx.session, seq)
@@ -119,9 +148,12 @@ class _Session:
 class _Audit:
     """One pass over a file."""
 
-    def __init__(self, database: sqlite3.Connection, kinds: Mapping[str, Kind]) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, kinds: Mapping[str, Kind], check_acts: NewCheck | None
+    ) -> None:
         self._database = database
         self._kinds = kinds
+        self._check_acts = check_acts
         self.sessions: dict[object, _Session] = {}
         self.blobs: set[tuple[object, object]] = set()
         self._used: set[tuple[object, object]] = set()
@@ -134,6 +166,7 @@ class _Audit:
             return  # without its tables there is nothing to read
         yield from self._readable("sessions", self._check_sessions())
         yield from self._check_blobs()
+        yield from self._readable("events", self._find_acts())
         yield from self._check_events()
         for session in self.sessions.values():
             yield from session.check.end(session.head)
@@ -187,6 +220,14 @@ class _Audit:
             if seal != session_seal(ctx):
                 yield session.flaw(None, "seal", session_seal(ctx), repr(seal))
 
+    def _find_acts(self) -> Iterator[Flaw]:
+        """Prepare for the sessions in which something was done by hand; there is nothing to yield."""
+        kinds = {"first": PIN.name, "second": LOOP.name}
+        for (key,) in self._database.execute(statements()["sessions_with"], kinds):
+            if self._check_acts and key in self.sessions:
+                self.sessions[key].acts = self._check_acts(self.sessions[key].ctx)
+        yield from ()
+
     def _check_blobs(self) -> Iterator[Flaw]:
         for row in self._rows("blob"):
             if isinstance(row, Flaw):
@@ -237,6 +278,8 @@ class _Audit:
         try:
             stored = Stored(seq, body_digest, event_hash, Event(name, kind, version, time, parse(body)))
             session.view = fold([stored], session.view, self._kinds)
+            if session.acts:
+                session.acts.see(stored)
             if known := self._kinds.get(kind):
                 known.messages(known.current(stored).event.body)
         except ClewError as error:

@@ -58,6 +58,9 @@ SELECT checksum, content FROM blob WHERE workspace = :workspace AND digest = :di
 -- all_sessions: every session, for an audit
 SELECT key, workspace, id, seal, seq, hash FROM session ORDER BY key
 
+-- sessions_with: the sessions that hold events of two kinds, for an audit
+SELECT DISTINCT session FROM event WHERE kind IN (:first, :second)
+
 -- last_event: the row number of the last event, for an audit
 SELECT max(rowid) FROM event
 

@@ -174,7 +174,9 @@ class Teller:
 
     def _undo(self, stored: Stored) -> Iterator[Moment]:
         since = stored.event.body.get("compaction")
-        kept = [seq for seq in self._in_force if not isinstance(since, int) or seq < since]
+        kept = self._in_force
+        if isinstance(since, int) and since in kept:  # a second undo of one compaction changes nothing
+            kept = [seq for seq in kept if seq < since]
         undone, self._in_force = len(self._in_force) - len(kept), kept
         yield self._point(stored, "clew.undo", {"clew.undo.compactions": undone})
 

@@ -38,7 +38,7 @@ function Page({ session, past, name, claim, done }) {
 function Controls({ session, past, done, open, show }) {
   const { told, busy, run } = useDoing(done);
   const last = past.compactions.findLast((one) => !one.undone);
-  const undo = () => run(() => act(session, "undo"), (value) => `Taken back: ${number(value.before)} → ${number(value.after)} tokens.`);
+  const undo = () => run(() => act(session, "undo", { newest: last.name }), (value) => `Taken back: ${number(value.before)} → ${number(value.after)} tokens.`);
   const turn = () => run(() => act(session, "switch", { off: !past.off }), (value) => (value.off ? "Switched off: the whole history is shown." : "Switched on again."));
   return html`<div class="controls">
     <button class="main" aria-expanded=${open} onClick=${() => show(!open)}>Compact…</button>

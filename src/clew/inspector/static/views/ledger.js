@@ -14,6 +14,7 @@ export function Ledger({ session, head }) {
 function Kept({ session, kept, done }) {
   return html`${kept.goal && html`<section class="card goal" aria-label="goal"><h3>Goal <${Turn} session=${session} id=${kept.goal.source} /></h3><blockquote>${kept.goal.text}</blockquote></section>`}
     <${Pins} session=${session} pins=${kept.pins} done=${done} />
+    ${kept.problems.length > 0 && html`<${Listed} title="Events that no longer apply" count=${kept.problems.length} rows=${kept.problems} none="">${(one) => html`<span class="ref">event ${one.seq}</span> <span class="matter">${one.kind}</span> <span>${one.reason}</span>`}<//>`}
     <div class="columns">
       <${Listed} title="Open" count=${kept.counts.loops} rows=${kept.loops} none="Nothing is open.">${(one) => html`<span class="matter">${one.kind}</span> <span>${one.text}</span> ${one.status && html`<span class="quiet">${one.status}</span>`} <${Turn} session=${session} id=${one.source} />`}<//>
       <${Listed} title="Decisions" count=${kept.counts.decisions} rows=${kept.decisions} none="Nothing was decided.">${(one) => html`<span>${one.text}</span> <span class="quiet">${one.by}</span> <${Turn} session=${session} id=${one.source} />`}<//>

@@ -1,0 +1,189 @@
+"""What the rule finder found in a message, as the log keeps it.
+
+Which sentences are rules changes with every version of the finder; what a person saw, pinned, edited and
+revoked must not. So the finder runs once, when a message is added, and its findings go into the log with the
+message. A rule is named by its words and where they are, never by its number alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from clew.errors import StoreDamaged
+from clew.ledger.codec import from_json, to_json
+from clew.ledger.constraints.values import Found, How, Kind, Reason, Scope, Span, Strength
+from clew.ledger.speech import said
+from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
+
+FINDER = 1
+"""The version of the rule finder: one more with every change of what it finds or ends."""
+SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
+"""Whose messages can state rules."""
+
+
+class RuleRef(NamedTuple):
+    """A rule by its words and where they are; ``source`` is None for one that was set by hand."""
+
+    quote: str
+    source: Cite | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end that a message puts to an earlier rule."""
+
+    rule: RuleRef
+    how: How
+    at: Span
+    """The words that end it."""
+    why: str
+    certain: bool = True
+
+
+Findings: TypeAlias = tuple[Found | Ending, ...]
+"""What a message states and ends, in order; spans count from the beginning of the message's parts."""
+
+
+# As JSON ---------------------------------------------------------------------------------------------
+
+
+def ref_to_json(rule: RuleRef) -> JsonObject:
+    """Return a reference to a rule as an event of the log holds it."""
+    return {"quote": rule.quote, "source": list(rule.source) if rule.source else None}
+
+
+def ref_from_json(value: Json) -> RuleRef:
+    """Read back what ``ref_to_json`` wrote."""
+    match value:
+        case {"quote": str(quote), "source": None}:
+            return RuleRef(quote, None)
+        case {"quote": str(quote), "source": [str(message), int(part), int(start), int() | None as end]}:
+            return RuleRef(quote, Cite(message, part, start, end))
+    raise StoreDamaged("it refers to no rule that clew wrote")
+
+
+def findings_to_json(findings: Findings, number: int, known: int) -> list[Json]:
+    """Return the findings of message ``number``, which is about to be appended behind ``known`` messages.
+
+    Where others append first, the message gets a higher number. So a rule of a message that is appended
+    together with this one is named by the distance: 0 is this message, -1 the one before it.
+    """
+    return [_step_to_json(step, number, known) for step in findings]
+
+
+def _step_to_json(step: Found | Ending, number: int, known: int) -> Json:
+    if isinstance(step, Ending):
+        rule = ref_to_json(step.rule)
+        cited = number_of(step.rule.source.message) if step.rule.source else 0
+        if step.rule.source and cited > known:
+            rule["source"] = [cited - number, *step.rule.source[1:]]
+        ends: JsonObject = {"ends": rule, "how": step.how.value, "at": [*step.at], "why": step.why}
+        return ends if step.certain else {**ends, "certain": False}
+    found: JsonObject = {
+        "quote": step.quote,
+        "at": [*step.span],
+        "kind": step.kind.value,
+        "strength": step.strength.value,
+        "trust": step.trust.label,
+        "confidence": step.confidence,
+        "scope": to_json(step.scope),
+        "reasons": to_json(step.reasons),
+    }
+    return {**found, "lead": step.lead} if step.lead else found
+
+
+def findings_from_json(value: Json, item: Item) -> Findings:
+    """Read the findings of a message; ``StoreDamaged`` if they are not about its words.
+
+    A log may come from somewhere else: a rule must be in the message word for word, and cannot have more
+    trust than the words that it quotes.
+    """
+    if not isinstance(value, list):
+        raise StoreDamaged("findings must be a list")
+    try:
+        return tuple(_step_from_json(one, item) for one in value)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
+        raise StoreDamaged(f"findings cannot be read ({cause!r})") from cause
+
+
+def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  # JSON on its way in
+    at = Span(*map(int, value["at"]))
+    if "ends" in value:
+        rule = value["ends"]
+        if rule["source"] and isinstance(rule["source"][0], int):
+            distance, *place = rule["source"]
+            rule = {**rule, "source": [f"m{number_of(item.id) + distance}", *place]}
+        certain = value.get("certain") is not False
+        return Ending(ref_from_json(rule), How(value["how"]), at, str(value["why"]), certain)
+    trust = Trust[str(value["trust"]).upper().replace("-", "_")]
+    found = Found(
+        str(value["quote"]),
+        at,
+        _one_of(Kind, value["kind"], Kind.REQUIREMENT),
+        _scope(value.get("scope")),
+        _one_of(Strength, value["strength"], Strength.MUST),
+        trust,
+        float(value["confidence"]),
+        tuple(Reason(str(cue), str(words), float(weight)) for cue, words, weight in value["reasons"]),
+        str(value.get("lead", "")),
+    )
+    if not _is_said(found, item):
+        raise StoreDamaged(f"the rule {found.quote[:60]!r} is not in {item.id}")
+    return found
+
+
+def _is_said(found: Found, item: Item) -> bool:
+    """Return whether a message has these words at this place, from someone of that trust."""
+    part, start, end = found.span
+    if not 0 <= part < len(item.message.parts) or not 0 <= start < end:
+        return False
+    if Cite(item.id, part, start, end).quote(item.message) != found.quote:
+        return False
+    spoken = item.message.parts[part]
+    if isinstance(spoken, Text) and item.message.role in SPEAKERS:
+        return found.trust <= spoken.trust and item.message.origin is Origin.SPOKEN
+    beside = (one for one in said(item) if one.aside and one.part == part)
+    return any(
+        one.start <= start and end <= one.start + len(one.text) and found.trust <= one.trust for one in beside
+    )
+
+
+def _one_of(kind: Any, value: Any, default: Any) -> Any:  # noqa: ANN401  # an enum that may have grown since
+    return kind(value) if value in [one.value for one in kind] else default
+
+
+def _scope(value: Any) -> Scope:  # noqa: ANN401  # JSON on its way in
+    """Return a scope; of one that another version wrote, what this one understands."""
+    names = Scope.__dataclass_fields__.keys()
+    return from_json(Scope, {name: one for name, one in (value or {}).items() if name in names})
+
+
+# Matching --------------------------------------------------------------------------------------------
+
+
+def number_of(message: str) -> int:
+    """Return the number of a message of a log, 0 for anything else: 12 of ``m12``."""
+    digits = message.removeprefix("m")
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else 0
+
+
+def moved(found: Found, source: Cite) -> Found:
+    """Return a finding of a piece of a message with its place in the whole message."""
+    return replace(found, span=span_in(found.span, source))
+
+
+def span_in(span: Span, source: Cite) -> Span:
+    """Return the place in a message of a span that was counted from ``source``."""
+    return Span(source.part + span.part, source.start + span.start, source.start + span.end)
+
+
+def overlapping(source: Cite, sources: Iterable[Cite]) -> list[Cite]:
+    """Return which of these places share characters with a place: finders cut sentences differently."""
+
+    def meets(other: Cite) -> bool:
+        ends = [one.end if one.end is not None else float("inf") for one in (source, other)]
+        return source[:2] == other[:2] and max(source.start, other.start) < min(ends)
+
+    return [other for other in sources if meets(other)]

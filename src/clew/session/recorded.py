@@ -1,0 +1,140 @@
+"""Which rules were found in which message, as the log has it: with the message, or in an event of its own.
+
+A message that a session added says what was found in it. Messages of imports and of earlier versions do not:
+the installed finder reads them, and with the next change of the session an event records what it found. An
+event with ``rescan`` takes the place of everything that was found before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clew.errors import StoreDamaged
+from clew.ledger.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
+from clew.ledger.ledger import Ledger
+from clew.ledger.pins import Pin
+from clew.log import RULES, message_event, new_event
+from clew.message import Item, Json, JsonObject, Message
+from clew.ports import Event, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChanges:
+    """What another search for rules changes: which come into force, and which no longer are."""
+
+    added: tuple[Pin, ...]
+    removed: tuple[Pin, ...]
+    finder: int = FINDER
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
+def changes(before: Iterable[Pin], after: Iterable[Pin]) -> RuleChanges:
+    """Return how the rules in force differ: by their words and where these are."""
+    old, new = {pin.ref: pin for pin in before}, {pin.ref: pin for pin in after}
+    return RuleChanges(
+        tuple(pin for ref, pin in new.items() if ref not in old),
+        tuple(pin for ref, pin in old.items() if ref not in new),
+    )
+
+
+def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -> list[Event]:
+    """Return the events of messages that come next, each with the rules that are found in it."""
+    items = [Item(f"m{number}", message) for number, message in enumerate(messages, known + 1)]
+    events = []
+    for number, (item, found) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
+        rules: JsonObject = {"finder": FINDER}
+        if found:
+            rules["found"] = findings_to_json(found, number, known)
+        events.append(message_event(item.message, {"rules": rules}))
+    return events
+
+
+@dataclass(slots=True)
+class RecordedRules:
+    """Knows what is on record, and collects what is not yet."""
+
+    ignored: bool = False
+    """Nothing on record counts: every message is searched again."""
+    seq: int = 0
+    """The last event of its own that it knows."""
+    fresh: dict[str, list[Json]] = field(default_factory=dict)
+    """What the installed finder found in messages that nothing is on record of."""
+    unrecorded: int = 0
+    """How many such messages there are."""
+    _kept: dict[str, list[Json]] = field(default_factory=dict)
+    _kept_upto: int = 0
+    _rescan: dict[str, list[Json]] = field(default_factory=dict)
+    _rescan_upto: int = 0
+
+    def findings(self, item: Item, body: dict[str, Any]) -> Findings | None:
+        """Return what is on record of a message; None if nothing is."""
+        number, own = number_of(item.id), body.get("rules")
+        if self.ignored:
+            return None
+        if number <= self._rescan_upto:
+            return findings_from_json(self._rescan.get(item.id, []), item)
+        if isinstance(own, dict):
+            return findings_from_json(own.get("found", []), item)
+        if number <= self._kept_upto:
+            return findings_from_json(self._kept.get(item.id, []), item)
+        return None
+
+    def found(self, item: Item, findings: Findings) -> None:
+        """Remember what the installed finder found in a message that nothing is on record of."""
+        self.unrecorded += 1
+        if findings:
+            number = number_of(item.id)
+            self.fresh[item.id] = findings_to_json(findings, number, number)
+
+    def event(self, upto: int, *, rescan: bool = False) -> Event:
+        """Return the event that puts on record what was found in the messages up to a number."""
+        messages: JsonObject = {name: [*found] for name, found in self.fresh.items()}
+        body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
+        return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
+
+    def agrees(self, stored: Stored) -> bool:
+        """Take in an event of its own; False if messages that were read already must be read again."""
+        if self.ignored or stored.seq <= self.seq:
+            return True
+        if stored.event.body.get("rescan") or stored.event.body.get("messages") != self.fresh:
+            return False
+        self._take(stored)
+        self.fresh, self.unrecorded = {}, 0
+        return True
+
+    @classmethod
+    def of(cls, events: Iterable[Stored]) -> RecordedRules:
+        """Return what all the events of its own in a log say."""
+        rules = cls()
+        for stored in events:
+            rules._take(stored)
+        return rules
+
+    def _take(self, stored: Stored) -> None:
+        match stored.event.body:
+            case {"upto": int(upto), "messages": dict(messages), **rest}:
+                found: Any = messages
+                if rest.get("rescan"):
+                    self._rescan, self._rescan_upto = found, upto
+                else:
+                    self._kept, self._kept_upto = {**found, **self._kept}, max(upto, self._kept_upto)
+        self.seq = stored.seq
+
+    def to_json(self) -> JsonObject:
+        """Return what a saved state must know."""
+        fresh: JsonObject = {name: [*found] for name, found in self.fresh.items()}
+        return {"seq": self.seq, "fresh": fresh, "unrecorded": self.unrecorded}
+
+    @classmethod
+    def from_json(cls, value: Any) -> RecordedRules:  # noqa: ANN401  # JSON on its way in
+        """Return what ``to_json`` wrote; a state that an earlier version saved has nothing of it."""
+        match value:
+            case None:
+                return cls()
+            case {"seq": int(seq), "fresh": dict(fresh), "unrecorded": int(unrecorded)}:
+                return cls(seq=seq, fresh=fresh, unrecorded=unrecorded)
+        raise StoreDamaged("what was found cannot be read back")
