@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
+import clew
 from clew.ladder import propose
-from clew.ladder.thoughts import left_out, thinks, with_gaps
+from clew.ladder.thoughts import left_out, with_gaps
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.plan import Plan, Rung, Shrink
 from clew.plan.apply import apply
 from clew.verify import verify
+from clew.wire import RESPONSES, Scope
 from tests.ladder.sessions import Living, items, situation, spoken, step, tokens_of
 
 THOUGHT = Thinking("Let me weigh this. " * 400, signature="sealed", trust=Trust.ASSISTANT)
-ITEM = Thinking("weighed", item_id="rs_1", trust=Trust.ASSISTANT)
 
 
 def thoughtful(*parts: Part) -> Message:
@@ -64,12 +68,50 @@ def test_without_its_thought_a_running_loop_is_cut_like_any_other_and_checked():
     assert verify(plan, replace(living.evidence(1_000), keep_messages=1)).accepted
 
 
-def test_a_reasoning_item_stays_with_what_it_led_to():
-    assert not thinks(Message(Role.ASSISTANT, (ITEM, CALL)))
+def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
+    output = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "x"}
+    view = items(RESPONSES.parse([reasoning, call, output]))
+    note, called = left_out(view, [])
+    assert note.message == spoken("[thinking left out]")
+    written = RESPONSES.render([note.message, called.message, view[2].message])
+    assert written[1:] == [{key: call[key] for key in call if key != "id"}, output]
+    assert "id" in call
 
 
-def test_a_message_of_nothing_but_thought_stays():
-    assert not thinks(Message(Role.ASSISTANT, (THOUGHT,)))
+def test_of_a_message_of_nothing_but_thought_a_note_is_left():
+    view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), said(Role.USER, "Go on.")])
+    [gapped, _] = with_gaps(view)
+    assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))
+    assert [one.message for one in left_out(view, [])] == [spoken("[thinking left out]")]
+
+
+SEALED = base64.b64encode(bytes(range(256)) * 400).decode()
+THINKING = {"type": "thinking", "thinking": "hm", "signature": SEALED}
+REDACTED = {"type": "redacted_thinking", "data": SEALED}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": SEALED}
+USE = {"type": "tool_use", "id": "c1", "name": "read", "input": {}}
+ANSWER = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "x = 1"}]}
+FUNCTION = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "x = 1"}
+TOO_LARGE = [
+    [{"role": "assistant", "content": [THINKING, USE]}, ANSWER],
+    [{"role": "assistant", "content": [THINKING]}],
+    [{"role": "assistant", "content": [REDACTED]}, {"role": "user", "content": "Go on."}],
+    [REASONING, FUNCTION, OUTPUT],
+    [{key: REASONING[key] for key in REASONING if key != "id"}, FUNCTION, OUTPUT],
+    [REASONING],
+]
+
+
+@pytest.mark.parametrize("last", TOO_LARGE)
+def test_no_thought_is_so_large_that_a_list_cannot_be_compacted(last):
+    asked = {"role": "user", "content": "Fix the parser. Never modify files under legacy/."}
+    done = clew.compact([asked, *last], 8_000)
+    assert done.tokens_after < 1_000 < done.tokens_before
+    body = {done.wire.list_key: done.messages}
+    assert not done.wire.check(body, scope=Scope.MESSAGES).refused
 
 
 def test_a_gap_holds_the_place_of_a_thought():

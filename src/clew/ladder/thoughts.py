@@ -1,19 +1,22 @@
-"""Thoughts, left out whole where a view does not fit with them.
+"""Thoughts, left out whole if a view does not fit with them.
 
 A provider takes a signed thought as it was or not at all, so none is ever cut. While one is shown, the steps
-of the running loop belong to it; where none is, they may be parted like any others.
+of the running loop belong to it; if none is, they may be separated like any others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from clew.message import Item, Message, Part, Thinking
+from clew.message import Item, Message, Native, Part, Role, Text, Thinking, Trust
 from clew.plan import Rung, Shrink
 
 _LEFT_OUT = Thinking("")
 """Holds the place of a thought, so that places in a message stay what they are while it is judged."""
+_INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
+"""Stands for a message of nothing but thoughts: a provider takes no empty message."""
 _REASON = "there is no room for its thought"
 
 
@@ -23,28 +26,64 @@ def with_gaps(items: Iterable[Item]) -> list[Item]:
 
 
 def _with_gaps(message: Message) -> Message:
-    return replace(message, parts=tuple(_LEFT_OUT if _may_go(part) else part for part in message.parts))
+    parts = tuple(_LEFT_OUT if isinstance(part, Thinking) else part for part in message.parts)
+    return replace(message, parts=parts if _has_more(message) else (_INSTEAD, *parts[1:]))
 
 
 def thinks(message: Message) -> bool:
-    """Tell whether a message holds a thought that may be left out, and something else."""
-    gone = [_may_go(part) for part in message.parts]
-    return any(gone) and not all(gone)
+    """Whether a message holds a thought."""
+    return any(isinstance(part, Thinking) for part in message.parts)
 
 
-def _may_go(part: Part) -> bool:
-    # A reasoning item with an id of its own is what the next item asks for: the two stay together.
-    return isinstance(part, Thinking) and part.item_id is None
+def _has_more(message: Message) -> bool:
+    return not all(isinstance(part, Thinking) for part in message.parts)
 
 
 def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
-    """Return how messages are shown without their thoughts, and smaller where they are shown smaller."""
+    """Return how messages are shown without their thoughts, and smaller if they are shown smaller."""
     smaller = {shrink.id: shrink for shrink in shrinks}
+    linked: set[str] = set()
     for item in items:
+        linked = linked if item.message.role is Role.ASSISTANT else set()
+        linked |= set(_wires_of_items(item.message))
+        known = smaller.get(item.id)
+        message = _unlinked(known.message if known else item.message, linked)
         if thinks(item.message):
-            known = smaller.get(item.id)
-            message = known.message if known else item.message
-            parts = tuple(part for part in message.parts if not _may_go(part))
-            reason = known.reason if known else _REASON
-            smaller[item.id] = Shrink(item.id, replace(message, parts=parts), reason, Rung.TRUNCATE)
+            spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
+            message = replace(message, parts=spoken or (_INSTEAD,))
+        if message is not (known.message if known else item.message):
+            smaller[item.id] = Shrink(item.id, message, known.reason if known else _REASON, Rung.TRUNCATE)
     return [smaller[item.id] for item in items if item.id in smaller]
+
+
+# What a reasoning item led to ------------------------------------------------------------------------
+
+
+def _wires_of_items(message: Message) -> Iterator[str]:
+    """Yield the formats in which a thought of this message is an item with an id of its own."""
+    for part in message.parts:
+        if isinstance(part, Thinking) and part.item_id and part.native:
+            yield part.native.wire
+
+
+def _unlinked(message: Message, wires: set[str]) -> Message:
+    """Return what a reasoning item led to, without the id by which the provider would ask for that item."""
+    if not wires:
+        return message
+    parts = tuple(_part_unlinked(part, wires) for part in message.parts)
+    native = _without_id(message.native, wires)
+    same = native is message.native and all(map(operator.is_, parts, message.parts))
+    return message if same else replace(message, parts=parts, native=native)
+
+
+def _part_unlinked(part: Part, wires: set[str]) -> Part:
+    native = _without_id(part.native, wires)
+    return part if native is part.native else replace(part, native=native)
+
+
+def _without_id(native: Native | None, wires: set[str]) -> Native | None:
+    if native is None or native.wire not in wires or not isinstance(native.value, dict):
+        return native
+    if "id" not in native.value:
+        return native
+    return Native(native.wire, {key: value for key, value in native.value.items() if key != "id"})

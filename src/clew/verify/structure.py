@@ -140,14 +140,15 @@ def _said(case: Case, name: str) -> Message:
 
 
 def _without_thoughts(message: Message) -> Message:
-    """Return a message without what a provider takes whole or not at all; none of it is left empty."""
+    """Return a message without what a provider takes whole or not at all; of nothing else, an empty text."""
     parts = tuple(part for part in message.parts if not _is_thought(part))
-    return replace(message, parts=parts) if parts and len(parts) < len(message.parts) else message
+    if len(parts) == len(message.parts):
+        return message
+    return replace(message, parts=parts or (Text("", trust=message.parts[0].trust),))
 
 
 def _is_thought(part: Part) -> bool:
-    # With an id of its own it is an item that the next one asks for, and may not go.
-    return isinstance(part, Thinking) and part.item_id is None
+    return isinstance(part, Thinking)
 
 
 def _frame(message: Message) -> tuple[object, ...]:
