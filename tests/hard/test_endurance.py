@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.budget import Stop
-from clew.errors import PinsDoNotFit
+from clew.errors import BudgetExceeded
 from clew.message import Role, said
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
@@ -51,7 +51,7 @@ def test_after_three_failures_it_stops_and_asks_in_every_process_after(tmp_path)
             session = Session.open("main", store, window=12_000)
             session.add(*(talk(30) if n == 0 else ()))
             verdicts.append(type(session.fit().budget.verdict).__name__)
-            with pytest.raises(PinsDoNotFit):
+            with pytest.raises(BudgetExceeded):
                 session.compact(target_tokens=1)
     assert verdicts == ["Compact", "Compact", "Compact", Stop.__name__]
 

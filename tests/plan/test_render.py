@@ -95,8 +95,8 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(given_pins: list[Pin],
     shown = parse_digest(f"before\n{render_digest(digest)}\nafter")
     assert shown is not None
     assert (shown.id, shown.level, shown.covers, shown.author) == ("d7", 2, "m1", "a model")
-    assert [(p.quote, p.source, p.trust) for p in shown.pins] == [
-        (p.quote, Cite(p.source.message), p.trust) for p in given_pins
+    assert [(p.quote, p.source.message, p.trust, p.is_cut) for p in shown.pins] == [
+        (p.quote, p.source.message, p.trust, p.is_cut) for p in given_pins
     ]
     meant = sorted(given_claims, key=lambda claim: list(ClaimKind).index(claim.kind))
     assert [(c.kind, c.text, c.turns, c.untrusted) for c in shown.claims] == [

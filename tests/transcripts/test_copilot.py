@@ -8,6 +8,7 @@ from clew.message import Origin, Role, Thinking, Trust
 from clew.transcripts.readers.copilot import read, sniff
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
 from clew.transcripts.source import open_source
+from clew.transcripts.transcript import load
 from tests.conftest import real_data
 from tests.transcripts.claude_lines import labels
 
@@ -140,3 +141,23 @@ def test_real_logs_are_read_whole():
     )
     assert len([record for record in told if isinstance(record, Boundary)]) == 1
     assert not [record for record in told if isinstance(record, Problem)]
+
+
+def test_a_system_prompt_that_is_logged_again_takes_the_place_of_the_earlier_one():
+    def prompt(event_id: str, words: str) -> dict:
+        return event("system.message", event_id, content=words)
+
+    log_of = (
+        prompt("e1", "Be careful."),
+        event("user.message", "e2", content="fix it"),
+        prompt("e3", "Be careful."),
+        prompt("e4", "Be very careful."),
+        event("assistant.message", "e5", content="Done."),
+        prompt("e6", "Be most careful."),
+    )
+    (session,) = load(open_source(log(*log_of)))
+    assert [entry.id for entry in session.full_entries()] == ["e6", "e2", "e5"]
+    assert [message.text for message in session.current()] == ["Be most careful.", "fix it", "Done."]
+    done = event("session.compaction_complete", "e7", success=True, summaryContent="It was fixed.")
+    (session,) = load(open_source(log(*log_of, done, prompt("e8", "Be bold."))))
+    assert [message.text for message in session.current()] == ["Be bold.", "It was fixed."]

@@ -259,3 +259,15 @@ def test_the_older_folder_of_files_is_read(tmp_path):
     start, entry, problem = tell(read(source))
     assert (start, entry) == ("start ses_1", "msg_1 user: hi")
     assert problem.startswith("problem at None: msg_2.json is not JSON")
+
+
+def test_the_parts_of_one_reasoning_item_share_its_sealed_data_once():
+    def part(words: str, item: str) -> dict:
+        sealed = {"itemId": item, "reasoningEncryptedContent": "sealed" * 100}
+        return {"type": "reasoning", "text": words, "metadata": {"openai": sealed}}
+
+    parts = [*(part(f"thought {n}", "rs_1") for n in range(40)), part("another", "rs_2"), text("Done.")]
+    entry = list(read(document({"info": INFO, "messages": [said("m1", "assistant", *parts)]})))[1]
+    first, second, _ = entry.message.parts
+    assert (first.item_id, first.signature, first.text.count("thought")) == ("rs_1", "sealed" * 100, 40)
+    assert (second.item_id, second.text) == ("rs_2", "another")

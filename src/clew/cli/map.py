@@ -95,7 +95,8 @@ class _Sight:
 
 def _last_reported(session: Transcript) -> int | None:
     own = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
-    return next((usage.input_tokens + usage.output_tokens for usage in own if usage), None)
+    # Some tools log the output alone: that says nothing of how full the window was.
+    return next((one.input_tokens + one.output_tokens for one in own if one and one.input_tokens), None)
 
 
 def _picture(

@@ -7,6 +7,8 @@ pinned: they are the prompt, and no compaction touches it.
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -34,7 +36,7 @@ from clew.ledger.constraints.values import (
 from clew.ledger.exchange import Reading
 from clew.ledger.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
 from clew.ledger.speech import USER, WHOLE_SPEECH, speech
-from clew.message import Cite, Message, Origin, Role, Text, Trust
+from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 
 class PinStatus(StrEnum):
@@ -105,6 +107,7 @@ class Pin:
 
 
 MOST_REPEATED = 8
+_SYSTEM = (Role.SYSTEM, Role.DEVELOPER)
 
 
 @dataclass(slots=True)
@@ -114,6 +117,8 @@ class Pins:
     held: dict[str, Pin] = field(default_factory=dict)
     begun: bool = False
     """Something was said after the prompt."""
+    prompt: dict[int, int] = field(default_factory=dict)
+    """What the prompt says, sentence by sentence, as checksums: sent or logged again, it pins nothing."""
     _rules: ActiveRules = field(init=False, default_factory=ActiveRules)
     """The active pins as the finder of contradictions wants them."""
     _by_words: dict[str, str] = field(init=False, default_factory=dict)
@@ -185,7 +190,9 @@ class Pins:
         With ``recorded`` findings the finder is not asked: they are what was found when the message came.
         """
         speaks = self._may_state_rules(reading)
-        self.begun = self.begun or reading.item.message.role not in (Role.SYSTEM, Role.DEVELOPER)
+        self.begun = self.begun or reading.item.message.role not in _SYSTEM
+        if not self.begun:
+            self.prompt |= dict.fromkeys(_pieces(reading.item.message.text), 1)
         if self._expires(reading):
             self._pass(reading)
         if recorded is not None:
@@ -214,7 +221,7 @@ class Pins:
     def _may_state_rules(self, reading: Reading) -> bool:
         """Return whether anyone speaks in a message; what opens a session is the prompt, kept whole."""
         role = reading.item.message.role
-        if not self.begun and role in (Role.SYSTEM, Role.DEVELOPER):
+        if not self.begun and role in _SYSTEM:
             return False
         return bool(reading.said) or role in SPEAKERS
 
@@ -246,7 +253,12 @@ class Pins:
         found = (moved(one, source) for one in find(message))
         # "You may push now" ends a rule; it need not be remembered as a permission besides.
         kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
-        return (*ended, *kept)
+        by_system = message.role in _SYSTEM
+        return (*ended, *(one for one in kept if not (by_system and self._is_of_prompt(one.quote))))
+
+    def _is_of_prompt(self, quote: str) -> bool:
+        """Whether the prompt says this already: it was sent or logged again."""
+        return self.prompt.keys() >= set(_pieces(quote))
 
     def _apply(self, message: str, findings: Findings) -> None:
         """End and hold what was found in a message; an end of a rule that is not in force changes nothing."""
@@ -263,7 +275,8 @@ class Pins:
                 ended.setdefault(step.at, []).append(pin.id)
 
     def _found(self, found: Found, place: Cite, replaces: Iterable[str]) -> None:
-        same = self._by_words.get(_plain(found.quote))
+        quote = _within(found.quote)
+        same = self._by_words.get(_plain(quote))
         if same is not None:
             pin = self.held[same]
             # In its place a rule may say more than its words alone: "push" under "Please don't:".
@@ -271,7 +284,7 @@ class Pins:
             pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:], **read)
             self._put(pin)
         else:
-            pin = self._new(found.quote, place, trust=found.trust, **_read(found))
+            pin = self._new(quote, place, trust=found.trust, **_read(found))
         for old in replaces:
             if old != pin.id:
                 self._put(replace(self.held[old], replaced_by=pin.id))
@@ -372,6 +385,32 @@ def _constraint(pin: Pin) -> Constraint:
     span = Span(pin.source.part, pin.source.start, pin.source.end or 0) if pin.source else Span(0, 0, 0)
     found = Found(pin.quote, span, pin.kind, pin.scope, pin.strength, pin.trust, pin.confidence, pin.reasons)
     return Constraint(pin.id, found, pin.source.message if pin.source else "")
+
+
+_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)|\n")
+
+
+def _pieces(text: str) -> Iterator[int]:
+    """Yield the checksum of each sentence of a text."""
+    for piece in _SENTENCE_END.split(text):
+        if plain := _plain(piece).strip(" -*#>"):
+            yield zlib.crc32(plain.encode("utf-8", "surrogatepass"))
+
+
+_CLAUSE_END = re.compile(r"[,;:.!?)\]](?=\s)|[，；：。！？、）]|\n")
+
+
+def _within(quote: str) -> str:
+    """Return a rule, or of one that is longer than a rule may be, as many whole clauses as there is room for.
+
+    Its source still names all of it. Text without clauses is cut at a word, or anywhere.
+    """
+    if len(quote) <= LONGEST_RULE:
+        return quote
+    ends = [found.end() for found in _CLAUSE_END.finditer(quote, 0, LONGEST_RULE)]
+    words = quote.rfind(" ", 0, LONGEST_RULE)
+    cut = next((end for end in (*ends[-1:], words) if end > LONGEST_RULE // 2), LONGEST_RULE)
+    return quote[:cut].rstrip()
 
 
 def _plain(quote: str) -> str:

@@ -1,7 +1,7 @@
 """Provider-neutral messages: frozen values, trust labels, and what may not be split."""
 
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
-from clew.message.item import Cite, Item, words
+from clew.message.item import LONGEST_RULE, Cite, Item, words
 from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, trust_of, turns
 from clew.message.parts import (
     ApprovalAnswer,
@@ -21,6 +21,7 @@ from clew.message.parts import (
 from clew.message.trust import Trust, lowest
 
 __all__ = [
+    "LONGEST_RULE",
     "ROLE_TRUST",
     "ApprovalAnswer",
     "ApprovalRequest",

@@ -7,6 +7,9 @@ from typing import NamedTuple
 from clew.message.message import Message
 from clew.message.parts import Part, Text, Thinking, ToolCall, ToolResult
 
+LONGEST_RULE = 600
+"""Characters of a rule that are quoted: of a longer one the beginning, whole clauses of it."""
+
 
 class Item(NamedTuple):
     """A message with the id it has in its session."""

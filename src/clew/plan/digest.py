@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.message import Cite, Item, Message, Role, Trust, words
+from clew.message import LONGEST_RULE, Cite, Item, Message, Role, Trust, words
 
 
 class ClaimKind(StrEnum):
@@ -57,6 +57,11 @@ class Pin:
     source: Cite
     trust: Trust
     """Of the speaker: user, developer or system."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the quote is only the beginning of what its source says."""
+        return (self.source.end or 0) - self.source.start > max(LONGEST_RULE, len(self.quote))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from clew.message import Cite, Message, Origin, Role, Text, Trust
+from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.plan.digest import Claim, ClaimKind, Digest, Pin
 from clew.plan.spans import spans
 
@@ -41,7 +41,7 @@ _BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # whatever a reader may t
 _TO_HOLD = re.compile(f"<|{_BREAK.pattern}")  # nearly no line has any of it
 _HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # those that do not end one for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
-_PIN = re.compile(r'- "(.*)"', re.DOTALL)
+_PIN = re.compile(r'- "(.*)"( …)?', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
 _MARKS = ("- ", "~ ")
 
@@ -80,7 +80,7 @@ def _pin_lines(pins: Sequence[Pin]) -> Iterator[str]:
     """Write rules under the turns and the people they come from; neighbours of one turn share its name."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
-        yield from (f'- "{_held(pin.quote)}"' for pin in group)
+        yield from (f'- "{_held(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
         elif kind is None and (said := _SPEAKER.fullmatch(line)):
             speaker = said
         elif kind is None and speaker and (rule := _PIN.fullmatch(line)):
-            pins.append(_pin(rule[1], speaker, len(pins)))
+            pins.append(_pin(rule, speaker, len(pins)))
         elif kind is not None and (turn := _TURN.fullmatch(line)):
             turns = tuple(turn[1].split(","))
     return pins, claims
@@ -186,6 +186,7 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
         yield held
 
 
-def _pin(quote: str, speaker: re.Match[str], number: int) -> Pin:
+def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> Pin:
     trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
-    return Pin(f"shown-{number}", _freed(quote), Cite(speaker[1]), trust)
+    end = LONGEST_RULE + 1 if rule[2] else None  # all that is known is that it goes on
+    return Pin(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)

@@ -89,6 +89,7 @@ def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
         focus=wish.focus,
         trigger=wish.trigger.value,
         reason=wish.reason,
+        sized=wish.sized,
     )
 
 

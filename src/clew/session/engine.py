@@ -8,18 +8,26 @@ even that would break a promise, nothing happens. Nothing here touches a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from clew.errors import CompactionRefused, ModelError, SummaryFailed
+from clew.errors import (
+    BudgetExceeded,
+    CompactionRefused,
+    ModelError,
+    NothingToGain,
+    PinsDoNotFit,
+    SummaryFailed,
+)
 from clew.ladder.brief import Brief
 from clew.ladder.climb import Situation, outline, propose
 from clew.ladder.summary import SessionRequest, write
-from clew.ladder.tail import AS_USUAL, Keep
+from clew.ladder.tail import AS_USUAL, Keep, leading_system
 from clew.ladder.told import brief_of
 from clew.ladder.written import Outline, Written
 from clew.ledger.ledger import Ledger
+from clew.ledger.pins import MadeBy
 from clew.message import Item, Message
-from clew.plan import Digest, Plan
+from clew.plan import Claim, ClaimKind, Digest, Pin, Plan
 from clew.ports import Steps, Usage
 from clew.session.bill import Bill, billed
 from clew.tokens import TokenCounter
@@ -63,6 +71,10 @@ class Job:
     trigger: str = "manual"
     reason: str = "asked for"
     wire: Wire | None = None
+    sized: bool = True
+    """A person or the window set the target; otherwise it is a wish."""
+    rule_tokens: int | None = None
+    """For the rules that were found in the session; None for all of them. Rules set by hand always stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +100,51 @@ class Outcome:
     calls: int = 0
 
 
+RULE_SHARES = (0.4, 0.2, 0.0)
+"""Of the room, for the rules that were found, tried in turn if it does not fit with all of them."""
+
+
 def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
-    """Return the plan to put into effect; ``CompactionRefused`` where none keeps what must be kept."""
+    """Return the plan to put into effect; ``CompactionRefused`` where none keeps what must be kept.
+
+    Found rules that do not fit collapse to a line that leads to them. Rules set by hand never do, so they
+    alone can raise ``PinsDoNotFit``.
+    """
+    try:
+        return (yield from _decided(job, writer))
+    except BudgetExceeded as refusal:
+        if isinstance(refusal, NothingToGain) and not job.sized:
+            raise
+        last = refusal
+    room = job.target_tokens - sum(map(job.counter.count, _prompt(job)))
+    shares = RULE_SHARES if room > 0 and any(_found(job)) else ()
+    for share in shares:
+        try:
+            return (yield from _decided(replace(job, rule_tokens=int(room * share)), writer))
+        except BudgetExceeded as refusal:
+            last = refusal
+    by_hand = any(pin.made_by is MadeBy.PERSON for pin in job.ledger.pins.active)
+    if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
+        raise BudgetExceeded(last.detail, "ask for more tokens, or take a model with a larger window")
+    raise last
+
+
+def _prompt(job: Job) -> list[Message]:
+    return [item.message for item in job.view[: leading_system(job.view)]]
+
+
+def _found(job: Job) -> list[str]:
+    """Return the ids of the rules that were found in the session, most worth showing first.
+
+    Each is ranked by how recent and by how certain it is.
+    """
+    found = [pin for pin in job.ledger.pins.active if pin.made_by is MadeBy.FOUND]
+    by_certainty = sorted(range(len(found)), key=lambda place: found[place].confidence)
+    rank = {place: place + certainty for certainty, place in enumerate(by_certainty)}
+    return [found[place].id for place in sorted(rank, key=lambda place: -rank[place])]
+
+
+def _decided(job: Job, writer: Writer | None) -> Steps[Outcome]:
     decision = _Decision(_situation(job), _evidence(job))
     found = (yield from decision.by_model(writer)) if writer else None
     found = found or decision.by_code()
@@ -193,7 +248,43 @@ def _situation(job: Job) -> Situation:
 def told(job: Job, span: Sequence[Item]) -> Brief:
     """Return what a digest of this span must say."""
     brief = brief_of(job.ledger, span, job.shown)
-    return Brief((*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims))
+    pins, claims = (*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims)
+    if job.rule_tokens is None:
+        return Brief(pins, claims)
+    shown, collapsed = _collapsed(job, pins, job.rule_tokens)
+    return Brief(shown, (*_line_for(collapsed), *claims))
+
+
+def _collapsed(job: Job, pins: Sequence[Pin], room: int) -> tuple[tuple[Pin, ...], list[Pin]]:
+    """Return the rules that are shown, and those for which there is no room."""
+    by_id = {pin.id: pin for pin in pins}
+    gone: set[str] = set()
+    for name in _found(job):
+        pin = by_id.get(name)
+        if pin is None:
+            continue
+        room -= job.counter.count_text(pin.quote) + PER_RULE_TOKENS
+        if room < 0:
+            gone.add(name)
+    return tuple(pin for pin in pins if pin.id not in gone), [pin for pin in pins if pin.id in gone]
+
+
+PER_RULE_TOKENS = 12
+"""What a rule takes in a digest besides its words: its turn, who said it, marks."""
+MOST_NAMED = 12
+"""Turns that the line for collapsed rules leads to, the oldest first."""
+
+
+def _line_for(rules: Sequence[Pin]) -> list[Claim]:
+    """Return the line that stands for rules there is no room for, with the turns to read them in."""
+    if not rules:
+        return []
+    cites = {pin.source.message: pin.source for pin in reversed(rules)}
+    sources = tuple(cites[name] for name in list(reversed(cites))[:MOST_NAMED])
+    text = f"{len(rules)} more rules apply, not shown for lack of room: read them in these turns"
+    if len(cites) > MOST_NAMED:
+        text += f" and {len(cites) - MOST_NAMED} later ones"
+    return [Claim("", ClaimKind.OPEN, text, sources, min(pin.trust for pin in rules))]
 
 
 def _evidence(job: Job) -> Evidence:

@@ -56,6 +56,8 @@ class Entry:
     """Call ids whose output the tool hides from its model but still stores; the originals are here."""
     shown: Message | None = None
     """What the tool's model sees in place of ``message``; None where it sees the message itself."""
+    replaces: str | None = None
+    """The id of the entry whose place it takes: a system prompt that is logged again, changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,14 @@ class Transcript:
             id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
         )
         before = list(self._standing(self.records[:cut]))
-        system = [entry for entry in before if entry.message.role is Role.SYSTEM]
+        standing = {entry.replaces or entry.id: entry for entry in self._standing()}
+        system = [
+            standing[entry.replaces or entry.id] for entry in before if entry.message.role is Role.SYSTEM
+        ]
         kept = [entry for entry in before if entry.id in keeps and entry.message.role is not Role.SYSTEM]
-        made, later = _after_compaction(list(self._standing(self.records[cut:])))
+        replaced = {entry.replaces or entry.id for entry in before}
+        after = [entry for entry in self._standing(self.records[cut:]) if entry.replaces not in replaced]
+        made, later = _after_compaction(after)
         return [_as_shown(entry, hidden) for entry in (*system, *made, *kept, *later)]
 
     def stats(self) -> Stats:
@@ -146,9 +151,12 @@ class Transcript:
 
     def _standing(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
         gone = self.dropped
+        found: dict[str, Entry] = {}
         for record in self.records if records is None else records:
             if isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
-                yield record
+                place = record.replaces if record.replaces in found else record.id
+                found[place or record.id] = record
+        yield from found.values()
 
 
 def load(

@@ -71,7 +71,9 @@ class _Session:
     started: bool = False
     model: str | None = None
     prompt: int = 0
-    """A mark of the system prompt that stands; it is written again before each of the person's turns."""
+    """A checksum of the system prompt in force; it is logged again before each of the person's turns."""
+    prompt_id: str | None = None
+    """The id of the first system prompt, whose place the later ones take."""
     events: dict[str, int] = field(default_factory=dict)
     """From each event of the main conversation to how many entries and compactions stood after it."""
     ids: list[str] = field(default_factory=list)
@@ -129,6 +131,9 @@ class _Session:
         if message.role is Role.ASSISTANT:
             model = string(data, "model") or (self.model if agent_id is None else None)
             entry = replace(entry, model=model, usage=_usage(data))
+        if message.role is Role.SYSTEM and agent_id is None:
+            entry = replace(entry, replaces=self.prompt_id)
+            self.prompt_id = self.prompt_id or entry_id
         if agent_id is None:
             self.ids.append(entry_id)
         yield entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clew.message import (
     Json,
@@ -178,9 +178,20 @@ def _steps(talk: Conversation, parts: list[JsonObject], trust: Trust) -> Iterato
                 step, part, talk.call_ids.unique(string(part, "callID"), f"{string(part, 'id')}"), trust
             )
         elif read := _assistant_part(part, trust):
-            step.said.append(read)
+            _add_said(step, read)
     if step.said:
         yield step
+
+
+def _add_said(step: _Step, part: Part) -> None:
+    """Add what the model said; the parts of one reasoning item, which all carry its sealed data, are one."""
+    if isinstance(part, Thinking) and part.item_id:
+        for place, known in enumerate(step.said):
+            if isinstance(known, Thinking) and known.item_id == part.item_id:
+                text = "\n\n".join(filter(None, (known.text, part.text)))
+                step.said[place] = replace(known, text=text, signature=part.signature or known.signature)
+                return
+    step.said.append(part)
 
 
 def _assistant_part(part: JsonObject, trust: Trust) -> Part | None:

@@ -1,0 +1,128 @@
+"""Compaction always fits: long rules are cut, found rules collapse, only rules set by hand can refuse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clew
+from clew.errors import BudgetExceeded, PinsDoNotFit
+from clew.ledger.pins import MadeBy
+from clew.message import LONGEST_RULE
+from clew.session import Session
+from clew.store import MemoryStore
+
+LATER = [{"role": "assistant", "content": "ok " * 3_000}, {"role": "user", "content": "Go on."}]
+PASTES = {
+    "chinese without a full stop": "不要修改遗留目录，" + "必须保留所有文件和目录以及它们的内容，" * 6_000,
+    "one endless word": "never touch " + "legacy/" * 5_000,
+    "one endless sentence": "Never modify " + "the old files of the first and the second part, " * 2_000,
+    "many rules": "\n".join(f"Never modify files under module_{n}/." for n in range(400)),
+}
+
+
+def rules(count: int) -> list[dict]:
+    told = ("Never modify files under module_{0}/.", "Understood, I leave module_{0} alone.")
+    speakers = zip(("user", "assistant"), told, strict=True)
+    each = [{"role": role, "content": text} for role, text in speakers]
+    return [{**one, "content": one["content"].format(n)} for n in range(count) for one in each]
+
+
+@pytest.mark.parametrize("name", PASTES)
+def test_no_paste_is_so_long_that_a_list_cannot_be_compacted(name):
+    done = clew.compact([{"role": "user", "content": PASTES[name]}, *LATER], 4_000)
+    assert done.tokens_after < 2_000
+    assert done.report.accepted
+    assert all(len(pin.quote) <= LONGEST_RULE for pin in done.ledger.pins.all)
+
+
+def test_a_rule_is_cut_at_a_clause_marked_and_leads_to_all_of_it():
+    said = (
+        "Never modify files under legacy/, "
+        + "nor those of the first or of the second part, " * 30
+        + "whatever happens."
+    )
+    done = clew.compact([{"role": "user", "content": said}, *LATER * 6], 4_000)
+    (rule,) = done.ledger.pins.active
+    assert rule.quote.endswith("part,")
+    assert rule.source.end - rule.source.start > 1_400
+    shown = done.messages[0]["content"]
+    assert f'- "{rule.quote}" …' in shown
+    again = clew.compact([*done.messages, *LATER], 4_000)
+    assert [pin.quote for pin in again.ledger.pins.active] == [rule.quote]
+    assert f'- "{rule.quote}" …' in again.messages[0]["content"]
+
+
+@pytest.mark.parametrize("window", [4_000, 8_000])
+def test_found_rules_collapse_the_oldest_first_to_a_line_that_leads_to_them(window):
+    given = [*rules(400), *LATER]
+    done = clew.compact(given, window)
+    shown = done.messages[0]["content"]
+    kept = [n for n in range(400) if f'"Never modify files under module_{n}/."' in shown]
+    assert kept
+    assert kept == list(range(kept[0], 400))
+    assert f"[m1,m3,m5,m7,m9,m11,m13,m15,m17,m19,m21,m23]\n- {kept[0]} more rules apply" in shown
+    assert len(done.ledger.pins.active) == 400
+    again = clew.compact([*done.messages, *LATER], window, after=done)
+    assert again.tokens_after <= window
+
+
+def test_what_is_less_certain_collapses_before_what_is_as_old():
+    sure, unsure = "Never modify files under {}/.", "Maybe better not touch {}/ too much."
+    texts = [text.format(f"module_{n}") for n in range(200) for text in (sure, unsure)]
+    messages = [one for text in texts for one in ({"role": "user", "content": text}, LATER[0])]
+    done = clew.compact([*messages[:-1], *LATER], 8_000)
+    found = {pin.quote: pin.confidence for pin in done.ledger.pins.active}
+    if len(set(found.values())) < 2:
+        pytest.skip("the rule finder is as certain of the one as of the other")
+    shown = done.messages[0]["content"]
+    kept = [certainty for quote, certainty in found.items() if f'"{quote}"' in shown]
+    assert sum(kept) / len(kept) > sum(found.values()) / len(found)
+
+
+def test_rules_set_by_hand_never_collapse_and_alone_can_refuse():
+    session = Session.open("s", MemoryStore(), window=8_000)
+    session.add(*rules(400), *LATER)
+    by_hand = session.pin("Answer in French.").id
+    done = session.compact(target_tokens=3_000)
+    assert any(pin.id == by_hand for pin in done.plan.digests[-1].pins)
+    for n in range(300):
+        session.pin(f"Never delete the table {n} of the store in the cellar of the house.")
+    with pytest.raises(PinsDoNotFit):
+        session.compact(target_tokens=2_000)
+
+
+def test_without_rules_set_by_hand_there_is_another_reason_to_refuse():
+    session = Session.open("s", MemoryStore())
+    session.add(*rules(40), *LATER)
+    assert all(pin.made_by is MadeBy.FOUND for pin in session.pins)
+    with pytest.raises(BudgetExceeded) as refused:
+        session.compact(target_tokens=20)
+    assert not isinstance(refused.value, PinsDoNotFit)
+
+
+def test_a_system_prompt_that_is_sent_again_pins_nothing():
+    laws = " ".join(f"Never modify files under module_{n}/." for n in range(300))
+    prompt = {"role": "system", "content": f"You are careful. {laws}"}
+    changed = {"role": "system", "content": f"You are most careful. {laws} Never push to main."}
+    talk = [one for n in range(30) for one in ({"role": "user", "content": f"Read {n}."}, LATER[0])]
+    done = clew.compact([prompt, *talk, prompt, changed, prompt, LATER[1]], 60_000)
+    assert [pin.quote for pin in done.ledger.pins.active] == ["Never push to main."]
+
+
+scripts = st.text(st.sampled_from("never 不要 nie legacy/ , . ，\n必须x"), min_size=1, max_size=40)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.builds(lambda text, n: text * n, scripts, st.integers(1, 2_000)), min_size=1, max_size=3))
+def test_whatever_is_pasted_it_fits(pasted):
+    messages = [
+        one
+        for text in pasted
+        for one in (
+            {"role": "user", "content": f"Never touch {text}"},
+            {"role": "assistant", "content": "ok"},
+        )
+    ]
+    assert clew.compact([*messages, *LATER], 4_000).tokens_after <= 4_000
