@@ -28,7 +28,7 @@ def test_trace_lists_what_the_tool_did(home: Home, columns: int):
 
 
 def test_trace_prints_the_summary_that_the_tool_wrote(home: Home):
-    assert "rounding was changed in tax_table.py" in home.run("trace", "3f2a9c10", "c1")
+    assert "rounding was changed in shop/tax_table.py" in home.run("trace", "3f2a9c10", "c1")
     assert "there is c1" in home.run("trace", "3f2a9c10", "c2", status=2)
     assert "clew import" in home.run("trace", "3f2a9c10", "--jsonl", status=2)
 
