@@ -21,6 +21,7 @@ CODEX = "019d7372-a0bb-72c0-847d-5e4439ef5efd"
 COPILOT = "70b173ed-7b83-485a-b71a-5adb0591db07"
 OPENCODE = "ses_20b57e9a4ffezfCGMGhuR8Hci7"
 RULE = "Never modify files under legacy/."
+MODEL = "claude-sonnet-4-5"
 BEGIN = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 HOUR = 3600
 GOLDEN = Path(__file__).parent / "golden"
@@ -49,7 +50,7 @@ def claude_session() -> Lines:
         message = {
             "id": f"msg_{n}",
             "role": "assistant",
-            "model": "claude-sonnet-4-5",
+            "model": MODEL,
             "content": [block],
             "usage": {
                 "input_tokens": 5,
@@ -79,7 +80,9 @@ def claude_session() -> Lines:
     call(40, "Edit", edit, "edited", 116_000)
     failed = "FAILED tests/test_tax.py::test_half: rate_17_42 is 17.4\n1 failed, 30 passed"
     call(41, "Bash", {"command": "pytest tests"}, failed, 118_000, error=True)
-    file.says("The failure comes from rate_17_42 in rates_17.py: its scale is wrong.", "msg_42", **at())
+    file.says(
+        "The failure comes from rate_17_42 in rates_17.py: its scale is wrong.", "msg_42", model=MODEL, **at()
+    )
     boundary = {"trigger": "auto", "preTokens": 121_000, "postTokens": 1_200}
     file.add("system", parent=None, subtype="compact_boundary", compactMetadata=boundary, **at())
     summary = (
@@ -96,7 +99,7 @@ def claude_session() -> Lines:
     call(51, "Bash", {"command": "curl localhost:8123/prices?row=rate_17_42"}, "17.42", 18_600)
     for n in range(52, 58):
         call(n, "Bash", {"command": f"pytest tests -k part_{n}"}, f"{n} passed", 16_000 + 2600 * (n - 50))
-    file.says("All tests pass on the staging server.", "msg_60", **at())
+    file.says("All tests pass on the staging server.", "msg_60", model=MODEL, **at())
     return file
 
 

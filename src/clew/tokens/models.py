@@ -75,6 +75,14 @@ def models(extra: Path | None = None) -> dict[str, Model]:
     return dict(_load(Path(named) if named else None, extra))
 
 
+def prices_date() -> str:
+    """Return the day on which clew's own table of prices was read."""
+    import tomllib
+
+    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(text)["date"])
+
+
 def model_named(name: str, extra: Path | None = None) -> Model:
     """Return the model of that name, however it is written.
 
