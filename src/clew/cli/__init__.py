@@ -6,19 +6,28 @@ import os
 import sys
 from collections.abc import Sequence
 
-from clew.cli.commands import parse
-from clew.cli.terminal import standard
-from clew.cli.text import printable
-from clew.errors import ClewError
-
 INTERRUPTED = 130  # what shells expect of a process that Ctrl-C ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``clew``; return 0 when all is well, 1 when the answer is no, 2 when it could not be done."""
+    words = sys.argv[1:] if argv is None else argv
+    if len(words) == 2 and words[0] == "hook" and not words[1].startswith("-"):  # a host waits for it
+        from clew.hosts.hook import main as hook
+
+        return hook(words[1:])
+    return _run(words)
+
+
+def _run(words: Sequence[str]) -> int:
+    from clew.cli.commands import parse
+    from clew.cli.terminal import standard
+    from clew.cli.text import printable
+    from clew.errors import ClewError
+
     term = standard()
     try:
-        command, args = parse(sys.argv[1:] if argv is None else argv)
+        command, args = parse(words)
         status = command.run(args, term) if command else 0
         term.out.flush()
     except ClewError as error:

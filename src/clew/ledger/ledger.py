@@ -51,10 +51,12 @@ class _Kept:
 class Ledger:
     """What a session has laid down, decided, left open, touched, broken, been allowed, and named."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact_values: bool = True) -> None:
+        """Start empty; without ``exact_values`` a third of the cost is saved, and ``values`` stays empty."""
         self._kept = _Kept()
         self._calls = OpenCalls()
         self._values = Values()
+        self._exact_values = exact_values
 
     def __len__(self) -> int:
         """Return how many messages were added."""
@@ -95,7 +97,7 @@ class Ledger:
                 kept.decisions.add(reading)
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))
-        for reading in readings:
+        for reading in readings if self._exact_values else ():
             failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
             self._values.add(reading.item, reading.number, failed, _looking_back(reading))
         return found
@@ -170,7 +172,7 @@ class Ledger:
 
     def copy(self) -> Ledger:
         """Return an independent copy; what is frozen is shared."""
-        twin = Ledger()
+        twin = Ledger(exact_values=self._exact_values)
         twin._kept = copied(self._kept)
         twin._calls = self._calls.copy()
         twin._values = self._values.copy()

@@ -1,0 +1,36 @@
+"""Check whether clew works inside the agents of this computer, and say what is left to do.
+
+Looks at what `clew install` wrote, whether the agent trusts it (Codex asks once, under /hooks), which version
+of the agent was tried, and whether clew's own hook and MCP server answer. Changes nothing.
+
+examples:
+  clew doctor
+  clew doctor --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import printable
+from clew.hosts.doctor import Verdict, examine
+from clew.transcripts.places import Computer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Print what was found; 1 if something does not work."""
+    found = list(examine(Computer()))
+    if args.json:
+        term.write(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+    for one in found if not args.json else ():
+        mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[one.verdict]
+        term.write(printable(f"{mark} {one.host:<12} {one.text}"))
+    return 1 if any(one.verdict is Verdict.BAD for one in found) else 0

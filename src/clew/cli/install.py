@@ -1,0 +1,53 @@
+"""Put clew into an agent you use: hooks that keep your rules in view across compactions, and an MCP server.
+
+Writes one plug-in or extension for your user; --dry-run shows what would be written as a diff. Doing it again
+changes nothing. `clew uninstall TOOL` restores every file to the byte.
+
+examples:
+  clew install claude-code --dry-run
+  clew install claude-code
+  clew install codex
+  clew doctor
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, printable
+from clew.hosts.install import HOSTS, Change, host_named, install, to_install
+from clew.transcripts.places import Computer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(HOSTS)}")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Install, or show what that would do."""
+    host, computer = host_named(args.tool), Computer()
+    changes = to_install(host, computer) if args.dry_run else install(host, computer)
+    print_changes(changes, term, dry_run=args.dry_run)
+    if not changes:
+        term.write(f"clew is in {host.title} already: nothing to change.")
+    elif not args.dry_run:
+        term.write(
+            f"clew is in {host.title} now. Next: {host.then}. `clew uninstall {host.name}` takes it out."
+        )
+    return 0
+
+
+def print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -> None:
+    """List the files that are written or removed; in a dry run, with what changes in them."""
+    for change in changes:
+        if dry_run:
+            term.write(printable(change.diff()).rstrip("\n"))
+        else:
+            what = "removed" if change.after is None else "written" if change.before is None else "changed"
+            term.write(printable(f"{what} {change.path}"))
+    if dry_run and changes:
+        term.note(f"a dry run: {count(len(changes), 'file')} would change, nothing did")

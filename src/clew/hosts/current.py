@@ -1,0 +1,73 @@
+"""Find the session that a host is working on: by its environment, by the hook's note, or by its folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from clew.errors import NotFound
+from clew.hosts.session_notes import newest_note
+
+MOST_LOOKED_AT = 200
+"""Sessions of this computer, the newest first, among which those of a folder are looked for."""
+FORMAT_OF = {"gemini": "gemini-cli"}
+"""Hosts whose session format has another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentSession:
+    """A session file of a host."""
+
+    tool: str
+    session: str
+    path: Path
+    directory: str
+
+    @property
+    def format(self) -> str:
+        """Return the name of its format."""
+        return FORMAT_OF.get(self.tool, self.tool)
+
+
+def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
+    """Return the session a host in this folder works on: of several, the one written to last."""
+    directory = env.get("CLAUDE_PROJECT_DIR") or directory
+    named = [one for one in (_from_environment(directory, env), _from_note(directory)) if one]
+    if named:
+        return max(named, key=lambda one: one.path.stat().st_mtime)
+    newest = next(iter(project_sessions(directory)), None)
+    if newest is None:
+        raise NotFound(
+            f"no session of a tool was found for {directory}", "start the tool there, or see `clew sessions`"
+        )
+    return newest
+
+
+def _from_environment(directory: str, env: Mapping[str, str]) -> CurrentSession | None:
+    session = env.get("CLAUDE_CODE_SESSION_ID", "")
+    if not session or "/" in session:
+        return None
+    home = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    path = next(iter(home.glob(f"projects/*/{session}.jsonl")), None)
+    return CurrentSession("claude-code", session, path, directory) if path else None
+
+
+def _from_note(directory: str) -> CurrentSession | None:
+    note = newest_note(directory, os.getppid())
+    if note is None or not note.transcript or not Path(note.transcript).exists():
+        return None
+    return CurrentSession(note.tool, note.session, Path(note.transcript), directory)
+
+
+def project_sessions(directory: str) -> Iterator[CurrentSession]:
+    """Yield the sessions of a folder, the newest first."""
+    from clew.transcripts.discover import find_sessions
+
+    tools = {name: tool for tool, name in FORMAT_OF.items()}
+    for found in islice(find_sessions(), MOST_LOOKED_AT):
+        if found.project == directory:
+            tool = tools.get(found.format, found.format)
+            yield CurrentSession(tool, found.session_id or found.path.stem, found.path, directory)

@@ -1,0 +1,106 @@
+"""Whether clew works in the hosts of this computer: installed, complete, trusted, which version was tried."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clew.hosts.install import HOSTS, Host, command, to_install, to_uninstall
+from clew.hosts.session_notes import hosts_home
+from clew.transcripts.places import Computer
+
+VERSION_SECONDS = 20.0
+SELF_TEST_SECONDS = 20.0
+
+
+class Verdict(StrEnum):
+    """How something is."""
+
+    GOOD = "ok"
+    NOTE = "note"
+    BAD = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    host: str
+    verdict: Verdict
+    text: str
+
+
+def examine(computer: Computer) -> Iterator[Finding]:
+    """Look at every host, and at clew's own hook and server."""
+    for host in HOSTS.values():
+        yield from _host(host, computer)
+    yield _self_test("hook", ["hook", "claude-code"], b"{}", b"")
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    yield _self_test("mcp", ["mcp"], json.dumps(hello).encode() + b"\n", b'"recall"')
+    log = hosts_home() / "hook.log"
+    if log.exists():
+        last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+        yield Finding("hook", Verdict.NOTE, f"errors were logged in {log}; the last: {''.join(last)[:160]}")
+
+
+def _host(host: Host, computer: Computer) -> Iterator[Finding]:
+    program = shutil.which(host.program)
+    is_in = bool(to_uninstall(host, computer))
+    if not is_in:
+        text = "not installed" if program else "not on this computer"
+        yield Finding(host.name, Verdict.NOTE, f"{text} (`clew install {host.name}`)" if program else text)
+        return
+    version = _version(program) if program else ""
+    tried = f"tried with {host.tried}" + (f", here is {version}" if version else "")
+    if missing := to_install(host, computer):
+        yield Finding(
+            host.name,
+            Verdict.BAD,
+            f"incomplete or out of date ({missing[0].path}): `clew install {host.name}`",
+        )
+    else:
+        yield Finding(host.name, Verdict.GOOD, f"installed; {tried}")
+    if not program:
+        yield Finding(host.name, Verdict.NOTE, f"the command {host.program} was not found")
+    if host.name == "codex" and not _trusted_by_codex(computer):
+        yield Finding(host.name, Verdict.BAD, "its hooks are not trusted yet: open /hooks in Codex once")
+
+
+def _version(program: str) -> str:
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip().splitlines()[0][:40] if done.stdout.strip() else ""
+
+
+def _trusted_by_codex(computer: Computer) -> bool:
+    """Return whether Codex has a trusted hash for each hook; if it is the current one, only Codex knows."""
+    home = computer.folder("CODEX_HOME", ".codex")
+    try:
+        text = (home / "config.toml").read_text("utf-8")
+    except OSError:
+        return False
+    events = ("pre_compact", "session_start", "post_compact")
+    return "trusted_hash" in text and all(f"hooks.json:{event}:" in text for event in events)
+
+
+def _self_test(name: str, words: list[str], given: bytes, wanted: bytes) -> Finding:
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(
+            [*command(), *words], input=given, capture_output=True, timeout=SELF_TEST_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, Verdict.BAD, f"`clew {' '.join(words)}` did not answer: {error}")
+    took = f"{time.monotonic() - begun:.2f} s"
+    if done.returncode == 0 and wanted in done.stdout:
+        return Finding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
+    return Finding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {done.stderr[-200:]!r}")

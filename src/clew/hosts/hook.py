@@ -1,0 +1,155 @@
+"""``clew hook TOOL``: answer one event of a host, read from standard input, by the host's own protocol.
+
+Runs inside somebody else's program while it waits, so it imports little, answers nothing if it has nothing
+to say, and never fails: any error is logged and the exit status is 0.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.hosts.session_notes import SessionNote, log_failure, read_note, write_note
+
+if TYPE_CHECKING:
+    from clew.hosts.reminder import WorkState
+
+Event = dict[str, Any]
+FRESH_SECONDS = 900.0
+"""A host compacts within this time after it said that it would; what was computed then still holds."""
+OFF = "CLEW_HOOK"
+"""Set to ``off``, this environment variable makes every hook silent."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Answer the event on standard input; always return 0."""
+    gc.disable()  # a short life: collecting would cost a tenth of it
+    try:
+        if os.environ.get(OFF, "").lower() != "off":
+            sys.stdout.write(answer(words[0], json.loads(sys.stdin.buffer.read() or b"{}")))
+            sys.stdout.flush()
+    except Exception:  # noqa: BLE001 - inside another program: log it, never block
+        log_failure(f"{' '.join(words)}: {traceback.format_exc(limit=-4)}")
+    return 0
+
+
+def answer(tool: str, event: Event) -> str:
+    """Return what a host is to read; nothing for an event that does not concern us."""
+    handler = _HANDLERS.get((tool, str(event.get("hook_event_name", ""))))
+    return handler(tool, event) if handler else ""
+
+
+# What is known of the session ------------------------------------------------------------------------
+
+
+def _noted(tool: str, event: Event) -> SessionNote:
+    note = read_note(tool, str(event.get("session_id", "")))
+    return replace(
+        note,
+        transcript=str(event.get("transcript_path") or note.transcript),
+        directory=str(event.get("cwd") or note.directory),
+        host_pid=_host_pid(),
+    )
+
+
+def _host_pid() -> int:
+    """Return the process of the host: our parent, or the parent of the shell it started us with."""
+    parent = os.getppid()
+    try:
+        name, _, fields = Path(f"/proc/{parent}/stat").read_text("utf-8").rpartition(")")
+        return int(fields.split()[1]) if name.endswith(("(sh", "(bash", "(dash", "(zsh")) else parent
+    except (OSError, ValueError, IndexError):
+        return parent
+
+
+def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
+    """Read the transcript, and note what must stay in view."""
+    from clew.hosts.reading import read_session
+    from clew.hosts.reminder import plain, reminder
+    from clew.hosts.work_state import ByHand, work_state
+
+    by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
+    state = work_state(read_session(Path(note.transcript), note.tool, note.session), by_hand)
+    note = replace(note, reminder=reminder(state), state=asdict(state))
+    write_note(note)
+    return note, state
+
+
+def _fresh(note: SessionNote) -> SessionNote:
+    """Return the note with the reminder; computed now unless that was done just before."""
+    is_fresh = note.state and note.pending and note.age_seconds < FRESH_SECONDS
+    return note if is_fresh else _computed(note)[0]
+
+
+def _injected(event_name: str, text: str) -> str:
+    if not text:
+        return ""
+    said = {"hookEventName": event_name, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+
+
+# Events ----------------------------------------------------------------------------------------------
+
+
+def _before_compaction(tool: str, event: Event) -> str:
+    """Compute what must stay in view; Claude Code also passes what is printed to its summariser."""
+    from clew.hosts.reminder import summary_request
+
+    _, state = _computed(replace(_noted(tool, event), pending=True))
+    return summary_request(state) if tool == "claude-code" else ""
+
+
+def _session_starts(tool: str, event: Event) -> str:
+    """After a compaction, put what must stay in view into the context; else note which session this is."""
+    note = _noted(tool, event)
+    if event.get("source") != "compact":
+        write_note(note)
+        return ""
+    note = _fresh(note)
+    write_note(replace(note, pending=False))
+    return _injected("SessionStart", note.reminder)
+
+
+def _after_compaction(tool: str, event: Event) -> str:
+    """Check the summary, and say in one line what it left out."""
+    from clew.hosts.reminder import missing, state_from
+
+    note = _noted(tool, event)
+    summary = event.get("compact_summary")
+    if not isinstance(summary, str):
+        summary = _last_summary(note)
+    if not note.state or summary is None:
+        return ""
+    line = missing(state_from(note.state), summary)
+    if tool == "claude-code" or not line:
+        return line
+    return json.dumps({"systemMessage": line}, ensure_ascii=False)
+
+
+def _last_summary(note: SessionNote) -> str | None:
+    """Return the summary that a host wrote last into its transcript."""
+    from clew.hosts.reading import read_session
+    from clew.message import Origin
+
+    read = read_session(Path(note.transcript), note.tool, note.session).transcript
+    summaries = [one.message.text for one in read.entries if one.message.origin is Origin.SUMMARY]
+    return summaries[-1] if read.boundaries and summaries else None
+
+
+Handler = Callable[[str, Event], str]
+_HANDLERS: dict[tuple[str, str], Handler] = {
+    (tool, event): handler
+    for tool in ("claude-code", "codex")
+    for event, handler in (
+        ("PreCompact", _before_compaction),
+        ("SessionStart", _session_starts),
+        ("PostCompact", _after_compaction),
+    )
+}

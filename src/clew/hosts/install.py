@@ -1,0 +1,294 @@
+"""Put clew into a host, and take it out again: which files are written, and how they were before.
+
+Where a host loads a folder or a file of our own, that is all there is. Where it has one file for everything
+(Codex), our part is added to it. What a file was before is kept, so that removing restores it to the byte; if
+somebody changed the file since, only our part is taken out of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from clew.errors import InputError
+from clew.hosts.merging import add_hooks, add_server, remove_hooks, remove_server
+from clew.hosts.session_notes import hosts_home, write_whole
+from clew.transcripts.places import Computer
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Our part of a file that is the host's: how it is added, and how it is taken out."""
+
+    path: Path
+    add: Callable[[bytes | None], bytes]
+    remove: Callable[[bytes], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A program that clew can be put into."""
+
+    name: str
+    title: str
+    program: str
+    """What its command is called."""
+    tried: str
+    """The version that the tests ran."""
+    folder: Callable[[Computer], Path] | None = None
+    """Where the files of ``plugins/<name>`` go."""
+    parts: Callable[[Computer], Sequence[Part]] = lambda _: ()
+    then: str = ""
+    """What the person has to do after installing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file, before and after; None is a file that is not there."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    def diff(self) -> str:
+        """Return the change as a unified diff."""
+        old, new = (_lines(text) for text in (self.before, self.after))
+        names = ("/dev/null" if self.before is None else str(self.path), str(self.path))
+        return "".join(difflib.unified_diff(old, new, *names))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    lines = (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+    return [line if line.endswith("\n") else f"{line}\n" for line in lines]
+
+
+def command() -> list[str]:
+    """Return how this very clew is started, whatever the PATH of a host may be."""
+    script = Path(sys.executable).with_name("clew.exe" if os.name == "nt" else "clew")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "clew"]
+
+
+def _codex_parts(computer: Computer) -> Sequence[Part]:
+    home = computer.folder("CODEX_HOME", ".codex")
+    hook, server = shlex.join([*command(), "hook", "codex"]), [*command(), "mcp"]
+    return (
+        Part(home / "hooks.json", lambda base: add_hooks(base, hook), remove_hooks),
+        Part(home / "config.toml", lambda base: add_server(base, server), remove_server),
+    )
+
+
+HOSTS = {
+    host.name: host
+    for host in (
+        Host(
+            "claude-code", "Claude Code", "claude", "2.1.197",
+            lambda one: one.folder("CLAUDE_CONFIG_DIR", ".claude") / "skills" / "clew",
+            then="start a new session; `claude plugin list` shows clew@skills-dir",
+        ),
+        Host(
+            "codex", "Codex", "codex", "0.166.0", parts=_codex_parts,
+            then="open /hooks in Codex once and trust clew's hooks: until then Codex skips them silently",
+        ),
+        Host(
+            "gemini", "Gemini CLI", "gemini", "0.61.0",
+            lambda one: one.home / ".gemini" / "extensions" / "clew",
+            then="start a new session; /extensions list shows clew",
+        ),
+        Host(
+            "opencode", "opencode", "opencode", "1.18.33",
+            lambda one: one.folder("XDG_CONFIG_HOME", ".config") / "opencode" / "plugins",
+            then="start a new session",
+        ),
+        Host(
+            "pi", "pi", "pi", "0.73.1",
+            lambda one: one.folder("PI_CODING_AGENT_DIR", ".pi", "agent") / "extensions",
+            then="start a new session, or /reload",
+        ),
+    )
+}  # fmt: skip
+
+
+def host_named(name: str) -> Host:
+    """Return a host by its name."""
+    if name not in HOSTS:
+        raise InputError(f"clew cannot be installed into {name!r}", f"use one of {', '.join(HOSTS)}")
+    return HOSTS[name]
+
+
+# What would change -----------------------------------------------------------------------------------
+
+
+def to_install(host: Host, computer: Computer) -> list[Change]:
+    """Return what installing would change; nothing if all is in place."""
+    changes = [Change(path, _current(path), after) for path, _, after in _wanted(host, computer)]
+    return [change for change in changes if change.before != change.after]
+
+
+def install(host: Host, computer: Computer) -> list[Change]:
+    """Write what is missing, and remember what was there before."""
+    changes = to_install(host, computer)
+    if changes:
+        record = [_Written(path, before, _digest(after)) for path, before, after in _wanted(host, computer)]
+        _write_record(host.name, record)
+    for change in changes:
+        if change.after is not None:
+            write_whole(change.path, change.after)
+    return changes
+
+
+def to_uninstall(host: Host, computer: Computer) -> list[Change]:
+    """Return what removing would change."""
+    bases = {path: base for path, base, _ in _wanted(host, computer)}
+    for one in _read_record(host.name):
+        if one.path not in bases:  # an older version wrote it
+            bases[one.path] = _base(one.path, one, None)
+    changes = [Change(path, _current(path), base) for path, base in bases.items()]
+    return [change for change in changes if change.before != change.after]
+
+
+def uninstall(host: Host, computer: Computer) -> list[Change]:
+    """Restore every file; folders that are empty then and were ours go too."""
+    changes = to_uninstall(host, computer)
+    for change in changes:
+        if change.after is None:
+            change.path.unlink()
+            _remove_empty(change.path.parent, host, computer)
+        else:
+            write_whole(change.path, change.after)
+    _record_path(host.name).unlink(missing_ok=True)
+    return changes
+
+
+def _wanted(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
+    """Yield each file, what it is without clew, and what it is with it."""
+    record = {one.path: one for one in _read_record(host.name)}
+    if host.folder:
+        target = host.folder(computer)
+        for name, data in _template(host.name):
+            path = target / name
+            known = record.get(path)
+            yield path, _base(path, known, _nothing if known else None), data
+    for part in host.parts(computer):
+        base = _base(part.path, record.get(part.path), part.remove)
+        yield part.path, base, part.add(base)
+
+
+def _base(
+    path: Path, written: _Written | None, remove: Callable[[bytes], bytes | None] | None
+) -> bytes | None:
+    """Return what a file is without clew: as it was, or with our part taken out if it was changed since."""
+    current = _current(path)
+    if written and current is not None and _digest(current) == written.digest:
+        return written.before
+    return current if current is None or remove is None else remove(current)
+
+
+def _nothing(_: bytes) -> None:
+    """Return what a file of ours is without clew."""
+
+
+def _template(name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a plug-in, with the path of this clew in place of its name."""
+    for path, file in _walk(resources.files("clew.hosts") / "plugins" / name):
+        yield path, _located(name, file.read_text("utf-8")).encode()
+
+
+def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    for one in sorted(folder.iterdir(), key=lambda one: one.name):
+        if one.is_dir():
+            yield from _walk(one, f"{above}{one.name}/")
+        else:
+            yield f"{above}{one.name}", one
+
+
+def _located(host: str, text: str) -> str:
+    own = command()
+    hook = json.dumps(shlex.join([*own, "hook", host]))
+    server = f'"command": {json.dumps(own[0])}, "args": {json.dumps([*own[1:], "mcp"])}'
+    text = text.replace(f'"clew hook {host}"', hook).replace('"command": "clew", "args": ["mcp"]', server)
+    text = text.replace('const CLEW = ["clew"];', f"const CLEW = {json.dumps(own)};")
+    if "const TOOLS: any[] = [];" in text:
+        from clew.hosts.tools import definitions
+
+        listed = [one for one in definitions() if one["name"] not in ("pin", "remember")]
+        text = text.replace(
+            "const TOOLS: any[] = [];", f"const TOOLS: any[] = {json.dumps(listed, indent=2)};"
+        )
+    return text
+
+
+# What is remembered ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    path: Path
+    before: bytes | None
+    digest: str
+    """Of what was written."""
+
+
+def _current(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _record_path(name: str) -> Path:
+    return hosts_home() / "installed" / f"{name}.json"
+
+
+def _write_record(name: str, files: Sequence[_Written]) -> None:
+    value: list[dict[str, Any]] = [
+        {
+            "path": str(one.path),
+            "before": None if one.before is None else base64.b64encode(one.before).decode(),
+            "digest": one.digest,
+        }
+        for one in files
+    ]
+    write_whole(_record_path(name), json.dumps({"version": 1, "files": value}, indent=1).encode())
+
+
+def _read_record(name: str) -> list[_Written]:
+    try:
+        files = json.loads(_record_path(name).read_bytes())["files"]
+        return [
+            _Written(
+                Path(one["path"]),
+                None if one["before"] is None else base64.b64decode(one["before"]),
+                one["digest"],
+            )
+            for one in files
+        ]
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError) as cause:
+        raise InputError(
+            f"{_record_path(name)} cannot be read ({cause})", "move it away and install again"
+        ) from cause
+
+
+def _remove_empty(folder: Path, host: Host, computer: Computer) -> None:
+    """Remove folders that are empty now, up to the one that the host itself made."""
+    keep = {computer.home, *computer.home.parents}
+    top = host.folder(computer) if host.folder else None
+    while top is not None and folder not in keep and folder.is_relative_to(top) and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -1,0 +1,255 @@
+"""``clew mcp``: a server of the Model Context Protocol on standard input and output.
+
+Written by hand: a host that starts a session with one prompt does not wait for a server that takes seconds to
+import. Speaks both ways of the protocol: the ``initialize`` handshake (2024-11-05 to 2025-11-25), and
+2026-07-28, where each request carries its own version and ``server/discover`` takes the handshake's place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from clew import __version__
+from clew.errors import ClewError
+from clew.hosts.session_notes import log_failure
+from clew.hosts.tools import NeedsConsent, SessionTools, definitions
+
+HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+MODERN_VERSIONS = ("2026-07-28",)
+_META = "io.modelcontextprotocol"
+_INFO = {"name": "clew", "version": __version__}
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+_INSTRUCTIONS = (
+    "Earlier turns of this session, also after a compaction: recall finds them, expand quotes them."
+)
+_RULES, _DIGEST = "clew://session/rules", "clew://session/digest"
+_RESOURCES = (
+    {
+        "uri": _RULES,
+        "name": "rules",
+        "description": "The user's rules in this session",
+        "mimeType": "text/plain",
+    },
+    {"uri": _DIGEST, "name": "digest", "description": "A digest of this session", "mimeType": "text/plain"},
+)
+_PROMPTS = ({"name": "continue", "description": "Go on with the work of this session", "arguments": []},)
+_CONSENT_SCHEMA = {
+    "type": "object",
+    "properties": {"agree": {"type": "boolean", "title": "Agree", "default": True}},
+    "required": ["agree"],
+}
+_CACHEABLE = ("tools/list", "resources/list", "resources/read", "prompts/list", "server/discover")
+PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -32601, -32602, -32603, -32022
+
+
+class Refused(Exception):
+    """An error that the client is told."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        """Take the code of JSON-RPC or MCP, and what is wrong."""
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+@dataclass(slots=True)
+class Server:
+    """One client, until it closes our input."""
+
+    tools: SessionTools
+    source: BinaryIO
+    sink: BinaryIO
+    elicits: bool = False
+    """The client of a handshake can ask the person."""
+    _asked: int = 0
+    _waiting: list[Any] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Answer until the input ends."""
+        while (message := self._next()) is not None:
+            for one in message if isinstance(message, list) else [message]:
+                reply = self._reply(one)
+                if reply is not None:
+                    self._send(reply)
+
+    def _next(self) -> Any:  # noqa: ANN401 - JSON
+        if self._waiting:
+            return self._waiting.pop(0)
+        while line := self.source.readline():
+            if line.strip():
+                try:
+                    return json.loads(line)
+                except ValueError as cause:
+                    self._send(_error(None, Refused(PARSE, f"not JSON: {cause}")))
+        return None
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self.sink.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self.sink.flush()
+
+    def _reply(self, message: object) -> dict[str, Any] | None:
+        if not isinstance(message, dict):
+            return _error(None, Refused(INVALID, "a message is an object"))
+        id_, method = message.get("id"), message.get("method")
+        if not isinstance(method, str) or id_ is None:
+            return None  # a notification, or a late answer
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        try:
+            return {"jsonrpc": "2.0", "id": id_, "result": self._result(method, params)}
+        except Refused as refused:
+            return _error(id_, refused)
+        except Exception as error:  # noqa: BLE001 - a server goes on; the host shows what it is told
+            log_failure(f"mcp {method}: {traceback.format_exc(limit=-4)}")
+            return _error(id_, Refused(INTERNAL, f"{type(error).__name__}: {error}"))
+
+    def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        version = _version(params)
+        if version is not None and version not in MODERN_VERSIONS:
+            raise Refused(
+                BAD_VERSION, f"version {version} is not spoken", {"supported": list(MODERN_VERSIONS)}
+            )
+        result = self._answers(method, params, modern=version is not None)
+        if version is not None:
+            result = {"resultType": "complete", **result, "_meta": {f"{_META}/serverInfo": _INFO}}
+            if method in _CACHEABLE:
+                result |= {"ttlMs": 0, "cacheScope": "private"}
+        return result
+
+    def _answers(self, method: str, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+        answers: dict[str, Callable[[], dict[str, Any]]] = {
+            "ping": dict,
+            "tools/list": lambda: {"tools": definitions()},
+            "tools/call": lambda: self._call(params, modern=modern),
+            "resources/list": lambda: {"resources": list(_RESOURCES)},
+            "resources/templates/list": lambda: {"resourceTemplates": []},
+            "resources/read": lambda: self._resource(str(params.get("uri"))),
+            "prompts/list": lambda: {"prompts": list(_PROMPTS)},
+            "prompts/get": lambda: self._prompt(str(params.get("name"))),
+            "server/discover" if modern else "initialize": lambda: self._greet(params, modern=modern),
+        }
+        if method not in answers:
+            raise Refused(NO_METHOD, f"there is no method {method}")
+        return answers[method]()
+
+    def _greet(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+        said = {"capabilities": _CAPABILITIES, "instructions": _INSTRUCTIONS}
+        if modern:
+            return {**said, "supportedVersions": list(MODERN_VERSIONS)}
+        asked = params.get("protocolVersion")
+        capabilities = params.get("capabilities")
+        self.elicits = isinstance(capabilities, dict) and "elicitation" in capabilities
+        spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
+        return {**said, "protocolVersion": spoken, "serverInfo": _INFO}
+
+    # Tools -----------------------------------------------------------------------------------------------
+
+    def _call(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
+        name, given = str(params.get("name")), params.get("arguments") or {}
+        if name not in {one["name"] for one in definitions()} or not isinstance(given, dict):
+            raise Refused(BAD_PARAMS, f"there is no tool {name!r} that takes this")
+        try:
+            return self._done(name, given, _consent(params))
+        except NeedsConsent as question:
+            if modern:
+                return _asking(question) if _can_elicit(params) else _refusal(question)
+            return self._asked_first(name, given, question)
+
+    def _done(self, name: str, given: dict[str, Any], consent: bool | None) -> dict[str, Any]:
+        try:
+            return _text(self.tools.call(name, given, consent))
+        except ClewError as error:
+            return {**_text(str(error)), "isError": True}
+        except OSError as error:
+            return {**_text(f"the session could not be read: {error}"), "isError": True}
+
+    def _asked_first(self, name: str, given: dict[str, Any], question: NeedsConsent) -> dict[str, Any]:
+        """Ask the person through the client, and wait for the answer; other messages wait meanwhile."""
+        if not self.elicits:
+            return _refusal(question)
+        self._asked += 1
+        id_ = f"clew-{self._asked}"
+        params = {"message": str(question), "requestedSchema": _CONSENT_SCHEMA}
+        self._send({"jsonrpc": "2.0", "id": id_, "method": "elicitation/create", "params": params})
+        held: list[Any] = []
+        while (message := self._next()) is not None:
+            if isinstance(message, dict) and message.get("id") == id_ and "method" not in message:
+                self._waiting = held + self._waiting
+                return self._done(name, given, _agreed(message.get("result")))
+            held.append(message)
+        return _refusal(question)
+
+    def _resource(self, uri: str) -> dict[str, Any]:
+        try:
+            text = {_RULES: self.tools.rules, _DIGEST: self.tools.digest}[uri]()
+        except KeyError:
+            raise Refused(BAD_PARAMS, f"there is no resource {uri}") from None
+        except ClewError as error:
+            text = str(error)
+        return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
+
+    def _prompt(self, name: str) -> dict[str, Any]:
+        if name != "continue":
+            raise Refused(BAD_PARAMS, f"there is no prompt {name}")
+        try:
+            known = f"{self.tools.rules()}\n\n{self.tools.progress()}"
+        except ClewError as error:
+            known = str(error)
+        text = f"Go on with the work of this session. What clew's records say:\n\n{known}"
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+
+
+def _version(params: Mapping[str, Any]) -> str | None:
+    meta = params.get("_meta")
+    value = meta.get(f"{_META}/protocolVersion") if isinstance(meta, dict) else None
+    return str(value) if value is not None else None
+
+
+def _can_elicit(params: Mapping[str, Any]) -> bool:
+    capabilities = params.get("_meta", {}).get(f"{_META}/clientCapabilities")
+    return isinstance(capabilities, dict) and "elicitation" in capabilities
+
+
+def _consent(params: Mapping[str, Any]) -> bool | None:
+    """Return what the person answered in a request that is sent again with their answer."""
+    responses = params.get("inputResponses")
+    return _agreed(responses.get("consent")) if isinstance(responses, dict) else None
+
+
+def _agreed(answer: object) -> bool:
+    if not isinstance(answer, dict) or answer.get("action") != "accept":
+        return False
+    content = answer.get("content")
+    return not isinstance(content, dict) or content.get("agree") is not False
+
+
+def _asking(question: NeedsConsent) -> dict[str, Any]:
+    params = {"mode": "form", "message": str(question), "requestedSchema": _CONSENT_SCHEMA}
+    request = {"method": "elicitation/create", "params": params}
+    return {"resultType": "input_required", "inputRequests": {"consent": request}}
+
+
+def _refusal(question: NeedsConsent) -> dict[str, Any]:
+    text = f"Not done: the user must agree, and this client cannot ask them. Ask them to: {question}"
+    return {**_text(text), "isError": True}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def _error(id_: object, refused: Refused) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": refused.code, "message": refused.message}
+    if refused.data is not None:
+        error["data"] = refused.data
+    return {"jsonrpc": "2.0", "id": id_, "error": error}
+
+
+def serve() -> None:
+    """Serve the host that started this process."""
+    Server(SessionTools(os.getcwd()), sys.stdin.buffer, sys.stdout.buffer).run()  # noqa: PTH109 - as given

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.testing.server import ScriptedServer
+from tests.hosts.real import RULE, TOO_LONG, Computer, SilentModel, holds, program, tool_names
+
+pytestmark = pytest.mark.slow
+INJECTED = f'] "{RULE}"'
+"""The rule as clew quotes it, behind the turn it comes from."""
+LONG = f"Fix the parser. {'Some lines of a file. ' * 40} {TOO_LONG}"
+QUIET = {
+    "ANTHROPIC_API_KEY": "none",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+}
+
+
+def computer(tmp_path: Path, server: ScriptedServer) -> Computer:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    return Computer(home, project, server, {**QUIET, "ANTHROPIC_BASE_URL": server.url})
+
+
+def test_a_rule_is_in_every_request_after_a_compaction_that_dropped_it(tmp_path: Path) -> None:
+    claude = program("claude")
+    with ScriptedServer.always(SilentModel(), strict=False) as server:
+        here = computer(tmp_path, server)
+        here.clew("install", "claude-code")
+
+        def say(text: str, *more: str) -> str:
+            return here.run(claude, "-p", text, *more, "--model", "claude-sonnet-4-5")
+
+        say("Fix the parser in src/.")
+        assert {"mcp__plugin_clew_clew__recall", "mcp__plugin_clew_clew__pin"} <= tool_names(here.requests[0])
+        say(f"Go on. {RULE}", "--continue")
+        before = len(here.requests)
+        told = say("/compact", "--continue")
+        summary_request = here.requests[before]
+        assert holds(summary_request, "Copy the user's rules word for word")
+        for text in ("Go on.", "And then?"):
+            say(text, "--continue")
+        after = here.requests[before + 1 :]
+        assert len(after) == 2
+        assert all(holds(request, INJECTED) for request in after)
+        assert all(holds(request, "the summary left out 1 rule") for request in after), told
+
+
+def test_a_rule_survives_the_compaction_that_an_overflow_forces(tmp_path: Path) -> None:
+    claude = program("claude")
+    with ScriptedServer.always(SilentModel(full_after=2), strict=False) as server:
+        here = computer(tmp_path, server)
+        here.clew("install", "claude-code")
+        for text, more in ((LONG, ()), (f"Go on. {RULE}", ("--continue",))):
+            here.run(claude, "-p", text, *more, "--model", "claude-sonnet-4-5")
+        before = len(here.requests)
+        here.run(claude, "-p", "What is next?", "--continue", "--model", "claude-sonnet-4-5")
+        here.run(claude, "-p", "And then?", "--continue", "--model", "claude-sonnet-4-5")
+        refused, summary, *after = here.requests[before:]
+        assert holds(refused, TOO_LONG)
+        assert holds(summary, "Copy the user's rules word for word")
+        assert len(after) == 2
+        assert all(holds(one, INJECTED) and not holds(one, TOO_LONG) for one in after)
+
+
+def test_removing_it_restores_every_file(tmp_path: Path) -> None:
+    claude = program("claude")
+    with ScriptedServer.always(SilentModel(), strict=False) as server:
+        here = computer(tmp_path, server)
+        here.run(claude, "-p", "Hello.", "--model", "claude-sonnet-4-5")
+        before = here.files()
+        here.clew("install", "claude-code")
+        assert here.files() != before
+        here.clew("uninstall", "claude-code")
+        assert here.files() == before
