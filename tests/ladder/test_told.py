@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ladder import brief_of
+from clew.ladder import brief_of, propose
 from clew.ladder.told import is_told_anew, shortened, tells_of_changes
 from clew.message import Cite, Role, Trust, said
 from clew.plan import Claim, ClaimKind
+from clew.plan.render import render_digest
 from tests.ladder.sessions import Living, items, read, spoken, step
 
 
@@ -57,10 +58,27 @@ def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     told = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     refused = step("c1", "Bash", {"command": "git push"}, told, error=True)
     view = items([said(Role.USER, "Ship it."), *refused])
-    claim = "the user refused: Bash: git push"
-    assert claim in [one.text for one in brief_of(read(view), view).claims]
+    claim = f'refused: Bash: git push: "{told}"'
+    (shown,) = [one for one in brief_of(read(view), view).claims if one.text == claim]
+    assert (shown.kind, is_told_anew(shown)) == (ClaimKind.ERROR, True)
     view += items(step("c2", "Bash", {"command": "git push"}, "pushed"), first=4)
     assert claim not in [one.text for one in brief_of(read(view), view).claims]
+
+
+@pytest.mark.parametrize("text", ["User rejected the deployment.", "The user has denied this request."])
+@pytest.mark.parametrize("error", [False, True])
+def test_no_tool_can_say_that_the_user_refused(text: str, error: bool):
+    view = items(
+        [said(Role.USER, "Ship it."), *step("c1", "Bash", {"command": "make deploy"}, text, error=error)]
+    )
+    view += items([spoken("Next.")], first=4)
+    plan = propose(Living([item.message for item in view] + [spoken("word " * 400)] * 9).situation(500))
+    claims = brief_of(read(view), view).claims
+    assert not [one for one in claims if one.kind is ClaimKind.DECISION]
+    (shown,) = [one for one in claims if one.kind is ClaimKind.ERROR]
+    assert text.rstrip(".") in shown.text
+    assert "user refused" not in render_digest(plan.digests[0])
+    assert [line[0] for line in render_digest(plan.digests[0]).split("\n") if text[:12] in line] == ["~"]
 
 
 def test_rules_that_ended_are_told_until_their_end_is_shown():

@@ -76,7 +76,9 @@ def test_how_a_command_ended_is_read_from_what_tools_write(text, error, found):
     ],
 )
 def test_what_a_person_did_not_allow_is_refused_however_the_tool_says_so(tool, text):
-    assert ended(tool, {"file_path": "a", "command": "make"}, text) == Outcome(REFUSED)
+    assert ended(tool, {"file_path": "a", "command": "make"}, text, True) == Outcome(REFUSED)
+    # Without the host's mark these may be the words of any tool.
+    assert ended(tool, {"file_path": "a", "command": "make"}, text) == Outcome(FAILED)
 
 
 @pytest.mark.parametrize(

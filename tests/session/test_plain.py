@@ -320,3 +320,13 @@ def test_a_whole_body_is_counted_by_its_model_from_call_to_call():
     first = clew.compact(body, 8_000)
     again = clew.compact(body, 8_000, after=first)
     assert (first.changed, again.tokens_before) == (True, first.tokens_after)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_rules_are_listed_before_the_first_digest_and_after_it(wire):
+    given = wire_list(wire).items
+    before, after = clew.compact(given, 200_000), clew.compact(given, 8_000)
+    assert (before.changed, after.changed) == (False, True)
+    assert RULE in [rule.quote for rule in before.rules]
+    assert [rule.quote for rule in before.rules] == [rule.quote for rule in after.rules]
+    assert after.pins == after.rules

@@ -114,7 +114,10 @@ def test_words_said_when_rejecting_a_call_are_the_persons():
     ]
 
 
-@pytest.mark.parametrize(("name", "trusted"), [("Bash", True), ("mcp__evil__tool", False)])
+@pytest.mark.parametrize(
+    ("name", "trusted"),
+    [("Bash", True), ("Edit", True), ("mcp__evil__tool", False), ("WebFetch", False), ("Task", False)],
+)
 def test_a_foreign_tool_cannot_imitate_a_rejection(name, trusted):
     file = Lines()
     file.calls("c1", "m1", name=name)

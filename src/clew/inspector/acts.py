@@ -8,11 +8,11 @@ from typing import Any
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json
 from clew.inspector.shelf import Book, Shelf
-from clew.inspector.transcript import one as message_at
+from clew.inspector.transcript import message_at
 from clew.ladder.tail import leading_system
 from clew.memory.notes import Category, Draft, Scope, note_to_json
 from clew.memory.notes.rules import key_of
-from clew.message import Json, JsonObject, Trust
+from clew.message import Json, JsonObject, Trust, words
 from clew.plan import Condense, Shrink
 from clew.plan.spans import spans
 from clew.session import Compaction, Outcome
@@ -33,7 +33,7 @@ def act(shelf: Shelf, book: Book, given: Given) -> JsonObject:
         return _ON_SESSION[does](book, given)
     if does in _ON_NOTES:
         return _ON_NOTES[does](shelf, book, given)
-    raise InputError(f"nothing that can be done is called {does!r}")
+    raise InputError(f"unknown action {does!r}")
 
 
 def text_of(given: Given, name: str) -> str:
@@ -128,16 +128,27 @@ def _pin(book: Book, given: Given) -> JsonObject:
 
 
 def _keep(book: Book, given: Given) -> JsonObject:
-    """Keep what is about to be lost in its own words: the passage of the source that says it."""
+    """Keep the passage of a message that says something: as a fact, with that message's label.
+
+    Nothing is kept until the page sends back, as ``passage``, the very text that it was shown.
+    """
     wanted, source = text_of(given, "text"), text_of(given, "source")
     number = source.removeprefix("m")
     known = number.isdecimal() and len(number) <= MOST_DIGITS
     found = message_at(book, int(number)) if known else None
     if found is None:
         raise InputError(f"there is no message {source:.40}")
-    parts: Any = found["parts"]
-    said = next((part["text"] for part in parts if wanted in part["text"]), wanted)
-    return {"pin": book.session.pin(_passage(said, wanted)).id}
+    part = next((part for part in found.parts if wanted in words(part)), None)
+    if part is None:
+        raise InputError(f"{source} does not say that")
+    passage = _passage(words(part), wanted)
+    if given.get("passage") != passage:
+        return {"passage": passage, "source": source, "trust": part.trust.label}
+    return {"kept": book.session.keep(passage, source).id}
+
+
+def _unkeep(book: Book, given: Given) -> JsonObject:
+    return {"kept": book.session.unkeep(text_of(given, "fact")).id}
 
 
 def _passage(said: str, wanted: str) -> str:
@@ -199,6 +210,7 @@ _ON_SESSION: Mapping[str, Callable[[Book, Given], JsonObject]] = {
     "switch": _switch,
     "pin": _pin,
     "keep": _keep,
+    "unkeep": _unkeep,
     "edit_pin": _edit_pin,
     "unpin": _unpin,
 }

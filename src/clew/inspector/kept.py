@@ -31,6 +31,10 @@ def ledger(book: Book) -> JsonObject:
     return {
         "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
         "pins": [_pin(pin) for pin in kept.pins.all],
+        "facts": [
+            {"id": one.id, "quote": one.quote, "source": one.source.message, "trust": one.trust.label}
+            for one in kept.facts.all
+        ],
         "problems": [problem._asdict() for problem in book.session.problems],
         "loops": _listed(_loop(one) for one in kept.loops.open),
         "decisions": _listed(

@@ -48,6 +48,14 @@ def one(book: Book, number: int) -> JsonObject | None:
     return _row(book, stored, whole=True)
 
 
+def message_at(book: Book, number: int) -> Message | None:
+    """Return the message of this number."""
+    if not 0 < number <= book.places.messages:
+        return None
+    seq = book.places.seq(number)
+    return message_of(next(book.store.read(book.ctx, seq - 1, seq)))
+
+
 def message_of(stored: Stored) -> Message:
     """Return the message that an event holds."""
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)

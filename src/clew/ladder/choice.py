@@ -33,7 +33,8 @@ PEOPLE_SHARE = 0.25
 """...and for what people said, as long as there are facts for the rest."""
 WRITTEN_SHARE = 0.6
 """Of what the ledger leaves, for what somebody is asked to write; the rest is for exact words."""
-NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN)
+NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
+"""Of what the ledger says; the only facts among that are those that a person keeps."""
 LONGEST_SCRAP = 200
 
 

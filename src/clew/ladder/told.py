@@ -32,7 +32,9 @@ _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _MENDED, _NOT_MENDED = " Mended.", " Not mended."
 _TESTED = "last test run: "
 _CHECKED = "last check: "
-_REFUSED = "the user refused: "
+_REFUSED = "refused: "
+_REFUSED_BEFORE = "the user refused: "
+"""How earlier versions began such a line, under what was decided."""
 _ENDED = "no longer holds: "
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 """What runners call a test that passes, and one that fails, where that is not passed and failed."""
@@ -54,6 +56,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
     claims = [
         *_goal(ledger),
         *_open(ledger),
+        *_kept(ledger),
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
@@ -137,6 +140,11 @@ def _open(ledger: Ledger) -> Iterator[Claim]:
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
 
 
+def _kept(ledger: Ledger) -> Iterator[Claim]:
+    for fact in ledger.facts.all:
+        yield Claim("", ClaimKind.FACT, fact.quote, (fact.source,), fact.trust, verbatim=True)
+
+
 def _is_goal(loop: Loop, goal: Goal) -> bool:
     """Tell whether what was asked for is the goal: said in its message, or said again."""
     if loop.source.message != goal.source.message:
@@ -214,12 +222,13 @@ def _last_check(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _refusals(ledger: Ledger) -> Iterator[Claim]:
-    """Yield the calls that a person refused: not to be tried again unasked."""
+    """Yield the calls that the host marked as refused, with what the result says: a quote, not a decision."""
     for one in ledger.refusals[-MOST_REFUSALS:]:
-        words = f' ("{_clipped(one.words)}")' if one.words else ""
+        quote = one.words or one.result
+        words = f': "{_clipped(quote)}"' if quote else ""
         sources = (one.asked, one.answered) if one.answered else (one.asked,)
         text = f"{_REFUSED}{_clipped(one.what)}{words}"
-        yield Claim("", ClaimKind.DECISION, text, sources, Trust.USER)  # or lower, as its sources are
+        yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER)  # or lower, as its sources are
 
 
 def _failures(ledger: Ledger) -> Iterator[Claim]:
@@ -245,9 +254,9 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
             return True
         case ClaimKind.DECISION:
-            return claim.text.startswith((_REFUSED, _ENDED))
+            return claim.text.startswith((_REFUSED_BEFORE, _ENDED))
         case ClaimKind.ERROR:
-            return claim.text.endswith((_MENDED, _NOT_MENDED))
+            return claim.text.endswith((_MENDED, _NOT_MENDED)) or claim.text.startswith(_REFUSED)
         case ClaimKind.ARTIFACT:
             return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
         case _:

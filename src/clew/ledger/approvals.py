@@ -43,6 +43,8 @@ class Approval:
     """The provider's id of the request, where it has one."""
     stands: bool = False
     """A call that was refused, and that nobody has made since; whoever makes it later was given leave."""
+    result: str = ""
+    """How the result of a refused call begins, verbatim."""
 
 
 _ASKS = re.compile(
@@ -142,8 +144,9 @@ class Approvals:
             (said.text for said in reading.said if said.part == exchange.answered.part and said.aside), ""
         )
         answer = Answer.REFUSED if refused else Answer.GRANTED
+        result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
         told = (_what(exchange), exchange.asked, answer, exchange.answered, words)
-        self._new(Approval("", *told, stands=refused))
+        self._new(Approval("", *told, stands=refused, result=result))
 
     def _was_done(self, what: str) -> None:
         if what in self._refused:

@@ -20,6 +20,7 @@ from clew.ledger.failing import LastRun
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.findings import Findings
 from clew.ledger.goal import Goal, Goals
+from clew.ledger.kept import KeptFacts
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.outcome import Ended
@@ -46,6 +47,7 @@ class _Kept:
     artifacts: Artifacts = field(default_factory=Artifacts)
     failures: Failures = field(default_factory=Failures)
     approvals: Approvals = field(default_factory=Approvals)
+    facts: KeptFacts = field(default_factory=KeptFacts)
 
 
 class Ledger:
@@ -164,6 +166,11 @@ class Ledger:
     def refusals(self) -> tuple[Approval, ...]:
         """Return the calls that a person refused and nobody has made since."""
         return self._kept.approvals.refusals
+
+    @property
+    def facts(self) -> KeptFacts:
+        """Return the passages that a person keeps word for word."""
+        return self._kept.facts
 
     @property
     def values(self) -> Values:

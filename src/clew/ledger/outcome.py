@@ -1,4 +1,4 @@
-"""Whether a call succeeded, failed, or was refused by the person: as its result tells."""
+"""Whether a call succeeded, failed, or was refused by the person, as its result and the host's mark say."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def outcome(done: Deed, result: ToolResult) -> Outcome:
     """Return how a call ended."""
     text = result.text
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
-        return Outcome(Ended.REFUSED)
+        # Any tool can write these words; only the host can mark the result as an error.
+        return Outcome(Ended.REFUSED if result.is_error else Ended.FAILED)
     if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
         return Outcome(Ended.FAILED)
     if done.does is Does.SHELL:

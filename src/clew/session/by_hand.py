@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
 from clew.ledger.findings import FINDER, RuleRef, ref_from_json, ref_to_json
+from clew.ledger.kept import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.pins import Pin, Pins
 from clew.log import LOOP, PIN, new_event
-from clew.message import Json, JsonObject
+from clew.message import Cite, Json, JsonObject, Trust
 from clew.ports import Event
 
 if TYPE_CHECKING:
@@ -64,6 +65,42 @@ def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
         return ledger.loops.open_under(name) if closes else (ledger.loops.closed_under(name),)
     except NotFound:
         return ()
+
+
+def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
+    """Keep a passage, or keep it no longer, durably."""
+
+    def decide() -> list[Event]:
+        if body["does"] == "drop":
+            fact = replay.ledger.facts.get(str(body["fact"]))
+            return [new_event(PIN.name, {**body, "quote": fact.quote, "source": [*fact.source]}, PIN.version)]
+        return [new_event(PIN.name, body, PIN.version)]
+
+    known = replay.ledger.facts.held.get(str(body.get("fact")))
+    name = replay.acted(replay.append(decide))
+    return known or replay.ledger.facts.get(name)
+
+
+FACT_ACTS = ("keep", "drop")
+
+
+def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
+    """Do to the kept facts what a person did by hand, as the log has it; return the id of the fact."""
+    match body:
+        case {
+            "does": "keep",
+            "quote": str(quote),
+            "source": [str(), int(), int(), int()],
+            "trust": str(label),
+        }:
+            trust = next((trust for trust in Trust if trust.label == label), Trust.UNTRUSTED)
+            return facts.keep(quote, Cite(*body["source"]), trust).id
+        case {"does": "drop", "quote": str(quote), "source": [str(), *_] as source}:
+            meant = [one.id for one in facts.all if (one.quote, [*one.source]) == (quote, source)]
+            if not meant:
+                raise NotFound(f"{quote[:60]!r} is not kept")
+            return facts.drop(meant[0]).id
+    raise StoreDamaged(f"unknown change of a kept fact: {body.get('does')!r}")
 
 
 def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:

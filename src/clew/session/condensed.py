@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from clew.budget import DEFAULT, FRESH, Policy, State, TokenBudget
 from clew.errors import InputError
 from clew.ledger.ledger import Ledger
+from clew.ledger.pins import Pin
 from clew.message import Item, Message
-from clew.plan import Digest, Pin, Plan
+from clew.plan import Digest, Plan
 from clew.ports import Usage
 from clew.session.engine import Attempt
 from clew.session.given import Reads
@@ -99,6 +100,11 @@ class Condensed:
         return self.plan is not None
 
     @property
+    def rules(self) -> tuple[Pin, ...]:
+        """Return the rules in force, oldest first, whether or not there is a digest yet."""
+        return self.ledger.pins.active
+
+    @property
     def pins(self) -> tuple[Pin, ...]:
-        """Return the rules that stand in the digest, word for word."""
-        return self.digest.pins if self.digest else ()
+        """Return the same as ``rules``."""
+        return self.rules

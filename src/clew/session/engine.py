@@ -123,7 +123,7 @@ def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
             return (yield from _decided(replace(job, rule_tokens=int(room * share)), writer))
         except BudgetExceeded as refusal:
             last = refusal
-    by_hand = any(pin.made_by is MadeBy.PERSON for pin in job.ledger.pins.active)
+    by_hand = job.ledger.facts.all or any(pin.made_by is MadeBy.PERSON for pin in job.ledger.pins.active)
     if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
         raise BudgetExceeded(last.detail, "ask for more tokens, or take a model with a larger window")
     raise last

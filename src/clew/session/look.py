@@ -18,7 +18,7 @@ from clew.session.record import Compaction, read_compaction
 from clew.session.replay import Replay
 
 MOST_VALUES = 4
-ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule; see `clew trace`"
+ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule, k1 a kept fact; see `clew trace`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Expansion:
 
     ref: str
     what: str
-    """``message``, ``digest``, ``compaction`` (one that made no digest), ``claim`` or ``rule``."""
+    """``message``, ``digest``, ``compaction`` (one that made no digest), ``claim``, ``rule`` or ``fact``."""
     text: str
     """What it says itself: of a digest and a message, nothing; of a compaction, what it did, a line each."""
     ids: tuple[str, ...]
@@ -66,6 +66,9 @@ def expand(replay: Replay, ref: str) -> Expansion:
         pin = replay.ledger.pins.get(ref)
         cites: tuple[Cite, ...] = (pin.source,) if pin.source else ()
         return Expansion(ref, "rule", pin.quote, _messages(cites), _quotes(replay, cites), how_ended(pin))
+    if ref.startswith("k") and ref[1:].isdecimal():
+        fact = replay.ledger.facts.get(ref)
+        return Expansion(ref, "fact", fact.quote, (fact.source.message,), _quotes(replay, (fact.source,)))
     if ref.startswith("d"):
         return _of_number(replay, ref)
     if replay.original(ref) is None:

@@ -39,7 +39,7 @@ from clew.log import (
 from clew.message import Item, JsonObject, Message, Role
 from clew.plan import Digest
 from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
-from clew.session.by_hand import redo, redo_loop
+from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_loop
 from clew.session.record import Compaction, read_compaction, state_of
 from clew.session.recorded import RecordedRules
 from clew.tokens import Tally, TokenCounter
@@ -203,6 +203,8 @@ class Replay:
             if kind == LOOP.name:
                 redo_loop(self.ledger, body)
                 name = ""
+            elif body.get("does") in FACT_ACTS:
+                name = redo_fact(self.ledger.facts, body)
             else:
                 name = redo(self.ledger.pins, body, self._named_in_digest(stored))
         except (InputError, StoreDamaged) as cause:

@@ -9,17 +9,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Policy, Trigger
-from clew.errors import InputError
+from clew.errors import InputError, NotFound
 from clew.ladder.summary import SessionRequest
 from clew.ladder.tail import leading_system
+from clew.ledger.kept import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
-from clew.message import Item, JsonObject, Message, Native
+from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.asking import answered, answered_async
-from clew.session.by_hand import on_loop, on_pin
+from clew.session.by_hand import on_fact, on_loop, on_pin
 from clew.session.compacting import Request, compacting, fitting, previewed, wish_of
 from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
@@ -261,6 +262,24 @@ class Session:
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
         """Take a rule off."""
         return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._masked(why)})
+
+    def keep(self, quote: str, source: str) -> KeptFact:
+        """Keep a passage of a message word for word in every digest: a fact with its source's label."""
+        self._replay.catch_up()
+        message = self._replay.original(source)
+        if message is None:
+            raise NotFound(f"there is no message {source:.40}", "messages are called m1, m2, …")
+        for place, part in enumerate(message.parts):
+            start = words(part).find(quote)
+            if quote.strip() and start >= 0:
+                cite: list[Json] = [source, place, start, start + len(quote)]
+                body: JsonObject = {"does": "keep", "quote": quote, "source": cite, "trust": part.trust.label}
+                return on_fact(self._replay, body)
+        raise InputError(f"{source} does not say that", "give its exact words")
+
+    def unkeep(self, fact: str) -> KeptFact:
+        """Keep a passage no longer; its message stays in the log."""
+        return on_fact(self._replay, {"does": "drop", "fact": fact})
 
     def close_loop(self, loop: str, why: str = "closed by hand") -> None:
         """Say that open work is done, or will not be; it stays on record with its reason."""

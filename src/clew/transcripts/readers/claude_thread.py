@@ -21,7 +21,8 @@ from clew.wire.anthropic.codec import parse_content
 
 Recover = Callable[[ToolResult], ToolResult | None]
 _SYNTHETIC = "<synthetic>"
-_QUESTION = "AskUserQuestion"
+_NOT_TRUSTED = frozenset({"AskUserQuestion", "WebFetch", "WebSearch", "Task", "Agent", "Skill"})
+"""Tools of Claude Code whose error text may quote pages, other models or the person's answers."""
 
 
 class Thread:
@@ -143,10 +144,11 @@ class _Reply:
     def asks_built_in(self, call_id: str) -> bool:
         """Tell whether this reply made that call, to a tool of Claude Code itself.
 
-        A question to the person is none: rejected, it is repeated where the person's words stand otherwise.
+        Tools whose text comes from outside do not count. Nor does a question to the person: a rejected one is
+        repeated elsewhere, with the person's words.
         """
         name = self._calls.get(call_id)
-        return name is not None and name != _QUESTION and not name.startswith("mcp__")
+        return name is not None and name not in _NOT_TRUSTED and not name.startswith("mcp__")
 
     def entry(self, sidechain: str | None) -> Entry:
         message = Message(Role.ASSISTANT, tuple(self._parts), self._origin)

@@ -58,6 +58,8 @@ _SUMMARY_TEXT = "This session is being continued from a previous conversation"
 _ARGUMENTS, _ARGUMENTS_END = "<command-args>", "</command-args>"
 _REJECTED = "The user doesn't want to proceed with this tool use."
 _SAID = "the user said:\n"
+_LONGEST_NOTICE = 400
+"""Characters before the person's words; the notice of the versions known takes under 250."""
 
 
 def user_message(record: JsonObject, content_of: JsonObject) -> Message:
@@ -169,10 +171,11 @@ def _tagged(text: str) -> Iterator[tuple[int, int]]:
 def rejection(result: ToolResult) -> ToolResult:
     """Label the person's words in the result of a call that the person rejected.
 
-    Only for calls of built-in tools: the answer of any other tool might imitate these words.
+    Only for calls of built-in tools that bring in no text from outside: the answer of any other tool might
+    imitate these words.
     """
     text = result.text
-    at = text.find(_SAID)
+    at = text.find(_SAID, 0, _LONGEST_NOTICE)
     if not result.is_error or not text.startswith(_REJECTED) or at < 0:
         return result
     cut = at + len(_SAID)

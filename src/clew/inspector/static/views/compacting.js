@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { act } from "../api.js";
-import { Told, html, number, plural, useDoing } from "../ui.js";
+import { Told, Trust, Turn, html, number, plural, useDoing } from "../ui.js";
 import { Kept, Lost } from "./report.js";
 
 export function Compacting({ session, by, done }) {
@@ -35,17 +35,22 @@ export function Compacting({ session, by, done }) {
 
 function Preview({ session, preview, look }) {
   const { told, busy, run } = useDoing(look);
-  const pin = (one) => run(() => act(session, "pin", { quote: one.text }), (value) => `Pinned as ${value.pin}.`);
-  const keep = (one) => run(() => act(session, "keep", { text: one.text, source: one.source }), (value) => `Kept verbatim as ${value.pin}.`);
+  const [asked, ask] = useState(null);
+  // The person sees the very text and whose it is before it is kept: as a fact, never as a rule.
+  const show = (one) => run(() => act(session, "keep", { text: one.text, source: one.source }), () => "").then((value) => value && ask({ ...value, text: one.text }));
+  const keep = () =>
+    run(() => act(session, "keep", { text: asked.text, source: asked.source, passage: asked.passage }), (value) => (value.kept ? `Kept verbatim as ${value.kept}.` : "The text has changed; look again.")).then(() => ask(null));
   const beside = (one) => html`<span class="row">
-    <button type="button" class="small" disabled=${busy} onClick=${() => pin(one)} aria-label=${`pin ${one.text}`}>Pin</button>
-    <button type="button" class="small" disabled=${busy} onClick=${() => keep(one)} aria-label=${`keep verbatim the passage of ${one.source} that says ${one.text}`}>Keep verbatim</button>
+    <button type="button" class="small" disabled=${busy} onClick=${() => show(one)} aria-label=${`keep verbatim the passage of ${one.source} that says ${one.text}`}>Keep verbatim…</button>
   </span>`;
   return html`<section class="preview" aria-label="preview">
     <h4>It would go from ${number(preview.before)} to ${number(preview.after)} tokens</h4>
     <p class="quiet small">${preview.condensed ? `${preview.condensed} into a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}` : "no digest"}; ${plural(preview.smaller, "message")} shown smaller. Nothing has happened yet.</p>
     <${Kept} kept=${preview.report.kept} />
     ${preview.report.lost.length > 0 && html`<h4>Would be lost from view</h4><${Lost} session=${session} lost=${preview.report.lost} beside=${beside} />`}
+    ${asked && html`<div class="card" role="group" aria-label="keep this passage"><p>Keep this passage of <${Turn} session=${session} id=${asked.source} /> as a fact? <${Trust} trust=${asked.trust} /></p>
+      <blockquote>${asked.passage}</blockquote>
+      <p class="row"><button type="button" class="main" disabled=${busy} onClick=${keep}>Keep</button><button type="button" onClick=${() => ask(null)}>Cancel</button></p></div>`}
     <${Told} told=${told} />
   </section>`;
 }

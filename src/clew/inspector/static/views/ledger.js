@@ -14,6 +14,7 @@ export function Ledger({ session, head }) {
 function Kept({ session, kept, done }) {
   return html`${kept.goal && html`<section class="card goal" aria-label="goal"><h3>Goal <${Turn} session=${session} id=${kept.goal.source} /></h3><blockquote>${kept.goal.text}</blockquote></section>`}
     <${Pins} session=${session} pins=${kept.pins} done=${done} />
+    ${kept.facts.length > 0 && html`<${Facts} session=${session} facts=${kept.facts} done=${done} />`}
     ${kept.problems.length > 0 && html`<${Listed} title="Events that no longer apply" count=${kept.problems.length} rows=${kept.problems} none="">${(one) => html`<span class="ref">event ${one.seq}</span> <span class="matter">${one.kind}</span> <span>${one.reason}</span>`}<//>`}
     <div class="columns">
       <${Listed} title="Open" count=${kept.counts.loops} rows=${kept.loops} none="Nothing is open.">${(one) => html`<span class="matter">${one.kind}</span> <span>${one.text}</span> ${one.status && html`<span class="quiet">${one.status}</span>`} <${Turn} session=${session} id=${one.source} />`}<//>
@@ -22,6 +23,16 @@ function Kept({ session, kept, done }) {
       <${Listed} title="Errors" count=${kept.counts.errors} rows=${kept.errors} none="Nothing went wrong.">${(one) => html`<${Failure} session=${session} one=${one} />`}<//>
       ${kept.approvals.length > 0 && html`<${Listed} title="Approvals" count=${kept.counts.approvals} rows=${kept.approvals} none="">${(one) => html`<span>${one.text}</span> <span class="matter">${one.answer}</span> <${Turn} session=${session} id=${one.source} />`}<//>`}
     </div>`;
+}
+
+function Facts({ session, facts, done }) {
+  const { told, busy, run } = useDoing(done);
+  const drop = (one) => run(() => act(session, "unkeep", { fact: one.id }), () => `${one.id} is kept no longer.`);
+  return html`<section class="card listed" aria-label="kept facts">
+    <h3>Kept word for word <span class="quiet">${number(facts.length)}</span></h3>
+    <ul>${facts.map((one) => html`<li key=${one.id}><span class="ref">${one.id}</span> <q>${one.quote}</q> <${Trust} trust=${one.trust} /> <${Turn} session=${session} id=${one.source} /> <button class="small" disabled=${busy} onClick=${() => drop(one)} aria-label=${`keep ${one.id} no longer`}>Remove</button></li>`)}</ul>
+    <${Told} told=${told} />
+  </section>`;
 }
 
 function Failure({ session, one }) {
