@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from clew.message import Role, said
 from clew.session import Session
+from clew.session.check import ActsCheck
 from clew.store import SqliteStore
 from clew.store.audit import audit
 from tests.hard.conftest import tries
@@ -26,8 +29,8 @@ class Worker:
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def hears(self):
-        self._process.stdin.write("go\n")
+    def hears(self, at=None):
+        self._process.stdin.write(f"go {at or ''}\n")
         self._process.stdin.flush()
 
     def says(self):
@@ -47,8 +50,9 @@ def all_at_once(task, path, workers, *words):
         started = [Worker(task, path, f"w{n}", *words) for n in range(workers)]
         for one in started:
             stack.enter_context(one)
+        at = time.time() + 0.05
         for one in started:
-            one.hears()
+            one.hears(at)
         return [one.says() for one in started]
 
 
@@ -115,3 +119,61 @@ def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, sessio
         slow.hears()
         assert slow.says() in ("StalePlan", "CompactionUnderWay", "LeaseLost")
     assert kinds(session).count("compaction") == 1
+
+
+REASONS = {"StalePlan", "InputError", "NotFound", "NothingToGain", "CompactionUnderWay", "StoreBusy"}
+
+
+def together(path, session, *tasks):
+    """Let processes act at once; check that each acknowledged act is in the log; return what came of them."""
+    all_at_once("fill", path, 1)
+    session.compact(target_tokens=4_000)
+    session.compact(target_tokens=2_500)
+    session.close_loop("t1")
+    session.reopen_loop("t1")
+    before = Counter(kinds(session))
+    with ExitStack() as stack:
+        words = [("by_hand", path, f"w{n}", task, tries(8, 60)) for n, task in enumerate(tasks)]
+        started = [stack.enter_context(Worker(*one)) for one in words]
+        at = time.time() + 0.05
+        for one in started:
+            one.hears(at)
+        came = [tuple(one) for worker in started for one in worker.says()]
+    done = Counter(kind for kind, what in came if isinstance(what, list))
+    assert {what for _, what in came if isinstance(what, str)} <= REASONS
+    with SqliteStore(path) as store:
+        again = Session.open("main", store, window=20_000)
+        assert again.problems == []
+        appended = Counter(kinds(again)) - before
+        assert (appended["undo"], appended["compaction"]) == (done["undo"], done["compact"])
+        assert (appended["loop"], appended["pin"]) == (done["close"] + done["reopen"], done["pin"])
+        report = audit(path, check_acts=ActsCheck)
+        assert (report.flaws, report.problems) == ((), 0)
+        return again, came
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "tasks", [("undo", "undo"), ("undo",) * 4, ("undo", "undo+compact"), ("undo", "compact")]
+)
+def test_processes_that_undo_and_compact_at_once_leave_a_log_that_opens(path, session, tasks):
+    _, came = together(path, session, *tasks)
+    undone = [name for kind, names in came if kind == "undo" and isinstance(names, list) for name in names]
+    assert len(undone) == len(set(undone))  # no compaction is taken back twice
+    assert {"d1", "d2"} <= set(undone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [("close", "reopen"), ("close+reopen",) * 3])
+def test_processes_that_close_and_reopen_at_once_leave_a_log_that_opens(path, session, tasks):
+    again, came = together(path, session, *tasks)
+    assert any(isinstance(what, list) for _, what in came)
+    assert "t1" in [loop.id for loop in (*again.ledger.loops.open, *again.ledger.loops.closed_by_hand)]
+
+
+@pytest.mark.slow
+def test_processes_that_pin_at_once_each_get_their_own_rule(path, session):
+    again, came = together(path, session, "pin", "pin", "pin")
+    pinned = [tuple(what) for _, what in came]
+    assert len(set(pinned)) == len(pinned) == 3 * tries(8, 60)
+    assert {(pin.id, pin.quote) for pin in again.pins} >= set(pinned)

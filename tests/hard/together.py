@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,23 +55,45 @@ def summarise_slowly(session: Session, _worker: str) -> object:
 
 def fill(session: Session, _worker: str) -> object:
     """Give the session something to compact."""
-    session.add(said(Role.USER, "Tidy up the billing code."))
+    session.add(said(Role.USER, "Tidy up the billing code.\n- [ ] write the parser"))
     for n in range(12):
         session.add(*exchange(n, "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))))
     return "done"
 
 
+def by_hand(session: Session, worker: str, kinds: str, times: str) -> object:
+    """Do these things again and again; return for each what was acknowledged, or why it was not."""
+    came = []
+    for n in range(int(times)):
+        kind = kinds.split("+")[n % len(kinds.split("+"))]
+        try:
+            came.append([kind, ACTS[kind](session, f"{worker} {n}")])
+        except ClewError as error:
+            came.append([kind, type(error).__name__])
+    return came
+
+
+ACTS: dict[str, Callable[[Session, str], object]] = {
+    "undo": lambda session, _: [one.name for one in session.undo()],
+    "compact": lambda session, _: [one.name] if (one := session.compact(target_tokens=2_500)) else None,
+    "close": lambda session, why: [session.close_loop("t1", why), why][1:],
+    "reopen": lambda session, _: [session.reopen_loop("t1")],
+    "pin": lambda session, words: [(pin := session.pin(f"Say {words}.")).id, pin.quote],
+}
 TASKS: dict[str, Callable[..., object]] = {
     "append": append,
     "compact": compact,
     "summarise_slowly": summarise_slowly,
     "fill": fill,
+    "by_hand": by_hand,
 }
 
 if __name__ == "__main__":
     task, path, *rest = sys.argv[1:]
     with SqliteStore(Path(path), busy_s=120) as store, Session.open("main", store, window=20_000) as opened:
         print(json.dumps("ready"), flush=True)
-        sys.stdin.readline()
+        starts = float(sys.stdin.readline().partition(" ")[2] or 0)
+        while time.time() < starts:  # all begin within microseconds of each other
+            pass
         print(json.dumps(TASKS[task](opened, *rest)), flush=True)
     assert threading.active_count() == 1

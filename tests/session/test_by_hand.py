@@ -129,6 +129,17 @@ def test_a_refusal_counts_what_others_recorded_meanwhile(two):
     assert "Keep it short." in [pin.quote for pin in first.pins]
 
 
+def test_work_that_is_reopened_after_a_report_is_open(store):
+    session = opened(store)
+    session.add(said(Role.USER, "Please refactor the billing module."))
+    (loop,) = session.ledger.loops.open
+    session.close_loop(loop.id, "by mistake")
+    session.add(said(Role.ASSISTANT, "I fixed the parser in src/parse.py and all tests pass."))
+    session.reopen_loop(loop.id)
+    for reader in (session, opened(store)):
+        assert [one.text for one in reader.ledger.loops.open] == [loop.text]
+
+
 # Logs of every version -------------------------------------------------------------------------------
 
 

@@ -266,9 +266,13 @@ class Talk:
     def reopen(self, id_: str) -> Loop | None:
         """Open a loop again that was closed by hand; None where it is none of these."""
         loop = take_closed_by_hand(self.ended, id_)
-        if loop is not None:
+        if loop is None:
+            return None
+        if self.report is not None and _reported(loop, self.report):
+            self.put_off.put(loop)  # that report came before: only one that speaks of it closes it
+        else:
             self.open[id_] = loop
-            self._index(loop)
+        self._index(loop)
         return loop
 
 
