@@ -195,7 +195,10 @@ def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
     if refused:
         yield from wrap(f"clew gave up {count(refused, 'compaction')}: what must be kept did not fit.", width)
     told, made = sum(one.reported for one in bills), sum(one.requests for one in bills)
-    source = f"Tokens: {told:,} of {made:,} requests as reported by the provider, the rest estimated."
+    some = f"Tokens of {told:,} of {made:,} requests as the provider reported them, the rest estimated."
+    source = (
+        "Tokens as the provider reported them." if told == made else some if told else "Tokens estimated."
+    )
     unit = "" if all(one.priced for one in bills) else " A price is not known: M is a million input tokens."
     prices = f"Prices of {prices_date()}; the session is assumed to go on alike; sub-agents are not counted."
     yield from wrap(f"{source} {prices}{unit}", width)

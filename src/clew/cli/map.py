@@ -102,11 +102,9 @@ def _last_reported(session: Transcript) -> int | None:
 def _picture(
     session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter, width: int
 ) -> list[Styled | str]:
+    about = f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}"
     return [
-        Styled.assemble(
-            (one_line(session.label, 60), "bold"),
-            f" · {session.format} · {count(found.messages, 'message')} · {count(found.calls, 'tool call')}",
-        ),
+        Styled.assemble((one_line(session.label, max(16, width - len(about))), "bold"), about),
         *_sizes(session, found, sight, counter),
         "",
         *_bars(found, width),

@@ -48,7 +48,7 @@ def profile_of(session: Transcript) -> Profile:
     gone = session.dropped
     words = [*session.user_words()]
     return Profile(
-        title=_short(session.title or (words[0] if words else None)),
+        title=_short(session.label if session.title or words else None),
         project=session.start.directory,
         model=session.model,
         tokens=_tokens_now(session),

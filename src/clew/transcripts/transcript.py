@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,8 @@ from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem,
 from clew.transcripts.source import Source, opened
 from clew.transcripts.typed import typed_words
 
+_LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
+"""Tags that a harness puts around a task say nothing about it."""
 HIDDEN = "[this output is no longer shown to the model]"
 
 
@@ -55,7 +58,8 @@ class Transcript:
     @property
     def label(self) -> str:
         """Return what to call it: its title, else the user's first words, else its id."""
-        return self.title or next(self.user_words(), self.id)
+        words = self.title or next(self.user_words(), self.id)
+        return " ".join(_LEADING_TAGS.sub("", words).split()) or self.id
 
     def user_words(self) -> Iterator[str]:
         """Yield what the user typed, message by message."""
