@@ -26,24 +26,33 @@ RESULTS = Path(__file__).parent / "results"
 USUAL = 0.10
 OWN, UNCUT, CEILING = "clew", "whole", "oracle"
 COLUMNS = (
-    "share", "retained", "far", "hard", "user", "bound", "told", "answered", "roundtrip", "constraints",
-    "decisions", "open", "files", "failed", "tests", "current", "stale", "unsupported", "recoverable",
-    "recalled", "refetch_tokens", "rewritten", "over", "refused", "invalid", "seconds",
+    "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "retained",
+    "far", "hard", "user", "in_context", "explained", "answered", "constraints", "decisions", "rules", "open",
+    "files", "failed", "tests", "stale", "unsupported", "verbatim", "user_words", "agent_prose", "tool_lines",
+    "bare_values", "recoverable", "recalled", "refetch_tokens", "rewritten", "over", "refused", "invalid",
+    "seconds",
 )  # fmt: skip
 SHOWN = (
-    "share", "retained", "far", "hard", "bound", "told", "roundtrip", "constraints", "open", "files",
-    "refused", "invalid",
+    "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "retained",
+    "far", "constraints", "open", "files", "refused", "invalid",
 )  # fmt: skip
-BY_SET = ("retained", "far", "hard", "bound", "told", "constraints", "open", "files", "refused", "invalid")
-SHORT = {"constraints": "rules", "roundtrip": "round", "refetch_tokens": "re-fetch"}
+BY_SET = (
+    "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "retained", "far",
+    "in_context", "constraints", "open", "files", "refused", "invalid",
+)  # fmt: skip
+SHORT = {
+    "constraints": "rules", "rules": "rules found", "roundtrip": "round", "refetch_tokens": "re-fetch",
+    "continuity": "going on", "next_action": "next",
+}  # fmt: skip
 WHOLE = ("refetch_tokens", "rewritten")
+WITH_INTERVAL = ("continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "explained")
 SAME = ("cuts", "sessions", "probes")
-CEILED = ("retained", "far", "hard", "user", "bound", "told", "answered", "roundtrip")
+CEILED = ("retained", "far", "hard", "user", "in_context", "explained", "answered", "roundtrip")
 HOW = """\
 The columns are those of `clew eval` ([measure](../../docs/concepts/measure.md)); ± is half a 95 % interval by
 session. `whole` is the uncut history, `oracle` knows what will be asked: the ceilings. `bare-values` and
-`stuffed` are made to cheat. Less is better for *stale*, *unsupported*, *re-fetch*, *rewritten*, *over*,
-*refused*, *invalid* and *seconds*.
+`stuffed` are made to cheat. Less is better for *redo*, *stale*, *unsupported*, *re-fetch*, *rewritten*,
+*over*, *refused*, *invalid* and *seconds*.
 """
 
 Line = Mapping[str, Any]
@@ -88,7 +97,7 @@ def lines_at(figures: Mapping[str, Any], share: float) -> dict[str, Line]:
     """Return the line of each policy at a budget; the best first, limits at the end."""
     found = figures["policies"].items()
     lines = {name: line for name, by_share in found if (line := by_share.get(f"{share:g}"))}
-    return dict(sorted(lines.items(), key=lambda item: (_place(*item), -(item[1]["told"] or 0))))
+    return dict(sorted(lines.items(), key=lambda item: (_place(*item), -_rank(item[1]))))
 
 
 def _by_share(lines: Line) -> dict[str, Line]:
@@ -100,6 +109,11 @@ def _place(name: str, line: Line) -> int:
     if name in (CEILING, UNCUT, "bare-values", "stuffed"):
         return 2
     return int(line["share"] > line["budget"] * 1.1)
+
+
+def _rank(line: Line) -> float:
+    """Return what a line is ranked by; figures from before that was measured, by what was then."""
+    return float(line.get("continuity") or line["explained"] or 0)
 
 
 def budgets(figures: Mapping[str, Any]) -> list[float]:
@@ -146,7 +160,7 @@ def _cell(line: Line, column: str) -> str:
     value = line.get(column)
     if value is None:
         return "–"
-    interval = line["interval"].get(column) if column == "told" else None
+    interval = line["interval"].get(column) if column in WITH_INTERVAL else None
     if interval:
         return f"{value:.2f} ±{(interval[1] - interval[0]) / 2:.2f}"
     return f"{value:,.0f}" if column in WHOLE or column == "cuts" else f"{value:.2f}"
@@ -170,7 +184,7 @@ def _trust(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reached(ours: Line, ceiling: Line) -> str:
-    both = (name for name in CEILED if ours[name] is not None and ceiling[name])
+    both = (name for name in CEILED if ours.get(name) is not None and ceiling.get(name))
     return ", ".join(f"{name} {ours[name] / ceiling[name]:.2f}" for name in both)
 
 
@@ -206,7 +220,7 @@ def _plain_table(lines: Mapping[str, Line]) -> Iterator[str]:
     width = max(map(len, lines))
     yield " ".join([" " * width, *(f"{SHORT.get(name, name):>8}" for name in SHOWN)])
     for name, line in lines.items():
-        cells = ("–" if line[column] is None else f"{line[column]:.2f}" for column in SHOWN)
+        cells = ("–" if line.get(column) is None else f"{line[column]:.2f}" for column in SHOWN)
         yield " ".join([f"{name:{width}}", *(f"{cell:>8}" for cell in cells)])
 
 
@@ -214,7 +228,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--share", default="0.05,0.10,0.20,0.40")
-    parser.add_argument("--from", dest="told", type=Path, nargs="+", metavar="FILE", default=())
+    parser.add_argument("--from", dest="explained", type=Path, nargs="+", metavar="FILE", default=())
     parser.add_argument("--show", dest="shown", action="store_const", const=show)
     parser.add_argument("--show-own", dest="shown", action="store_const", const=show_own)
     asked = parser.parse_args()

@@ -3,6 +3,7 @@
     nice uv run python bench/probes.py FOLDER   # 60 cuts at 5, 10 and 20 %
     nice uv run python bench/probes.py FOLDER --policy clew --cuts 120
     nice uv run python bench/probes.py FOLDER --policy clew --misses goal    # asked and not found
+    nice uv run python bench/probes.py FOLDER --chains 10    # 30k -> 10k, against one compaction to that size
     nice uv run python bench/probes.py FOLDER --cache /tmp/cuts.pickle       # cuts and needs, read once
 
 A quick look while a digest is worked on: a minute or two on one core. The whole table is that of
@@ -22,13 +23,14 @@ from pathlib import Path
 from clew.evals.asking import needs_of
 from clew.evals.cuts import Cut, cuts_of
 from clew.evals.files import SessionFile, session_files
+from clew.evals.growth import GROWN, TARGET, WINDOW, Growth, drift, growths
 from clew.evals.layout import GOAL, layout_of
 from clew.evals.next_action import reasons_in_view, targets_in_view
 from clew.evals.policies import POLICIES
 from clew.evals.reading import view_text
 from clew.evals.redo import presents_deleted, presents_finished, presents_overruled
 from clew.evals.score import scored
-from clew.evals.study import Row, sessions_of
+from clew.evals.study import Row, Study, sessions_of
 from clew.evals.summary import Line, summarised
 from clew.evals.survive import Survival
 from clew.evals.turns import plain
@@ -37,9 +39,13 @@ from clew.message import Item
 SEED = 17
 COMPARED = ("clew", "tail", "first-and-tail", "masked", "story-calls-recent", "graded-40", "graded-60")
 ASKED = (
-    "share", "next_action", "next_target", "next_reason", "goal", "redo", "reports", "roundtrip", "current",
+    "continuity", "next_action", "next_target", "next_reason", "goal", "redo", "reports", "roundtrip",
+    "current",
 )  # fmt: skip
-FLOORS = ("retained", "far", "bound", "rules", "open", "files", "refused", "seconds")
+FLOORS = ("share", "retained", "far", "in_context", "rules", "open", "files", "refused", "seconds")
+LONG = 4 * WINDOW
+"""Tokens of a session for a chain."""
+IN_CHAINS = ("share", *GROWN, "seconds")
 MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
 
 
@@ -104,6 +110,40 @@ def _cell(line: Line, name: str) -> str:
     return f"{mean.value:.2f}{half}"
 
 
+# Chains ------------------------------------------------------------------------------------------------
+
+
+def show_chains(folder: Path, sessions: int, policies: list[str]) -> None:
+    """Print what chains lose against one compaction of the same history to the same size."""
+    files = session_files([folder])
+    random.Random(SEED).shuffle(files)
+    chosen = tuple(POLICIES[name] for name in policies)
+    plan = Study(chosen, cut_shares=(0.75,), least_tokens=LONG, jobs=1)
+    found: list[Growth] = []
+    for file in files:
+        found += growths([file], plan, {})
+        if len({one.session for one in found}) >= sessions:
+            break
+    for name in policies:
+        mine = [one for one in found if one.policy == name]
+        count = sum(one.compactions for one in mine)
+        print(f"\n{name}: {len(mine)} sessions, {count} compactions {WINDOW:,} -> {TARGET:,}")
+        print(f"{'':>14} {'chained':>8} {'at once':>8}   chained - at once")
+        for metric in IN_CHAINS:
+            print(_chain_line(mine, metric))
+
+
+def _chain_line(mine: list[Growth], metric: str) -> str:
+    both = [(getattr(one.chained, metric), getattr(one.at_once, metric)) for one in mine]
+    known = [pair for pair in both if None not in pair]
+    difference = drift(mine, metric)
+    if difference is None:
+        return f"{metric:>14}        –        –"
+    chained, at_once = (sum(side) / len(known) for side in zip(*known, strict=True))
+    interval = f"[{difference.low:+.3f}, {difference.high:+.3f}] of {len(known)}"
+    return f"{metric:>14} {chained:8.3f} {at_once:8.3f}   {difference.value:+.3f} {interval}"
+
+
 # What was missed ---------------------------------------------------------------------------------------
 
 
@@ -158,9 +198,13 @@ def main() -> int:
     parser.add_argument("--share", default="0.05,0.10,0.20")
     parser.add_argument("--policy", action="append", choices=list(POLICIES))
     parser.add_argument("--misses", choices=("goal", "redo", "reports", "next_action"))
+    parser.add_argument("--chains", type=int, metavar="SESSIONS", help="chains over so many sessions")
     parser.add_argument("--cache", type=Path, help="keep the cuts here; delete it when the probes change")
     asked = parser.parse_args()
     begun = time.perf_counter()
+    if asked.chains:
+        show_chains(asked.folder, asked.chains, asked.policy or ["clew"])
+        return 0
     cuts = cached(asked.cache, asked.folder, asked.cuts)
     sets = len({cut.set for cut in cuts})
     print(f"{len(cuts)} cuts of {sets} sets, read in {time.perf_counter() - begun:.0f} s")

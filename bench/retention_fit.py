@@ -52,7 +52,9 @@ UNSEEN = ("dotted name", "quoted")
 BETWEEN_NAMES = 2
 """Tokens."""
 SHARE = 0.10
-METRICS = ("retained", "far", "hard", "user", "bound", "told", "constraints", "open", "files", "refused")
+METRICS = (
+    "retained", "far", "hard", "user", "in_context", "explained", "constraints", "open", "files", "refused",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

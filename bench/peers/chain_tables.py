@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from peers.catalogue import OWN
-from peers.tables import HEADS, Measured, place_of, write_both
+from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
 from clew.evals import Row, summarised
 from clew.evals.chain import Link
@@ -121,7 +121,7 @@ def by_policy(figures: Mapping[str, Any]) -> dict[str, dict[int, Mapping[str, An
 
     def rank(item: tuple[str, dict[int, Mapping[str, Any]]]) -> tuple[int, float]:
         last = item[1][most]
-        return place_of(last, figures["room"]), -(last[HEADLINE] or 0)
+        return place_of(last, figures["room"]), -rank_of(last)
 
     return dict(sorted(((name, lines) for name, lines in found.items() if most in lines), key=rank))
 
@@ -142,7 +142,7 @@ def _table(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _figure(line: Mapping[str, Any] | None, metric: str) -> str:
-    value = line and line[metric]
+    value = line and line.get(metric)
     return "–" if value is None else f"{value:.2f}"
 
 

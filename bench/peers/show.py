@@ -17,14 +17,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from peers.chain_tables import by_policy
-from peers.tables import RESULTS, line_ahead, place_of
+from peers.tables import RESULTS, line_ahead, place_of, rank_of
 
 SHOWN = (
-    "share", "retained", "far", "hard", "bound", "told", "roundtrip", "constraints", "open", "files",
-    "invalid",
+    "share", "retained", "far", "hard", "in_context", "explained", "roundtrip", "constraints", "open",
+    "files", "invalid",
 )  # fmt: skip
-SHORT = {"constraints": "rules", "roundtrip": "round"}
-CHAINED = {"constraints": "rule", "retained": "retained", "told": "told", "roundtrip": "round"}
+SHORT = {"constraints": "rules", "roundtrip": "round", "in_context": "context", "explained": "explain"}
+CHAINED = {"constraints": "rule", "retained": "retained", "explained": "explained", "roundtrip": "round"}
 HEADINGS = ("", "-- more tokens than the budget", "-- cheats and the ceiling")
 
 
@@ -38,7 +38,7 @@ def table(figures: Mapping[str, Any], share: float) -> Iterator[str]:
         several = [line for line in mine if place_of(line, share) == rank]
         if heading and several:
             yield heading
-        for line in sorted(several, key=lambda line: -(line["told"] or 0)):
+        for line in sorted(several, key=lambda line: -rank_of(line)):
             cells = (f"{_cell(line, name):>8}" for name in SHOWN)
             yield " ".join([f"{line['policy']:{width}}", *cells])
 
@@ -65,7 +65,7 @@ def chains(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cell(line: Mapping[str, Any] | None, name: str) -> str:
-    value = line and line[name]
+    value = line and line.get(name)
     return "–" if value is None else f"{value:.2f}"
 
 

@@ -21,12 +21,12 @@ from clew.evals.summary import HEADLINE
 
 RESULTS = REPOSITORY / "bench" / "results"
 COMPARED = (
-    "retained", "far", "hard", "bound", "told", "answered", "roundtrip", "constraints", "open", "files",
-    "failed", "tests", "current",
+    "continuity", "next_action", "goal", "reports", "roundtrip", "current", "retained", "far", "hard",
+    "in_context", "explained", "answered", "constraints", "open", "files", "failed", "tests",
 )  # fmt: skip
 """Where more is better."""
 COLUMNS = (
-    "share", *COMPARED, "unsupported", "refetch_tokens", "rewritten", "invalid", "calls", "seconds",
+    "share", *COMPARED, "redo", "unsupported", "refetch_tokens", "rewritten", "invalid", "calls", "seconds",
 )  # fmt: skip
 HEADS = {"refetch_tokens": "re-fetch", "seconds": "CPU s"}
 HOW = """\
@@ -36,7 +36,7 @@ Every list is in OpenAI's chat format, without thoughts; summaries are written b
 stands below those who keep it. *invalid* is judged by OpenAI's rules; *CPU s* is the pass alone. In italics:
 plain policies of `clew eval`, its two cheats, and the ceiling.
 """
-AGREEING = (HEADLINE, "bound", "retained", "hard", "roundtrip")
+AGREEING = (HEADLINE, "explained", "retained", "roundtrip")
 FEW = 20
 
 
@@ -167,7 +167,7 @@ def _table(figures: Mapping[str, Any], share: float) -> Iterator[str]:
     yield f"| policy | version | {' | '.join(HEADS.get(name, name) for name in COLUMNS)} |"
     yield "|---" * (len(COLUMNS) + 2) + "|"
     mine = [line for line in figures["lines"] if line["budget"] == share]
-    mine.sort(key=lambda line: (place_of(line, share), -(line[HEADLINE] or 0)))
+    mine.sort(key=lambda line: (place_of(line, share), -rank_of(line)))
     for line in mine:
         name = line["policy"]
         shown = f"**{name}**" if name == OWN else f"*{name}*" if name not in figures["versions"] else name
@@ -176,13 +176,18 @@ def _table(figures: Mapping[str, Any], share: float) -> Iterator[str]:
     yield ""
 
 
+def rank_of(line: Mapping[str, Any]) -> float:
+    """Return what a line is ranked by; figures from before that was measured, by what was then."""
+    return float(line.get(HEADLINE) or line["explained"] or 0)
+
+
 def place_of(line: Mapping[str, Any], share: float) -> int:
     """Return 0 for who keeps its budget, 1 for who does not, 2 for cheats and the ceiling."""
     return 2 if _is_apart(line["policy"]) else int(line["share"] > share * SLACK)
 
 
 def _cell(line: Mapping[str, Any], column: str) -> str:
-    value = line[column]
+    value = line.get(column)
     if value is None:
         return "–"
     if column == HEADLINE:

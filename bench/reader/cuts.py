@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import clew
 from clew.errors import ClewError
-from clew.evals.chain import grown
 from clew.evals.cuts import COUNTER, Cut
 from clew.evals.exact import spot
 from clew.evals.files import session_files
+from clew.evals.growth import TARGET, WINDOW, grown
 from clew.evals.policies import POLICIES
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
 from clew.transcripts import Boundary, Entry, Transcript
@@ -43,7 +43,6 @@ LEAST_SAID = 400
 SLACK = 1.15
 REAL_MESSAGES = 400
 """Of a history before a real compaction, the last so many are written."""
-CHAIN_WINDOW, CHAIN_TARGET = 30_000, 10_000
 
 
 class Kind(NamedTuple):
@@ -225,8 +224,8 @@ def _views(messages: Sequence[Message], prefix: Sequence[Row], kind: Kind) -> di
 def _chain_views(messages: Sequence[Message]) -> dict[str, list[Row]]:
     """Return clew's last view of a session that outgrew its window again and again, and one made at once."""
     items = tuple(Item(f"m{n}", message) for n, message in enumerate(messages, start=1))
-    cut = Cut("chain", "chain", "", (), items, budget_tokens=CHAIN_TARGET)
-    chained = grown(cut, POLICIES["clew"], CHAIN_WINDOW)
+    cut = Cut("chain", "chain", "", (), items, budget_tokens=TARGET)
+    chained = grown(cut, POLICIES["clew"], WINDOW)
     room = COUNTER.count_all(item.message for item in chained.view)
     once = POLICIES["clew"].compact(Cut("once", "chain", "", (), items, budget_tokens=room))
     both = {"chain@once": chained.view, "clew@once": once}

@@ -46,9 +46,9 @@ def test_the_page_and_the_short_table_tell_each_policy(tmp_path: Path):
 def test_what_was_measured_again_stands_and_other_cuts_are_refused(tmp_path: Path):
     folder = write_sessions(tmp_path / "sessions", 2)
     first, again = printed(folder, 0.10), printed(folder, 0.05, 0.10, names=("tail",))
-    again["policies"]["tail"]["0.1"]["told"] = 0.5
+    again["policies"]["tail"]["0.1"]["explained"] = 0.5
     found = summary_of(first, again)
-    assert lines_at(found, 0.10)["tail"]["told"] == 0.5
+    assert lines_at(found, 0.10)["tail"]["explained"] == 0.5
     assert list(lines_at(found, 0.05)) == ["tail"]
     with pytest.raises(SystemExit):
         summary_of(first, printed(write_sessions(tmp_path / "fewer", 1), 0.10))

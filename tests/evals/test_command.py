@@ -11,7 +11,8 @@ from tests.evals.sessions import write_sessions
 __all__ = ["clew"]
 
 ASKED = (
-    "share", "retained", "far", "hard", "bound", "bound_far", "told", "constraints", "files", "open",
+    "share", "retained", "far", "hard", "in_context", "in_context_far", "explained", "constraints", "files",
+    "open",
     "recoverable", "recalled", "roundtrip", "current", "unsupported", "tokens", "rewritten", "refetch_tokens",
     "calls", "invalid", "seconds",
 )  # fmt: skip
@@ -81,7 +82,7 @@ def test_a_reader_that_cannot_be_reached_is_said_at_once(clew: Run, tmp_path: Pa
     assert done.stderr.startswith("clew: ")
 
 
-def test_the_ceiling_is_told_where_it_is_asked_for(clew: Run, tmp_path: Path):
+def test_the_ceiling_is_explained_where_it_is_asked_for(clew: Run, tmp_path: Path):
     folder = write_sessions(tmp_path / "sessions", 1)
     options = ("--least", "1000", "--policy", "clew", "--jobs", "1", "--json")
     without, with_it = (
@@ -91,8 +92,8 @@ def test_the_ceiling_is_told_where_it_is_asked_for(clew: Run, tmp_path: Path):
     policies = with_it["policies"]
     assert list(policies) == ["clew", "whole", "oracle"]
     assert (policies["whole"]["share"], policies["whole"]["retained"]) == (1, 1)
-    assert with_it["of_the_ceiling"]["told"] == round(
-        policies["clew"]["told"] / policies["oracle"]["told"], 4
+    assert with_it["of_the_ceiling"]["explained"] == round(
+        policies["clew"]["explained"] / policies["oracle"]["explained"], 4
     )
 
 

@@ -67,7 +67,7 @@ def test_a_cheat_keeps_values_and_nothing_else(name: str, given: Cut):
     score = scored(given, POLICIES[name])
     assert score.retained is not None
     assert score.retained > 0.5
-    assert (score.told, score.constraints) == (0, 0)
+    assert (score.explained, score.constraints) == (0, 0)
     assert score.roundtrip is not None
     assert score.roundtrip < 0.2
 
@@ -75,7 +75,7 @@ def test_a_cheat_keeps_values_and_nothing_else(name: str, given: Cut):
 @pytest.mark.parametrize("name", CHEATS)
 def test_clew_is_ahead_of_every_cheat_in_what_a_list_cannot_say(name: str, given: Cut):
     ours, theirs = scored(given, POLICIES["clew"]), scored(given, POLICIES[name])
-    compared = ("told", "constraints", "tests", "current", "roundtrip", "recoverable")
+    compared = ("explained", "constraints", "tests", "current", "roundtrip", "recoverable")
     assert [metric for metric in compared if getattr(ours, metric) < getattr(theirs, metric)] == []
 
 
@@ -85,7 +85,11 @@ def test_padding_gains_nothing_and_costs_tokens(given: Cut):
         f"{FILLER * 5}\nthe timeout of stage number 2 is called timeout_stage_2\n{FILLER * 5}"
     )
     plain, more = score_of(given, honest, 0.0), score_of(given, padded, 0.0)
-    assert (plain.told, plain.retained, plain.roundtrip) == (more.told, more.retained, more.roundtrip)
+    assert (plain.explained, plain.retained, plain.roundtrip) == (
+        more.explained,
+        more.retained,
+        more.roundtrip,
+    )
     assert plain.tokens is not None
     assert more.tokens is not None
     assert more.tokens > plain.tokens
@@ -109,12 +113,12 @@ def test_a_cache_reads_anew_from_the_first_message_that_changed(given: Cut):
 
 def row(session: str, policy: str, told: float | None) -> Row:
     empty = Score(**dict.fromkeys(METRICS))
-    return Row("set", session, "made", 0.5, 100, 1, 0.1, policy, replace(empty, told=told))
+    return Row("set", session, "made", 0.5, 100, 1, 0.1, policy, replace(empty, explained=told))
 
 
 def test_a_difference_is_taken_over_cuts_that_both_were_asked_at():
     rows = [row("a", "x", 1.0), row("a", "y", 0.5), row("b", "x", 1.0), row("b", "y", None)]
-    found = difference(rows, ("x", "y"), 0.1, "told")
+    found = difference(rows, ("x", "y"), 0.1, "explained")
     assert found is not None
     assert (found.value, found.low, found.high, found.cuts) == (0.5, 0.5, 0.5, 1)
-    assert difference(rows, ("x", "z"), 0.1, "told") is None
+    assert difference(rows, ("x", "z"), 0.1, "explained") is None

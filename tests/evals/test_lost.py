@@ -85,7 +85,7 @@ def test_a_summary_that_holds_them_has_lost_nothing(tmp_path: Path):
     assert (one.values, one.rules, one.score.retained) == ((), (), 1)
 
 
-def test_the_loss_is_told_in_words(own: OwnCompactions, lost: Lost):
+def test_the_loss_is_explained_in_words(own: OwnCompactions, lost: Lost):
     words = list(in_words(own))
     assert words[0].endswith("each time (claude-code; 1 judged).")
     assert words[1].startswith(

@@ -50,12 +50,12 @@ def at_ten_percent(name: str, given: Cut) -> Score:
 
 def test_the_ceiling_reaches_everything(long_cut: Cut):
     score = at_ten_percent("oracle", long_cut)
-    assert (score.retained, score.bound, score.told) == (1, 1, 1)
+    assert (score.retained, score.in_context, score.explained) == (1, 1, 1)
 
 
 def test_a_bare_list_has_the_values_and_tells_nothing(long_cut: Cut):
     score = at_ten_percent("bare-values", long_cut)
-    assert (score.retained, score.told) == (1, 0)
+    assert (score.retained, score.explained) == (1, 0)
 
 
 def test_a_tail_knows_nothing_of_what_is_far(long_cut: Cut):
@@ -65,7 +65,7 @@ def test_a_tail_knows_nothing_of_what_is_far(long_cut: Cut):
 def test_what_everything_holds_is_scored_in_full(long_cut: Cut):
     whole = Policy("whole", lambda given: given.items)
     score = scored(long_cut.budgeted(1.0), whole)
-    assert (score.share, score.retained, score.told, score.refetch_tokens) == (1, 1, 1, 0)
+    assert (score.share, score.retained, score.explained, score.refetch_tokens) == (1, 1, 1, 0)
 
 
 def test_what_a_search_brings_back_is_recoverable(long_cut: Cut):

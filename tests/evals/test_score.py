@@ -57,8 +57,8 @@ def scored(given: Cut, *lines: str) -> Score:
         ("tests", "the last run: 3 failed", "the last run: 12 passed"),
         ("current", NEW, OLD),
         ("retained", "wrk_cap_max", "wrk_cap"),
-        ("bound", "retry limit of the worker: wrk_cap_max", "wrk_cap_max"),
-        ("told", "the retry limit of the upload worker is called wrk_cap_max", "wrk_cap_max"),
+        ("in_context", "retry limit of the worker: wrk_cap_max", "wrk_cap_max"),
+        ("explained", "the retry limit of the upload worker is called wrk_cap_max", "wrk_cap_max"),
     ],
 )
 def test_a_figure_is_one_where_it_is_said_and_less_where_it_is_only_touched(

@@ -76,7 +76,7 @@ def test_means_lie_within_their_intervals(rows: list[Row]):
 
 
 def test_the_ceiling_is_above_the_others(rows: list[Row]):
-    lines = {line.policy: line.means["told"].value for line in summarised(rows) if line.share == 0.10}
+    lines = {line.policy: line.means["explained"].value for line in summarised(rows) if line.share == 0.10}
     assert max(lines, key=lambda name: lines[name]) == "oracle"
 
 
@@ -129,7 +129,7 @@ def test_on_real_sessions_no_cheat_wins():
     means = {
         line.policy: {name: mean.value for name, mean in line.means.items()} for line in summarised(rows)
     }
-    told = {policy: found["told"] for policy, found in means.items()}
+    told = {policy: found["explained"] for policy, found in means.items()}
     assert max(told["bare-values"], told["stuffed"]) < 0.1 < min(told["tail"], told["user-then-agent"])
     assert told["oracle"] > 0.9
     for cheat in ("bare-values", "stuffed"):

@@ -2,8 +2,9 @@
 
 Every PATH is a session file or a folder of them. Each session is cut at half and at three quarters of its
 tokens; each policy compacts the first part to the same share of its tokens; then the real continuation says
-what was needed again. No model is asked and nothing leaves this computer. `told` ranks the policies: of the
-needed values, those of which the view still says what they are. See docs/concepts/measure.md for the rest.
+what was needed. No model is asked and nothing leaves this computer. `continuity` ranks the policies: is the
+goal stated, what the next calls are about in view, what was reported kept, what is over not shown as open.
+See docs/concepts/measure.md for the rest.
 
 Where the sessions' own tools compacted, it first says what those compactions lost.
 
@@ -36,6 +37,7 @@ from clew.evals.attacked import assaults
 from clew.evals.chain import chained
 from clew.evals.cuts import LEAST_TOKENS
 from clew.evals.evictions import Eviction, evictions
+from clew.evals.growth import TARGET, WINDOW, growths
 from clew.evals.lost import lost_by_tools
 from clew.evals.policies import CEILING, UNCUT, USUAL
 from clew.evals.report import Findings, page
@@ -57,6 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also the uncut history, and an oracle that knows what will be asked: what can be reached",
     )
     parser.add_argument("--chain", action="store_true", help="also compact 1, 5, 20 and 100 times in a row")
+    parser.add_argument(
+        "--grow",
+        type=_sizes,
+        nargs="?",
+        const=(WINDOW, TARGET),
+        metavar="WINDOW:TARGET",
+        help=f"also chains at a real window, against one compaction (default {WINDOW}:{TARGET} tokens)",
+    )
     parser.add_argument(
         "--attack",
         action="store_true",
@@ -95,7 +105,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     try_reader(args.reader)
     texts = evictions(args.attacks) if args.attack or args.attacks else []
     with drawn_progress(term) as progress:
-        found = _findings(files, plan, args.chain, texts, progress)
+        found = _findings(files, plan, args, texts, progress)
     if not found.rows and not found.own.judged and not found.own.unjudged:
         raise NotFound(
             f"no session of at least {args.least:,} tokens in {', '.join(args.paths)}", "try --least 1000"
@@ -113,16 +123,17 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 def _findings(
     files: list[SessionFile],
     plan: Study,
-    with_chains: bool,
+    args: argparse.Namespace,
     texts: list[Eviction],
     progress: Progress | None,
 ) -> Findings:
     common = common_keys(files, plan, progress)
     rows = study(files, plan, common, progress)
     own = lost_by_tools(files, plan, common, progress)
-    links = chained(files, plan, common, progress) if with_chains else []
+    links = chained(files, plan, common, progress) if args.chain else []
+    grown = growths(files, plan, common, args.grow, progress) if args.grow else []
     attacks = assaults(files, plan, texts, progress) if texts else []
-    return Findings(rows, links, own, shlex.join(["clew", *sys.argv[1:]]), attacks)
+    return Findings(rows, links, own, shlex.join(["clew", *sys.argv[1:]]), attacks, grown)
 
 
 def _shares(text: str) -> tuple[float, ...]:
@@ -130,6 +141,13 @@ def _shares(text: str) -> tuple[float, ...]:
     if not all(0 < share <= 1 for share in shares):
         raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
     return shares
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    window, _, target = text.partition(":")
+    if not (window.isdigit() and target.isdigit() and 0 < int(target) < int(window)):
+        raise argparse.ArgumentTypeError(f"{text} is not a window and a smaller target, such as 30000:10000")
+    return int(window), int(target)
 
 
 def _path(name: str) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from clew.evals.attacked import Assault, survival
 from clew.evals.chain import Link
+from clew.evals.growth import GROWN, Growth, drift
 from clew.evals.lost import OURS
 from clew.evals.policies import CEILING
 from clew.evals.report import Findings
@@ -15,7 +16,7 @@ from clew.evals.study import Row, probes_by_cut, usual_budget
 from clew.evals.summary import HEADLINE, Line, agreement, reached, summarised
 from clew.message import Json, JsonObject
 
-AGREEING = (HEADLINE, "bound", "retained", "hard")
+AGREEING = (HEADLINE, "roundtrip", "explained", "retained")
 
 
 def figures(found: Findings) -> JsonObject:
@@ -37,6 +38,8 @@ def figures(found: Findings) -> JsonObject:
         told["of_the_ceiling"] = ceiling
     if found.links:
         told["chains"] = _chains(found.links)
+    if found.growths:
+        told["grown"] = _grown(found.growths)
     if found.assaults:
         told["attacks"] = _attacks(found.assaults)
     if found.own.judged or found.own.unjudged:
@@ -80,6 +83,23 @@ def _chains(links: Sequence[Link]) -> JsonObject:
         mine = [link for link in links if link.policy == policy]
         times = sorted({link.times for link in mine})
         found[policy] = {str(number): chain_line(mine, number).to_json() for number in times}
+    return dict(found)
+
+
+def _grown(every: Sequence[Growth]) -> JsonObject:
+    """Return by policy what chains have more of than one compaction to the same size, by metric."""
+    found: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        drifts = {metric: mean for metric in GROWN if (mean := drift(mine, metric))}
+        found[policy] = {
+            "sessions": len(mine),
+            "compactions": sum(one.compactions for one in mine),
+            "difference": {metric: round(mean.value, 4) for metric, mean in drifts.items()},
+            "interval": {
+                metric: [round(mean.low, 4), round(mean.high, 4)] for metric, mean in drifts.items()
+            },
+        }
     return dict(found)
 
 

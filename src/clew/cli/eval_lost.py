@@ -17,7 +17,8 @@ LATEST = 5
 USES_TOLD = 3
 NAMES_TOLD = 6
 COMPARED = (
-    "share", "retained", "far", "hard", "bound", "told", "constraints", "rules", "open", "files", "failed",
+    "share", "retained", "far", "hard", "in_context", "explained", "constraints", "rules", "open", "files",
+    "failed",
 )  # fmt: skip
 
 

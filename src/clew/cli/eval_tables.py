@@ -12,6 +12,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count
 from clew.evals.attacked import Assault, survival
 from clew.evals.chain import Link
+from clew.evals.growth import GROWN, Growth, drift
 from clew.evals.lost import OURS
 from clew.evals.policies import CEILING
 from clew.evals.report import Findings
@@ -20,24 +21,35 @@ from clew.evals.study import Row, probes_by_cut
 from clew.evals.summary import Line, reached, summarised
 
 SHOWN = (
-    "share", "retained", "far", "hard", "bound", "told", "constraints", "open", "files", "invalid",
+    "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "invalid",
 )  # fmt: skip
+KEPT = ("retained", "far", "hard", "in_context", "explained", "constraints", "open", "files", "rules")
 KNOWN = (
-    "recoverable", "recalled", "roundtrip", "answered", "decisions", "failed", "tests", "current",
-    "unsupported",
+    "recoverable", "recalled", "answered", "decisions", "failed", "tests", "unsupported",
 )  # fmt: skip
+MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
 COST = ("tokens", "rewritten", "refetch_tokens", "calls", "seconds")
-IN_CHAINS = ("share", "retained", "far", "told", "roundtrip", "constraints", "open", "files", "invalid")
-OF_THE_CEILING = ("retained", "far", "hard", "bound", "told")
+IN_CHAINS = (
+    "share", "continuity", "retained", "far", "roundtrip", "constraints", "open", "files", "invalid",
+)  # fmt: skip
+OF_THE_CEILING = ("retained", "far", "hard", "in_context", "explained")
 MEANINGS = (
-    "kept: values needed later that still stand there. far, hard: of those said long ago, and seldom. "
-    "bound, told: with words near them, or on their line, that say what they are; told ranks. "
-    "rules (labelled), open tasks, changed files: still named. reach, recall: kept, or brought back by one "
-    "search. round, answer: questions that a plain reader answers. made up: values that nobody said. "
+    "go on: mean of the next five, less redo; ranks. next: targets and reasons of the first three calls "
+    "after the cut. goal: stated rightly. redo: finished, overruled, deleted things shown as open or valid. "
+    "reports: the agent's end-of-turn reports, whole sentences. round: questions about the history that a "
+    "plain reader answers. current: replaced values, the new one said last. kept: values needed later that "
+    "are in view; far, hard: of those stated long ago, and seldom. context, explain: with words of their "
+    "source near, or on their line. rules (labelled), open tasks, changed files: still named. reach, recall: "
+    "kept, or found by one search. made up: values that nobody stated. "
     "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
 )
-BEYOND = "recall, questions, duties, unfounded values"
-PRICED = "cost: tokens sent, out of the cache, to fetch again"
+TITLES = (
+    ("what an agent needs to go on", SHOWN),
+    ("what is kept of values, rules and work", KEPT),
+    ("recall, questions, failures, unfounded values", KNOWN),
+    ("what the view is made of", MADE_OF),
+    ("cost: tokens sent, out of the cache, to fetch again", COST),
+)
 
 
 def tables(found: Findings, term: Terminal) -> None:
@@ -48,6 +60,8 @@ def tables(found: Findings, term: Terminal) -> None:
         _print_rows(found.rows, term)
     if found.links:
         _print_chains(found.links, term)
+    if found.growths:
+        _print_growths(found.growths, term)
     if found.assaults:
         _print_attacks(found.assaults, term)
 
@@ -56,12 +70,12 @@ def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
     cuts = probes_by_cut(rows)
     sessions = count(len({row.session for row in rows}), "session")
     values = count(sum(cuts.values()), "value")
-    term.print(Styled("How much each way to compact keeps", "bold"))
+    term.print(Styled("How well one can go on after each way to compact", "bold"))
     term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} that were needed after a cut", "")
     for share in dict.fromkeys(row.share for row in rows):
         lines = ranked(summarised(row for row in rows if row.share == share), share)
-        for title, names in ((f"at {share:.0%} of the tokens", SHOWN), (BEYOND, KNOWN), (PRICED, COST)):
-            term.console().print(table(title, lines, names))
+        for title, names in TITLES:
+            term.console().print(table(f"at {share:.0%} of the tokens: {title}", lines, names))
             term.print("")
         _print_reached(lines, term)
     term.print(Styled(MEANINGS, "dim"))
@@ -84,6 +98,23 @@ def _print_chains(links: Sequence[Link], term: Terminal) -> None:
         title = f"after {count(number, 'compaction')} in a row, with one rule planted at the start"
         term.print("")
         term.console().print(table(title, ranked(lines), IN_CHAINS))
+
+
+def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
+    """Print chains at a real window, less one compaction of the same history to the same size."""
+    names = [name for name in GROWN if any(drift([one], name) for one in every)]
+    drawn = empty_table("chains at a real window, less one compaction to the same size (95 %)")
+    for name in ("runs", *names):
+        drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        means = [drift(mine, name) for name in names]
+        cells = (f"{mean.value:+.2f}" if mean else "–" for mean in means)
+        bounds = (f"±{(mean.high - mean.low) / 2:.2f}" if mean and mean.interval else "" for mean in means)
+        drawn.add_row(policy, str(sum(one.compactions for one in mine)), *cells, style=style_of(policy))
+        drawn.add_row("", "", *bounds, style="dim")
+    term.print("")
+    term.console().print(drawn)
 
 
 def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:

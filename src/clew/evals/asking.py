@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from clew.evals.cuts import COUNTER, Cut
-from clew.evals.duties import (
+from clew.evals.needs import Label, Labels, Needs
+from clew.evals.next_action import next_calls
+from clew.evals.obligations import (
     Exchange,
     changed_files,
     exchanges,
@@ -18,8 +20,6 @@ from clew.evals.duties import (
     open_tasks,
     superseded,
 )
-from clew.evals.needs import Label, Labels, Needs
-from clew.evals.next_action import next_calls
 from clew.evals.questions import questions_of
 from clew.evals.reading import Speaker, passages
 from clew.evals.redo import settled_at

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
-from typing import NamedTuple
 from zlib import crc32
 
-from clew.errors import BudgetExceeded, CompactionRefused
+from clew.errors import BudgetExceeded
 from clew.evals.asking import needs_of
 from clew.evals.cuts import COUNTER, Cut, cuts_of
 from clew.evals.files import SessionFile
 from clew.evals.needs import Needs
-from clew.evals.policies import Compact, Policy
+from clew.evals.policies import Policy
 from clew.evals.score import Score, refusal, score_of
 from clew.evals.study import Common, Progress, Study, mapped, mark, sessions_of, usual_budget
 from clew.message import Item, Role, cut_points, said
@@ -106,42 +105,6 @@ def last_view(cut: Cut, policy: Policy, times: int) -> Sequence[Item] | None:
         except BudgetExceeded:
             view, refused = grown, True  # it will have to try again when more has come
     return None if refused else view
-
-
-class Grown(NamedTuple):
-    """The last view of a session that was compacted whenever it outgrew a window."""
-
-    view: Sequence[Item]
-    compactions: int
-    refused: bool
-    """The last compaction was refused: the view is larger than it should be."""
-
-
-def grown(cut: Cut, policy: Policy, window: int) -> Grown:
-    """Feed a session to a policy; compact to the cut's budget whenever the window is full, and at the cut."""
-    compact = policy.started()
-    given = cut if policy.sees_future else cut.blind()
-    view: Sequence[Item] = ()
-    held = count = 0
-    refused = False
-    for start, stop in pairwise(cut_points([item.message for item in cut.items])):
-        piece = cut.items[start:stop]
-        size = COUNTER.count_all(item.message for item in piece)
-        if view and held + size > window:
-            view, refused = _compacted(compact, given, view)
-            held = COUNTER.count_all(item.message for item in view)
-            count += 1
-        view = (*view, *piece)
-        held += size
-    view, refused = _compacted(compact, given, view)
-    return Grown(view, count + 1, refused)
-
-
-def _compacted(compact: Compact, given: Cut, view: Sequence[Item]) -> tuple[Sequence[Item], bool]:
-    try:
-        return compact(replace(given, items=tuple(view))), False
-    except (BudgetExceeded, CompactionRefused):
-        return view, True  # it will have to try again when more has come
 
 
 def pieces(items: Sequence[Item], count: int) -> Iterator[Sequence[Item]]:

@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
-from clew.evals.duties import changed_files, exchanges, failed_attempts, last_test_status, open_tasks
 from clew.evals.exact import first_place, key_of
+from clew.evals.obligations import changed_files, exchanges, failed_attempts, last_test_status, open_tasks
 from clew.evals.policies import POLICIES
 from clew.evals.probe import Probe
 from clew.evals.questions import GAP

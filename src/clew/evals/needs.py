@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from clew.evals.duties import Superseded
 from clew.evals.next_action import NextCall
+from clew.evals.obligations import Superseded
 from clew.evals.probe import Probe
 from clew.evals.questions import Question
 from clew.evals.redo import NOTHING_SETTLED, Settled

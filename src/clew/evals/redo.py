@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from clew.evals.duties import Exchange, ended_tasks, open_tasks
 from clew.evals.exact import key_of, places
 from clew.evals.layout import DONE, GOAL, OPEN, VALID, Layout, bare
+from clew.evals.obligations import Exchange, ended_tasks, open_tasks
 from clew.evals.reading import forward
 from clew.evals.survive import Survival
 from clew.evals.turns import Turn, finished, gists, goals_of, is_distinct, plain, sentences

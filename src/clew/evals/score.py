@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from clew.errors import BudgetExceeded, CompactionRefused
-from clew.evals.bound import binding_of
+from clew.evals.binding import binding_of
 from clew.evals.composition import composition
 from clew.evals.cuts import COUNTER, Cut
-from clew.evals.duties import Superseded
 from clew.evals.exact import first_place, key_of
 from clew.evals.grounding import unsupported
 from clew.evals.layout import layout_of
 from clew.evals.needs import Needs
 from clew.evals.next_action import reasons_in_view, targets_in_view
+from clew.evals.obligations import Superseded
 from clew.evals.policies.policy import Policy, Recall
 from clew.evals.probe import Probe
 from clew.evals.questions import Answerer, Question
@@ -33,6 +33,8 @@ RULE_SHARE = 0.8
 """Of a rule's words, within 40 words of the view, for it to have survived..."""
 TASK_SHARE = 0.7
 """...and of a task's, or of what a failure said."""
+RANKED = ("next_action", "goal", "reports", "roundtrip", "current")
+"""What continuity is the mean of."""
 NO_REPAIR = Choices(repair=False)
 WIRE = "anthropic"
 """The strictest of the providers: what it takes, the others take converted."""
@@ -52,10 +54,10 @@ class Score:
     """Of values that the user named first: nobody can fetch those again."""
     need: float | None
     """Retained, with the values that had to be fetched again counted in."""
-    bound: float | None
-    bound_far: float | None
-    told: float | None
-    told_far: float | None
+    in_context: float | None
+    in_context_far: float | None
+    explained: float | None
+    explained_far: float | None
     answered: float | None
     """Of questions about the values, those that a plain reader answers from the view alone."""
     roundtrip: float | None
@@ -73,6 +75,9 @@ class Score:
     """Of replaced values, those where the new one is what the view says last."""
     unsupported: float | None
     """Of the values in what the policy wrote itself, those that stand nowhere in the session."""
+    continuity: float | None
+    """What policies are ranked by: the mean of next action, goal, reports, roundtrip and current, as far as
+    they are asked here, less what redo weighs as one of them."""
     next_action: float | None
     """Of the targets and stated reasons of the first three calls after the cut, those in view."""
     next_target: float | None
@@ -147,10 +152,13 @@ def score_of(
     tokens = COUNTER.count_all(item.message for item in view)
     asked = _Asked(cut, needs, text, policy)
     survives = Survival(text).share
+    going_on = continuing(cut, needs, view, text)
+    roundtrip = _mean(_answers(text, needs.questions, answerer))
+    current = _mean(_is_current(one, text) for one in needs.superseded)
     return Score(
         share=tokens / max(1, cut.tokens),
         **asked.reuse(),
-        roundtrip=_mean(_answers(text, needs.questions, answerer)),
+        roundtrip=roundtrip,
         constraints=_mean(survives(one) >= RULE_SHARE for one in needs.constraints),
         decisions=_mean(survives(one) >= RULE_SHARE for one in needs.decisions),
         rules=_mean(survives(one) >= RULE_SHARE for one in needs.rules),
@@ -159,9 +167,10 @@ def score_of(
         failed=_mean(survives(one) >= TASK_SHARE for one in needs.failed),
         tests=_mean([all(one in text for one in needs.tests)] if needs.tests else []),
         stale=_mean(_is_stale(one, text) for one in needs.superseded),
-        current=_mean(_is_current(one, text) for one in needs.superseded),
+        current=current,
         unsupported=unsupported(cut, view),
-        **continuing(cut, needs, view, text),
+        continuity=_continuity({**going_on, "roundtrip": roundtrip, "current": current}),
+        **going_on,
         **composition(cut, view),
         tokens=float(tokens),
         rewritten=float(_rewritten(cut, view)),
@@ -194,6 +203,12 @@ def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[
     }
 
 
+def _continuity(figures: Mapping[str, float | None]) -> float | None:
+    """Return the mean of what is asked of it, less redo with the weight of one figure; None if nothing is."""
+    held = [value for name in RANKED if (value := figures[name]) is not None]
+    return (sum(held) - (figures["redo"] or 0.0)) / len(held) if held else None
+
+
 def _reports_kept(needs: Needs, text: str) -> float | None:
     flat = plain(text)
     shares = [sum(one in flat for one in report) / len(report) for report in needs.reports]
@@ -219,7 +234,7 @@ class _Asked:
     def reuse(self) -> dict[str, float | None]:
         """Return the scores of the reuse probes by the names of their fields."""
         kept, probes = self._kept, self._probes
-        bound, told = self._bindings()
+        near, explained = self._bindings()
         far = [probe for probe in probes if probe.far]
         return {
             "retained": _mean(probe.key in kept for probe in probes),
@@ -228,10 +243,10 @@ class _Asked:
             "hard": _mean(probe.key in kept for probe in probes if probe.hard),
             "user": _mean(probe.key in kept for probe in probes if probe.origin is Speaker.USER),
             "need": _mean(probe.key in kept for probe in self._all),
-            "bound": _known(bound[probe.key] for probe in probes),
-            "bound_far": _known(bound[probe.key] for probe in far),
-            "told": _known(told[probe.key] for probe in probes),
-            "told_far": _known(told[probe.key] for probe in far),
+            "in_context": _known(near[probe.key] for probe in probes),
+            "in_context_far": _known(near[probe.key] for probe in far),
+            "explained": _known(explained[probe.key] for probe in probes),
+            "explained_far": _known(explained[probe.key] for probe in far),
             "answered": _known(map(reader_of(self._text).answers, probes)),
             "recoverable": _mean(probe.key in kept or self._back(probe, self._by_value) for probe in probes),
             "recalled": _mean(probe.key in kept or self._back(probe, self._by_words) for probe in probes),
@@ -239,13 +254,13 @@ class _Asked:
         }
 
     def _bindings(self) -> tuple[dict[str, bool | None], dict[str, bool | None]]:
-        bound: dict[str, bool | None] = {}
-        told: dict[str, bool | None] = {}
+        near: dict[str, bool | None] = {}
+        explained: dict[str, bool | None] = {}
         for probe in self._probes:
             binding = binding_of(probe)
-            bound[probe.key] = binding.is_bound(self._text)
-            told[probe.key] = binding.is_told(self._text)
-        return bound, told
+            near[probe.key] = binding.is_in_context(self._text)
+            explained[probe.key] = binding.is_explained(self._text)
+        return near, explained
 
     def _back(self, probe: Probe, recall: Recall | None) -> bool:
         return recall is not None and self._holds(recall(self._cut.blind(), probe), probe)

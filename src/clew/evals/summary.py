@@ -15,12 +15,14 @@ from clew.message import JsonObject
 SEED = 20_260
 RESAMPLES = 500
 HALVINGS = 100
-HEADLINE = "told"
-"""What policies are ranked by: a bare list of values gets nothing for it."""
+HEADLINE = "continuity"
+"""What policies are ranked by: how well one can go on from their views."""
+FLOORS = {"retained": 0.78, "far": 0.60, "in_context": 0.62, "rules": 1.0, "open": 1.0, "files": 1.0}
+"""What clew must keep at a tenth of the tokens, whatever it is ranked by."""
 WIDTH = 0.95
 CEILED = (
-    "retained", "far", "rare", "hard", "user", "bound", "bound_far", "told", "told_far", "answered",
-    "roundtrip",
+    "retained", "far", "rare", "hard", "user", "in_context", "in_context_far", "explained", "explained_far",
+    "answered", "roundtrip",
 )  # fmt: skip
 """What a ceiling is told for: by room, not by duty, decided."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from clew.evals.cuts import COUNTER, Cut
-from clew.evals.duties import exchanges
+from clew.evals.obligations import exchanges
 from clew.evals.policies.fit import (
     FRAMING,
     as_summary,

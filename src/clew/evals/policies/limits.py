@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from clew.evals.bound import Binding
+from clew.evals.binding import Binding
 from clew.evals.cuts import COUNTER, Cut
 from clew.evals.exact import key_of, places, spot
 from clew.evals.needs import Needs
@@ -82,7 +82,9 @@ def _shortest(probe: Probe) -> str:
     question = probe.question.replace("____", f" {probe.key} ")
     ranked = sorted([*around, question], key=len)
     good = (
-        line for line in ranked if binding.is_told(line) is not False and binding.is_bound(line) is not False
+        line
+        for line in ranked
+        if binding.is_explained(line) is not False and binding.is_in_context(line) is not False
     )
     return next(good, ranked[-1] if ranked else probe.key)
 

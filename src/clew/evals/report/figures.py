@@ -14,8 +14,10 @@ from clew.evals.report.svg import SHARES, Axis, Point, Series, dots, lines
 from clew.evals.study import Row
 from clew.evals.summary import HEADLINE, Line, summarised
 
-CLASSES = ("retained", "far", "rare", "hard", "user", "bound", "told", "answered", "roundtrip")
-DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests", "current")
+GOING_ON = ("next_action", "goal", "reports", "roundtrip", "current")
+MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
+CLASSES = ("retained", "far", "rare", "hard", "user", "in_context", "explained", "answered")
+DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")
 STEPS = (50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000)
 MOST_TICKS = 6
 SLACK = 1.1
@@ -68,7 +70,7 @@ def _with_size(line: Line) -> str:
 def by_class(some: Sequence[Line], tint: Tint) -> str:
     """Draw one policy over all classes of what is asked: clew where it took part, else the best."""
     shown = next((line for line in some if line.policy == OURS), some[0])
-    rows = [(name, [point]) for name in (*CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
+    rows = [(name, [point]) for name in (*GOING_ON, *CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
     colour = dict.fromkeys((name for name, _ in rows), tint.get(shown.policy, ""))
     return dots(rows, replace(SHARES, title=f"{shown.policy}: share kept"), colour)
 

@@ -9,11 +9,14 @@ from importlib.resources import files
 
 from clew.evals.attacked import Assault
 from clew.evals.chain import Link
+from clew.evals.growth import Growth
 from clew.evals.lost import NONE, OURS, THEIRS, Lost, OwnCompactions
 from clew.evals.probe import Probe
 from clew.evals.report.figures import (
     CLASSES,
     DUTIES,
+    GOING_ON,
+    MADE_OF,
     Tint,
     against_budget,
     by_class,
@@ -32,7 +35,8 @@ from clew.evals.study import Row, probes_by_cut, usual_budget
 from clew.evals.summary import HEADLINE, Line, agreement, summarised
 
 TABLES = (
-    ("Reuse: what the continuation needed again", ("share", *CLASSES, "bound_far", "told_far", "need")),
+    ("Going on: what the next step needs", ("share", HEADLINE, *GOING_ON, "redo", *MADE_OF)),
+    ("Reuse: what the continuation needed again", (*CLASSES, "in_context_far", "explained_far", "need")),
     ("Duties: what must not be lost", (*DUTIES, "stale", "unsupported", "recoverable", "recalled")),
     (
         "Cost",
@@ -53,13 +57,14 @@ ATTACK = (
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything that a report tells."""
+    """Everything that a report shows."""
 
     rows: Sequence[Row]
     links: Sequence[Link] = ()
     own: OwnCompactions = NONE
     command: str = "clew eval"
     assaults: Sequence[Assault] = ()
+    growths: Sequence[Growth] = ()
 
 
 def page(found: Findings) -> str:
@@ -205,7 +210,7 @@ def _wide(names: Sequence[str], rows: Sequence[str]) -> str:
 def _agreement(rows: Sequence[Row]) -> Iterator[str]:
     if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
         return
-    taus = [agreement(rows, metric) for metric in (HEADLINE, "bound", "hard")]
+    taus = [agreement(rows, metric) for metric in (HEADLINE, "roundtrip", "explained")]
     told = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
     yield (
         "<p>Ranking on random halves of the sessions, Kendall’s tau, mean of 100 halvings: "

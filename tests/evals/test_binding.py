@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.evals.bound import Binding, _common
+from clew.evals.binding import Binding, _common
 from clew.evals.words import plain_words
 from tests.evals.sessions import FILLER, agent, cut, needs, user
 
@@ -17,30 +17,33 @@ def binding() -> Binding:
 
 
 def test_the_line_itself_binds_and_tells():
-    assert (binding().is_bound(LINE), binding().is_told(LINE)) == (True, True)
+    assert (binding().is_in_context(LINE), binding().is_explained(LINE)) == (True, True)
 
 
 def test_a_bare_list_neither_binds_nor_tells():
     bare = "OTHER_VALUE_ONE HTTP_4XX_CAP src/app/main.py other_name_here"
-    assert (binding().is_bound(bare), binding().is_told(bare)) == (False, False)
+    assert (binding().is_in_context(bare), binding().is_explained(bare)) == (False, False)
 
 
 def test_strewn_words_bind_but_do_not_tell():
     strewn = "failure seconds HTTP_4XX_CAP stage upload limit retry"
-    assert (binding().is_bound(strewn), binding().is_told(strewn)) == (True, False)
+    assert (binding().is_in_context(strewn), binding().is_explained(strewn)) == (True, False)
 
 
 def test_a_shorter_sentence_in_the_same_order_tells():
-    assert binding().is_told("- retry limit, upload stage: HTTP_4XX_CAP after failure")
+    assert binding().is_explained("- retry limit, upload stage: HTTP_4XX_CAP after failure")
 
 
 def test_a_view_without_the_value_does_neither():
-    assert (binding().is_bound("the retry limit"), binding().is_told("the retry limit")) == (False, False)
+    assert (binding().is_in_context("the retry limit"), binding().is_explained("the retry limit")) == (
+        False,
+        False,
+    )
 
 
 def test_a_line_without_words_asks_for_nothing():
     bare = Binding(needs(cut([user("HTTP_4XX_CAP"), agent(FILLER)], [agent("HTTP_4XX_CAP")])).probes[0])
-    assert (bare.is_bound("HTTP_4XX_CAP"), bare.is_told("HTTP_4XX_CAP")) == (None, None)
+    assert (bare.is_in_context("HTTP_4XX_CAP"), bare.is_explained("HTTP_4XX_CAP")) == (None, None)
 
 
 def test_values_are_no_plain_words():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.evals.duties import (
+from clew.evals.obligations import (
     Exchange,
     Superseded,
     changed_files,

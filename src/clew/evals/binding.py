@@ -1,8 +1,9 @@
 """Whether a view says what a value is, not only that it is there.
 
-``is_bound`` is the plain definition: near the value stand enough of the plain words of its source lines, or
-of the sentence that used it. ``is_told`` asks more: the words of *one* of those lines, in their order, on
-the value's own line. Words thrown around a list of values pass the first by luck and never the second.
+``is_in_context`` is the plain definition: enough of the plain words of its source lines, or of the sentence
+that used it, are near the value. ``is_explained`` asks more: the words of *one* of those lines, in their
+order, on the value's own line. Words thrown around a list of values pass the first by luck, never the
+second.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Binding:
         sources = (*probe.lines, probe.question.replace("____", " "))
         self._orders = [words for line in sources if len(words := plain_words(line)) >= FEWEST_WORDS]
 
-    def is_bound(self, text: str) -> bool | None:
+    def is_in_context(self, text: str) -> bool | None:
         """Tell whether at least two, and a quarter, of the plain words stand near it; None if unasked."""
         if len(self._any) < FEWEST_WORDS:
             return None
@@ -51,7 +52,7 @@ class Binding:
                 return True
         return False
 
-    def is_told(self, text: str) -> bool | None:
+    def is_explained(self, text: str) -> bool | None:
         """Tell whether its line has three and half the words of one source, in order; None if unasked."""
         if not self._orders:
             return None
