@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from clew.errors import InputError
-from clew.ledger.constraints import Constraint, find, retire
+from clew.ledger.constraints import Constraint, find_candidates, retire
 from clew.message import Message, Role, Text, said
 from clew.transcripts import load, open_source
 
@@ -96,7 +96,7 @@ class Finder:
     def hits(self, one: Labelled) -> bool:
         """Tell whether a found span covers most of a labelled sentence, or is mostly inside it."""
         if one.text not in self.spans:
-            found = find(said(Role.USER, one.text))
+            found = find_candidates(said(Role.USER, one.text))
             self.spans[one.text] = [(f.span.start, f.span.end) for f in found]
         for start, end in self.spans[one.text]:
             shared = min(end, one.end) - max(start, one.start)
@@ -153,7 +153,7 @@ def invented_table() -> str:
     by_name: defaultdict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
     for line in INVENTED.read_text("utf-8").splitlines():
         one = json.loads(line)
-        hit = bool(find(said(Role.USER, one["text"])))
+        hit = bool(find_candidates(said(Role.USER, one["text"])))
         for name in (f"**all, {one['split']}**", one["language"]):
             by_name[name][one["label"], hit] += 1
     return "\n".join([HEAD, *(row(name, counts) for name, counts in sorted(by_name.items()))])
@@ -186,7 +186,7 @@ def ends_line() -> str:
     seen: Counter[tuple[bool, bool]] = Counter()
     for line in ENDS.read_text("utf-8").splitlines():
         one = json.loads(line)
-        active = [Constraint(one["rule"], found) for found in find(said(Role.USER, one["rule"]))]
+        active = [Constraint(one["rule"], found) for found in find_candidates(said(Role.USER, one["rule"]))]
         how = [end.how for end in retire(active, said(Role.USER, one["text"]))]
         seen[bool(one["ends"]), how == ([one["ends"]] if one["ends"] else [])] += 1
     ends, others = (seen[True, True], seen[True, False]), (seen[False, True], seen[False, False])
@@ -241,12 +241,12 @@ def speed(root: Path) -> str:
 
 def seconds(messages: list[Message], *, runs: int) -> float:
     """Return the CPU time that the finder takes for messages, the best of several runs."""
-    find(messages[0])
+    find_candidates(messages[0])
     best = math.inf
     for _ in range(runs):
         begun = time.process_time()
         for message in messages:
-            find(message)
+            find_candidates(message)
         best = min(best, time.process_time() - begun)
     return best
 

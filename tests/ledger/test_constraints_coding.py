@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import find
+from clew.ledger.constraints import find_candidates
 from clew.message import Role, Trust, said
 
 FILLER = "The importer reads a row, looks its owner up and writes both to the new table.\n"
 
 
 def quotes(text: str) -> list[str]:
-    return [found.quote for found in find(said(Role.USER, text))]
+    return [found.quote for found in find_candidates(said(Role.USER, text))]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_far_inside_a_long_paste_a_faint_rule_is_passed_over_and_a_plain_one_is_
 def test_a_system_prompt_is_read_alike_from_end_to_end():
     faint = "For all clients write in lowercase."
     message = said(Role.SYSTEM, f"{FILLER * 12}\n{faint}\n\n{FILLER * 12}")
-    assert [(found.quote, found.trust) for found in find(message)] == [(faint, Trust.SYSTEM)]
+    assert [(found.quote, found.trust) for found in find_candidates(message)] == [(faint, Trust.SYSTEM)]
 
 
 def test_a_ban_that_its_own_colon_completes_is_not_handed_to_the_list_below():
@@ -110,9 +110,9 @@ def test_a_path_with_backslashes_is_one_word():
 def test_chinese_is_read_however_its_letters_are_written():
     simplified, traditional = "从现在开始不许改数据库", "從現在開始不許改數據庫"
     assert quotes(traditional) == [traditional]
-    assert [[reason.cue for reason in found.reasons] for found in find(said(Role.USER, simplified))] == [
-        [reason.cue for reason in found.reasons] for found in find(said(Role.USER, traditional))
-    ]
+    assert [
+        [reason.cue for reason in found.reasons] for found in find_candidates(said(Role.USER, simplified))
+    ] == [[reason.cue for reason in found.reasons] for found in find_candidates(said(Role.USER, traditional))]
 
 
 def test_a_list_completes_the_ban_over_it_and_stands_for_it():

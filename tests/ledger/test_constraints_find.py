@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints import Duration, Found, Kind, Lasts, Scope, Span, Strength, find
+from clew.ledger.constraints import (
+    Duration,
+    Force,
+    Found,
+    Kind,
+    Lasts,
+    Scope,
+    Span,
+    Strength,
+    find_candidates,
+)
 from clew.ledger.constraints.evidence import is_silent
 from clew.ledger.constraints.find import sentences_that_tell, spoken
 from clew.ledger.constraints.model import model
@@ -28,7 +38,7 @@ def text_of(message: Message) -> str:
 
 
 def quotes(message: Message) -> list[str]:
-    return [found.quote for found in find(message)]
+    return [found.quote for found in find_candidates(message)]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +60,7 @@ def quotes(message: Message) -> list[str]:
     ],
 )
 def test_a_rule_said_in_passing_is_found_with_its_kind(text: str, kind: Kind):
-    assert [(found.quote, found.kind) for found in find(user(text))] == [(text, kind)]
+    assert [(found.quote, found.kind) for found in find_candidates(user(text))] == [(text, kind)]
 
 
 @pytest.mark.parametrize(
@@ -76,13 +86,13 @@ def test_a_rule_said_in_passing_is_found_with_its_kind(text: str, kind: Kind):
     ],
 )
 def test_tasks_questions_and_descriptions_are_no_rules(text: str):
-    assert find(user(text)) == []
+    assert find_candidates(user(text)) == []
 
 
 def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
     message = user("Fix the parser. Until Friday don't push to main, ok!")
     table = model().cues
-    assert find(message) == [
+    assert find_candidates(message) == [
         Found(
             quote="Until Friday don't push to main, ok!",
             span=Span(0, 16, 52),
@@ -100,6 +110,8 @@ def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
                 ("lasting", "Until Friday", table["lasting"].weight),
                 ("for_now", "Until", table["for_now"].weight),
             ),
+            force=Force.STANDING,
+            force_reason="it forbids an act of the agent",
         )
     ]
 
@@ -135,7 +147,7 @@ def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
     ],
 )
 def test_the_scope_is_read_from_the_sentence(text: str, scope: Scope):
-    assert [found.scope for found in find(user(text))] == [scope]
+    assert [found.scope for found in find_candidates(user(text))] == [scope]
 
 
 def test_several_rules_of_one_message_are_found_each_by_itself():
@@ -156,7 +168,7 @@ Please don't:
         "push",
         "rename things",
     ]
-    assert [(found.kind, found.lead) for found in find(user(text))[3:]] == [
+    assert [(found.kind, found.lead) for found in find_candidates(user(text))[3:]] == [
         (Kind.PROHIBITION, "Please don't:"),
         (Kind.PROHIBITION, "Please don't:"),
     ]
@@ -198,7 +210,7 @@ def test_two_rules_in_one_sentence_can_end_apart(text: str, apart: list[str]):
     ],
 )
 def test_what_is_pasted_or_quoted_never_becomes_a_rule(text: str):
-    assert find(user(text)) == []
+    assert find_candidates(user(text)) == []
 
 
 PLAN = """Implement the following plan:
@@ -279,7 +291,7 @@ def test_a_title_over_orders_is_no_order():
 
 def test_a_pasted_plan_describes_a_product_and_lays_down_nothing():
     assert len(PLAN) > 600
-    assert find(user(PLAN)) == []
+    assert find_candidates(user(PLAN)) == []
 
 
 def test_a_section_of_rules_in_a_plan_counts():
@@ -308,13 +320,13 @@ def test_text_given_to_be_worked_on_counts_for_nothing_but_the_words_below_it_do
     ],
 )
 def test_only_words_really_spoken_and_trusted_are_promoted(message: Message):
-    assert find(message) == []
+    assert find_candidates(message) == []
 
 
 @pytest.mark.parametrize("role", [Role.SYSTEM, Role.DEVELOPER, Role.USER])
 def test_a_finding_has_the_trust_of_the_text_it_stands_in(role: Role):
     message = said(role, "Never push.")
-    assert [found.trust for found in find(message)] == [message.parts[0].trust]
+    assert [found.trust for found in find_candidates(message)] == [message.parts[0].trust]
 
 
 def test_tags_are_speech_in_a_system_prompt():
@@ -360,12 +372,12 @@ def test_a_rule_is_found_whatever_form_it_takes(text: str):
     ],
 )
 def test_what_the_speaker_does_or_sees_is_no_rule(text: str):
-    assert find(user(text)) == []
+    assert find_candidates(user(text)) == []
 
 
 @pytest.mark.parametrize("heading", ["## Don'ts", "Never:", "**Forbidden**"])
 def test_what_stands_under_a_heading_that_forbids_is_forbidden(heading: str):
-    found = find(user(f"Fix the parser.\n\n{heading}\n\n- force pushes\n- new dependencies\n"))
+    found = find_candidates(user(f"Fix the parser.\n\n{heading}\n\n- force pushes\n- new dependencies\n"))
     assert [(one.quote, one.kind) for one in found] == [
         ("force pushes", Kind.PROHIBITION),
         ("new dependencies", Kind.PROHIBITION),
@@ -373,14 +385,14 @@ def test_what_stands_under_a_heading_that_forbids_is_forbidden(heading: str):
 
 
 def test_dos_and_donts_under_one_heading_are_not_all_forbidden():
-    found = find(user("# Dos and don'ts\n\n- commit after every step\n- never push\n"))
+    found = find_candidates(user("# Dos and don'ts\n\n- commit after every step\n- never push\n"))
     assert [one.kind for one in found] == [Kind.REQUIREMENT, Kind.PROHIBITION]
 
 
 def test_the_part_that_speaks_is_named_in_the_span():
     trusted = Trust.USER
     message = Message(Role.USER, (Text("Here you are.", trust=trusted), Text("Never push.", trust=trusted)))
-    assert [found.span for found in find(message)] == [Span(1, 0, 11)]
+    assert [found.span for found in find_candidates(message)] == [Span(1, 0, 11)]
 
 
 PIECES = st.sampled_from(
@@ -409,7 +421,7 @@ MESSAGES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=12).map(""
 
 @given(MESSAGES)
 def test_every_quote_is_the_text_at_its_span_and_spans_do_not_overlap(message: Message):
-    found = find(message)
+    found = find_candidates(message)
     for one in found:
         part = message.parts[one.span.part]
         assert isinstance(part, Text)
@@ -442,13 +454,13 @@ def test_every_quote_is_the_text_at_its_span_and_spans_do_not_overlap(message: M
 )
 def test_a_text_made_to_hurt_is_read_too(piece: str):
     text = piece * (60_000 // len(piece))
-    assert all(one.quote in text for one in find(user(text)))
+    assert all(one.quote in text for one in find_candidates(user(text)))
 
 
 @given(MESSAGES)
 def test_the_reasons_add_up_to_the_confidence(message: Message):
     table = model()
-    for one in find(message):
+    for one in find_candidates(message):
         score = table.bias + sum(reason.weight for reason in one.reasons)
         assert one.confidence == pytest.approx(1 / (1 + math.exp(-score)), abs=1e-3)
         assert all(reason.words in one.quote for reason in one.reasons)
@@ -456,8 +468,10 @@ def test_the_reasons_add_up_to_the_confidence(message: Message):
 
 @given(MESSAGES, MESSAGES)
 def test_what_is_found_in_one_part_does_not_depend_on_the_others(first: Message, second: Message):
-    both = find(Message(Role.USER, (*first.parts, *second.parts)))
-    assert [one.quote for one in both] == [one.quote for message in (first, second) for one in find(message)]
+    both = find_candidates(Message(Role.USER, (*first.parts, *second.parts)))
+    assert [one.quote for one in both] == [
+        one.quote for message in (first, second) for one in find_candidates(message)
+    ]
 
 
 WORDS = st.sampled_from(
@@ -511,9 +525,9 @@ def test_messages_without_a_cue_are_passed_over_unread():
     ],
 )
 def test_what_a_tool_put_beside_a_persons_words_is_no_rule(text: str):
-    assert find(said(Role.USER, text)) == []
+    assert find_candidates(said(Role.USER, text)) == []
 
 
 def test_words_with_tags_in_them_are_words():
     text = "Never wrap <Button> in a <div>, it breaks the layout."
-    assert [found.quote for found in find(said(Role.USER, text))] == [text]
+    assert [found.quote for found in find_candidates(said(Role.USER, text))] == [text]

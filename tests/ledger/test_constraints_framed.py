@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, find, retire
+from clew.ledger.constraints import Constraint, find_candidates, retire
 from clew.message import Role, said
 
 MAIN = "Never push to main."
@@ -12,7 +12,7 @@ LEGACY = "Never touch anything under legacy/."
 
 
 def ended(rule: str, text: str) -> int:
-    rules = [Constraint(found.quote, found) for found in find(said(Role.USER, rule))]
+    rules = [Constraint(found.quote, found) for found in find_candidates(said(Role.USER, rule))]
     assert rules
     return len(retire(rules, said(Role.USER, text)))
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, How, Kind, find, retire
+from clew.ledger.constraints import Constraint, How, Kind, find_candidates, retire
 from clew.message import Role, said
 
 
 def quotes(text: str) -> list[str]:
-    return [found.quote for found in find(said(Role.USER, text))]
+    return [found.quote for found in find_candidates(said(Role.USER, text))]
 
 
 def ends(rule: str, text: str) -> list[How]:
-    found = find(said(Role.USER, rule))
+    found = find_candidates(said(Role.USER, rule))
     assert found, rule
     return [end.how for end in retire([Constraint(one.quote, one) for one in found], said(Role.USER, text))]
 
@@ -125,9 +125,9 @@ def test_a_rule_beside_leave_for_now_is_kept():
     ],
 )
 def test_leave_that_holds_something_back_ends_the_rule_and_makes_one_of_the_rest(text: str):
-    rule = find(said(Role.USER, "Never touch anything under legacy/."))[0]
+    rule = find_candidates(said(Role.USER, "Never touch anything under legacy/."))[0]
     assert [end.quote in text for end in retire([Constraint("c1", rule)], said(Role.USER, text))] == [True]
-    kept = find(said(Role.USER, text))
+    kept = find_candidates(said(Role.USER, text))
     assert [(one.quote, one.kind, one.scope.paths) for one in kept] == [
         (text, Kind.PROHIBITION, ("legacy/core/",))
     ]
@@ -169,7 +169,7 @@ def test_nothing_is_borrowed_from_what_is_no_rule_on_the_same_choice(text: str):
 
 def test_the_half_that_borrows_its_verb_stays_when_the_other_ends():
     text = "Reply in German from now on; docs and comments in English."
-    active = [Constraint(one.quote, one) for one in find(said(Role.USER, text))]
+    active = [Constraint(one.quote, one) for one in find_candidates(said(Role.USER, text))]
     ended = retire(active, said(Role.USER, "You can reply in French again."))
     assert [end.constraint for end in ended] == ["Reply in German from now on;"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, How, find, retire
+from clew.ledger.constraints import Constraint, How, find_candidates, retire
 from clew.message import Role, said
 
 
 def ends(rule: str, text: str) -> list[How]:
-    active = [Constraint(rule, found) for found in find(said(Role.USER, rule))]
+    active = [Constraint(rule, found) for found in find_candidates(said(Role.USER, rule))]
     assert len(active) == 1
     return [one.how for one in retire(active, said(Role.USER, text))]
 
@@ -57,7 +57,7 @@ def test_let_us_go_with_another_choice_supersedes_the_first():
 
 
 def test_never_mind_forbids_nothing():
-    assert find(said(Role.USER, "Never mind the payments module, just rewrite it.")) == []
+    assert find_candidates(said(Role.USER, "Never mind the payments module, just rewrite it.")) == []
 
 
 def test_a_lasting_order_to_skip_is_a_ban_and_replaces_the_duty():

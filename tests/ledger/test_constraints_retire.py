@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints import Constraint, How, Retirement, Span, find, retire
+from clew.ledger.constraints import Constraint, How, Retirement, Span, find_candidates, retire
 from clew.message import Message, Origin, Role, Text, Trust, said
 
 
 def rules(*texts: str, role: Role = Role.USER) -> list[Constraint]:
-    found = [(text, one) for text in texts for one in find(said(role, text))]
+    found = [(text, one) for text in texts for one in find_candidates(said(role, text))]
     assert [one.quote for _, one in found] == list(texts)
     return [Constraint(text, one) for text, one in found]
 
@@ -183,7 +183,7 @@ def test_of_invented_ends_nine_in_ten_are_seen_and_none_where_nothing_ends():
         (row["rule"], row["text"]): [
             one.how
             for one in retire(
-                [Constraint(row["rule"], one) for one in find(said(Role.USER, row["rule"]))],
+                [Constraint(row["rule"], one) for one in find_candidates(said(Role.USER, row["rule"]))],
                 said(Role.USER, row["text"]),
             )
         ]

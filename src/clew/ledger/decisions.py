@@ -1,19 +1,26 @@
-"""Decisions and their reasons, in the words of whoever made them.
+"""Decisions and their reasons, in the words of the speaker who made them.
 
-Precision before recall: a sentence counts where it says that something is chosen, not where it merely acts.
-What tools, plans and machines write is never a decision.
+Precision before recall: a sentence counts if it says that something is chosen, not if it merely acts. What
+the rule finder reads as a choice about this work, and not as a standing rule, is a decision too; a later
+choice on the same matter replaces it. What tools, plans and machines write is never a decision.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from clew.ledger.constraints.active import ActiveRules
+from clew.ledger.constraints.find import find_candidates
+from clew.ledger.constraints.retire import retire
+from clew.ledger.constraints.silence import may_state_rule
+from clew.ledger.constraints.values import Constraint, Force, Found
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
 from clew.ledger.speech import PLAN, USER, Said
-from clew.message import Cite, Trust
+from clew.message import Cite, Message, Role, Text, Trust
 
 
 class DecidedBy(StrEnum):
@@ -33,7 +40,9 @@ class Decision:
     source: Cite
     trust: Trust
     reason: str = ""
-    """The part of the quote that says why; empty where nothing was said."""
+    """The part of the quote that says why; empty if nothing was said."""
+    replaced_by: str = ""
+    """The words of a later choice on the same matter."""
 
 
 _CHOOSE = (
@@ -162,24 +171,69 @@ def decisions_in(said: Said) -> list[tuple[int, int]]:
     ]
 
 
+_LONGEST = 300
+"""Characters of a choice; a longer sentence says much else."""
+
+
+def choices_in(said: Said) -> Iterator[Found]:
+    """Yield the sentences of a user that choose something for this work, and are no standing rules."""
+    if said.speaker is USER and may_state_rule(said.text):
+        for found in find_candidates(_message(said)):
+            if found.force is Force.DECISION and len(found.quote) <= _LONGEST:
+                yield found
+
+
+def _message(said: Said) -> Message:
+    return Message(Role.USER, (Text(said.text, trust=said.trust),))
+
+
 @dataclass(slots=True)
 class Decisions:
     """Keeps the decisions, in order."""
 
     made: dict[str, Decision] = field(default_factory=dict)
     """By their words: the same said twice is one decision."""
+    _choices: ActiveRules | None = field(init=False, default=None)
+    """The current decisions of the user, as ``retire`` compares them; read from ``made`` when needed."""
 
     @property
     def all(self) -> tuple[Decision, ...]:
-        """Return every decision, oldest first."""
+        """Return every decision, oldest first, those that were replaced too."""
         return tuple(self.made.values())
+
+    @property
+    def current(self) -> tuple[Decision, ...]:
+        """Return the decisions that no later one replaced, oldest first."""
+        return tuple(one for one in self.made.values() if not one.replaced_by)
 
     def add(self, reading: Reading) -> None:
         """Take in what a message decides."""
         for said in reading.said:
-            if said.speaker is not PLAN:
-                for start, end in decisions_in(said):
-                    self._note(said, start, end)
+            if said.speaker is PLAN:
+                continue
+            places = decisions_in(said)
+            for start, end in places:
+                self._note(said, start, end)
+            self._choose(said, places)
+
+    def _choose(self, said: Said, places: list[tuple[int, int]]) -> None:
+        """Take in the choices that a user makes, and end those that they replace."""
+        if said.speaker is not USER or not may_state_rule(said.text):
+            return
+        if self.made and (choices := self._current_choices()):
+            for end in retire(choices, _message(said)):
+                self.made[end.constraint] = replace(self.made[end.constraint], replaced_by=end.quote)
+                choices.drop(end.constraint)
+        for found in choices_in(said):
+            _, start, stop = found.span
+            if not any(begin < stop and start < end for begin, end in places):
+                self._note(said, start, stop)
+
+    def _current_choices(self) -> ActiveRules:
+        """Return the current decisions of the user that bind, by their words."""
+        if self._choices is None:
+            self._choices = ActiveRules(filter(None, map(_constraint, self.current)))
+        return self._choices
 
     def _note(self, said: Said, start: int, end: int) -> None:
         quote = said.text[start:end]
@@ -194,3 +248,13 @@ class Decisions:
             trust=said.trust,
             reason=reason[0] if reason else "",
         )
+        if self._choices is not None and (choice := _constraint(self.made[quote.casefold()])):
+            self._choices.put(choice)
+
+
+def _constraint(decision: Decision) -> Constraint | None:
+    """Return a decision of the user as ``retire`` reads it, by its words alone; None if it binds nothing."""
+    if decision.by is not DecidedBy.USER:
+        return None
+    found = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))
+    return Constraint(decision.quote.casefold(), found[0]) if found else None

@@ -121,8 +121,8 @@ class Ledger:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """Return what was decided, oldest first."""
-        return self._kept.decisions.all
+        """Return what was decided and not replaced since, oldest first."""
+        return self._kept.decisions.current
 
     @property
     def loops(self) -> Loops:

@@ -17,7 +17,7 @@ from typing import Any
 from clew.errors import NotFound
 from clew.ledger.codec import copied
 from clew.ledger.constraints.active import ActiveRules
-from clew.ledger.constraints.find import find
+from clew.ledger.constraints.find import find, find_candidates
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.silence import may_state_rule
@@ -349,7 +349,7 @@ def _read(found: Found) -> dict[str, Any]:
 
 def _read_by_hand(quote: str) -> dict[str, Any]:
     """Return what the words of a rule say of its kind and scope: what they forbid goes first."""
-    found = find(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
+    found = find_candidates(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
     if not found:
         return {"scope": scope_of(quote, tokens(quote), ())}
     first = next((one for one in found if one.kind is Kind.PROHIBITION), found[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from clew.ledger.constraints.find import find
+from clew.ledger.constraints.find import find_candidates
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.silence import may_state_rule
 from clew.ledger.constraints.values import Found, Kind
@@ -49,14 +49,14 @@ def asks_for_nothing(text: str) -> bool:
     """Tell whether words lay down rules, facts beside them or not, or are just what a hook printed."""
     if _OF_A_HOOK.match(text):
         return _WANTS.search(text) is None
-    return only_tells(text) and bool(find(_spoken(text)))
+    return only_tells(text) and bool(find_candidates(_spoken(text)))
 
 
 def only_tells(text: str) -> bool:
     """Tell whether words hold nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
-    found = {one.span.start: one for one in find(_spoken(text))} if may_state_rule(text) else {}
+    found = {one.span.start: one for one in find_candidates(_spoken(text))} if may_state_rule(text) else {}
     if not found and not marks(text) & _FACT_MARK:
         return False
     said = list(sentences(text))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from clew.ledger.constraints import Constraint, find, retire
+from clew.ledger.constraints import Constraint, find_candidates, retire
 from clew.ledger.constraints.active import ActiveRules
 from clew.ledger.constraints.find import spoken
 from clew.message import Role, Trust, said
@@ -111,7 +111,7 @@ def _active(quotes: tuple[str, ...]) -> ActiveRules:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _rules(quote: str) -> tuple[Constraint, ...]:
-    return tuple(Constraint(found.quote, found) for found in find(said(Role.USER, quote)))
+    return tuple(Constraint(found.quote, found) for found in find_candidates(said(Role.USER, quote)))
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.chat.asking import covers
-from clew.ledger.constraints.find import find
+from clew.ledger.constraints.find import find_candidates
 from clew.ledger.constraints.values import Kind, Scope
 from clew.ledger.pins import Pin
 from clew.memory.stem import stem
@@ -44,7 +44,7 @@ def _read(pin: Pin) -> tuple[Kind, Scope]:
     """Return what a rule does and is about; one that was set by hand is read from its words."""
     if pin.source is not None:
         return pin.kind, pin.scope
-    found = next(iter(find(said(Role.USER, pin.quote))), None)
+    found = next(iter(find_candidates(said(Role.USER, pin.quote))), None)
     return (found.kind, found.scope) if found else (pin.kind, pin.scope)
 
 

@@ -1,10 +1,11 @@
 """Finds the standing constraints in what people say, and what ends them. See README.md."""
 
-from clew.ledger.constraints.find import find
+from clew.ledger.constraints.find import find, find_candidates
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.values import (
     Constraint,
     Duration,
+    Force,
     Found,
     How,
     Kind,
@@ -19,6 +20,7 @@ from clew.ledger.constraints.values import (
 __all__ = [
     "Constraint",
     "Duration",
+    "Force",
     "Found",
     "How",
     "Kind",
@@ -29,5 +31,6 @@ __all__ = [
     "Span",
     "Strength",
     "find",
+    "find_candidates",
     "retire",
 ]

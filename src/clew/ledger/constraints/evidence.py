@@ -62,6 +62,7 @@ class Evidence(NamedTuple):
     """The sentence is an item of a list introduced by a ban ("Please don't:")."""
     among_rules: bool = False
     """The sentence stands under a heading or in a list that announces rules."""
+    language: str = ENGLISH
     about_from: int = 0
     """Where in the sentence that begins which the rule is about: "you can touch lib/ but not lib/core/"."""
 
@@ -85,7 +86,7 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     hits += shapes(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
     told = () if _is_title(text) else _told_by(hits, around, sentence.lead, is_order=_is_order(words))
-    return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over))
+    return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over), name)
 
 
 def is_silent(text: str) -> bool:

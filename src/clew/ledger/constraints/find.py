@@ -14,6 +14,7 @@ from clew.ledger.constraints.afterthought import (
 )
 from clew.ledger.constraints.clauses import leave_and_rest, rules_apart
 from clew.ledger.constraints.evidence import Evidence, Surroundings, evidence, is_silent
+from clew.ledger.constraints.force import announces, judge
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.layout import Spans
 from clew.ledger.constraints.model import confidence, model
@@ -22,7 +23,7 @@ from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.terminal import is_status, printed, stands_alone
 from clew.ledger.constraints.tokens import words_again
-from clew.ledger.constraints.values import Found, Kind, Reason, Span, Strength
+from clew.ledger.constraints.values import Force, Found, Kind, Reason, Span, Strength
 from clew.message import Message, Origin, Text, Trust
 
 _BOUNDS = ("limit_number", "measure")
@@ -36,7 +37,12 @@ _REMEMBERED_LONG = 4
 
 
 def find(message: Message) -> list[Found]:
-    """Return the constraints that the speaker of a message states, in order.
+    """Return the standing rules that the speaker of a message states, in order."""
+    return [found for found in find_candidates(message) if found.force is Force.STANDING]
+
+
+def find_candidates(message: Message) -> list[Found]:
+    """Return every sentence of a message that binds, in order: rules, decisions and requests that restrict.
 
     Only words that a user, a developer or the system really spoke count. What tools, files and summaries
     say, and what the speaker pastes, quotes or shows as code, never does.
@@ -123,10 +129,11 @@ def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
     """Return the constraint that a sentence states, or None where the cues do not add up to one."""
     fired = {hit.cue for hit in seen.hits}
-    if not model().is_rule(fired):
+    if not model().is_rule(fired) and not announces(sentence.text, seen):
         return None
     reasons = _reasons(sentence.text, seen)
     kind, strength = _kind(reasons, seen)
+    force, why = judge(sentence, seen, kind, trust)
     return Found(
         quote=sentence.text,
         span=Span(part, sentence.start, sentence.end),
@@ -137,6 +144,8 @@ def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Fou
         confidence=round(confidence(model().score(fired)), 3),
         reasons=reasons,
         lead=sentence.lead,
+        force=force,
+        force_reason=why,
     )
 
 

@@ -44,6 +44,17 @@ class Lasts(StrEnum):
     """Until the speaker speaks again."""
 
 
+class Force(StrEnum):
+    """How far a binding sentence reaches."""
+
+    STANDING = "standing"
+    """It holds from now on: pinned until it ends."""
+    DECISION = "decision"
+    """A lasting choice about this work, which a later one may replace."""
+    REQUEST = "request"
+    """It concerns what is to be done now."""
+
+
 class Span(NamedTuple):
     """A piece of a message: characters ``start`` to ``end`` of the text of part ``part``."""
 
@@ -100,6 +111,9 @@ class Found:
     reasons: tuple[Reason, ...]
     lead: str = ""
     """The line that introduces the list the quote is an item of: "Please don't:" over "push"."""
+    force: Force = Force.STANDING
+    force_reason: str = ""
+    """What makes it a standing rule, a decision or a request, in one line."""
 
     def __hash__(self) -> int:
         # Active constraints are looked up again and again, and most fields follow from these two.

@@ -1,0 +1,105 @@
+"""Which binding sentences are standing rules, which are decisions, and which are requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ledger import Ledger
+from clew.ledger.constraints import Force, find, find_candidates
+from clew.message import Item, Message, Role, Text, Trust, said
+
+STANDING = (
+    "Never modify files under legacy/.",
+    "From now on answer in German.",
+    "Always run the linter before you commit.",
+    "Ask me before you delete anything.",
+    "Don't push to main.",
+    "please don't amend commits - it breaks our review tool",
+    "Don't write any code yet.",
+    "Talk me through the plan, don't write code yet.",
+    "Do not commit until I have verified your work.",
+    "I want to avoid using mocks as much as possible.",
+    "I don't want to delete the fixtures yet",
+    "Please commit after each successful sub-task.",
+    "There is no need to stop after each subtask.",
+    "No new dependencies.",
+    "The v1 API is frozen.",
+    "Leave package-lock.json alone.",
+    "Tabs, not spaces.",
+    "Remember: keep CLAUDE.md in the project root!",
+    "When you run the tests, can you avoid opening the HTML report?",
+    "Could you commit each part on its own?",
+    "If anything is unclear, ask me instead of guessing.",
+    "I prefer short answers.",
+    "We don't commit generated files.",
+    "Please don't write out any actual secrets, use placeholders.",
+    "Be careful not to overflow the context window.",
+    "When I say staging, I mean the cluster in Frankfurt.",
+    "only edit index.html",
+    "The API keys should never be logged.",
+    "Nicht pushen, solange ich nichts gesagt habe.",
+)
+NOT_STANDING = (
+    ("Generate an overview, ideally with mermaid diagrams", "a wish about the product"),
+    ("Use the LATEST.", "a fragment"),
+    ("and no others.", "a fragment"),
+    ("before that", "a fragment"),
+    ("the new layout should only show five rows, right?", "a question"),
+    ("results should always be sorted by date", "what the product does"),
+    ("don't use confirm(), just prompt()", "a detail of the code"),
+    ("don't convert the whitespace in names to hyphens", "a detail of the product"),
+    ("I'd rather not have two implementations of the same thing", "a choice about the code"),
+    ("no need for backward compatibility here", "a choice"),
+    ("When you are done, use the browser to check that it works.", "the end of this task"),
+    ("make sure the exact message we sent appears in the trace", "a task"),
+    ("don't forget to branch off main", "a task"),
+    ("Feel free to search the web for solutions.", "a permission"),
+    ("From now on you may modify legacy/.", "a permission"),
+    ("Install the packages one by one.", "a task"),
+    ("let's focus on the login flow", "the step at hand"),
+    ("Do not modify any text, I only want the formatting done", "a detail of the step"),
+    ("Let me know if you have any questions before getting started.", "courtesy"),
+    ("it's great as is!", "an opinion"),
+    ("check that coverage is good so we don't break things", "a purpose"),
+)
+
+
+@pytest.mark.parametrize("text", STANDING)
+def test_a_rule_that_a_user_would_sign_is_standing(text):
+    assert find(said(Role.USER, text)), text
+
+
+@pytest.mark.parametrize(("text", "why"), NOT_STANDING)
+def test_what_is_no_standing_rule_is_not_pinned(text, why):
+    assert not find(said(Role.USER, text)), why
+    ledger = Ledger()
+    ledger.add(Item("m1", said(Role.USER, text)))
+    assert not ledger.pins.all, why
+
+
+@given(st.sampled_from(STANDING), st.sampled_from([text for text, _ in NOT_STANDING]))
+def test_what_is_found_is_a_candidate_that_is_standing(rule, other):
+    message = said(Role.USER, f"{rule}\n\n{other}")
+    candidates = find_candidates(message)
+    assert find(message) == [one for one in candidates if one.force is Force.STANDING]
+    assert all(one.force_reason for one in candidates)
+
+
+def test_every_bullet_of_a_list_of_rules_is_pinned():
+    rules = "- never push\n- British spelling in all docs\n- ask before you add a dependency"
+    text = f"Rules:\n{rules}\n\nNow fix the bug."
+    assert len(find(said(Role.USER, text))) == 3
+
+
+def test_what_the_system_lays_down_is_standing():
+    message = Message(Role.SYSTEM, (Text("Use the `search` tool before you answer.", trust=Trust.SYSTEM),))
+    assert all(one.force is Force.STANDING for one in find_candidates(message))
+
+
+def test_a_choice_is_a_decision_and_a_later_one_replaces_it():
+    ledger = Ledger()
+    ledger.add(Item("m1", said(Role.USER, "I'd rather not have two parsers for the same thing")))
+    assert [one.quote for one in ledger.decisions] == ["I'd rather not have two parsers for the same thing"]
+    assert not ledger.pins.all
