@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -34,6 +35,7 @@ _SAMPLE = 2_000
 _REMEMBERED = 512
 """Short texts kept as read: several keepers ask about each, and they read some hundred messages in turn."""
 _REMEMBERED_LONG = 4
+_PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
 def find(message: Message) -> list[Found]:
@@ -116,7 +118,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
             continue
-        deep = speaks and is_deep(text, sentence.start, sentence.end)
+        deep = speaks and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
         briefed = briefing and not handed_on.hold(sentence.start)
         yield sentence, Surroundings(default, inside, briefed, orders, deep)
 
@@ -124,6 +126,12 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
     """Tell whether a sentence stands in what a program printed, and is no remark between two pastes."""
     return output.hold(sentence.start) and not stands_alone(text, sentence.start, sentence.end)
+
+
+def _is_plain_line(text: str, sentence: Sentence) -> bool:
+    """Return True if a sentence is a line of its own that opens with a plain ban or order."""
+    alone = text[: sentence.start].endswith("\n") and text[sentence.end : sentence.end + 1] in ("", "\n")
+    return alone and _PLAINLY.match(sentence.text) is not None
 
 
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
