@@ -35,8 +35,9 @@ from clew.chat.sessions import begun_with, fork, latest, new_name
 from clew.cli.chat_lines import Lines
 from clew.cli.chat_screen import Screen
 from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
+from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
-from clew.cli.text import positive
+from clew.cli.text import positive, printable
 from clew.errors import ClewError, InputError
 from clew.ports import Store
 from clew.session import Session
@@ -96,6 +97,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         chat.talk_to(named_model(wanted, session))
         screen = Screen(term, lines.is_tty)
         screen.banner(chat)
+        for line in waiting_lines(session.ledger.pins.waiting, name):
+            term.note(printable(line))
         with closing(chat):
             _converse(chat, screen, lines)
         screen.farewell(chat)

@@ -19,8 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
+from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line
+from clew.cli.text import count, one_line, printable
 from clew.errors import SessionDiverged
 from clew.log import (
     ABOUT,
@@ -36,6 +37,7 @@ from clew.log import (
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.secrets import mask_message
+from clew.session import Session
 from clew.transcripts import Entry, Source, Transcript
 from clew.transcripts.compactions import tool_compactions
 from clew.wire import WIRES
@@ -54,7 +56,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     given = opened(args)
     if given.source and given.is_clew:
         with the_store() as store:
-            _tell(term, import_export(store, given.source))
+            done = import_export(store, given.source)
+            _tell(term, done)
+            with Session.open(done.ctx.session, store) as session:
+                for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
+                    term.write(printable(line))
         return 0
     found = given.sessions(term)
     with the_store() as store:

@@ -8,16 +8,18 @@ examples:
   clew pin codex:019a4c… "Never modify files under legacy/."
   clew pin codex:019a4c… "Ask before you push." --in-place-of p2
   clew pin codex:019a4c… --off p3
+  clew pin story --confirm                                   put imported rules into force
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Sequence
 
 from clew.cli.stored import add_session, own_log
 from clew.cli.terminal import Terminal
-from clew.cli.text import one_line, printable
+from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.ledger.pins import Pin
 from clew.message import JsonObject
@@ -31,40 +33,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     change = parser.add_mutually_exclusive_group()
     change.add_argument("--in-place-of", metavar="PIN", help="put it in place of this rule")
     change.add_argument("--off", metavar="PIN", help="take this rule off")
+    change.add_argument(
+        "--confirm", action="store_true", help="put the rules into force that came with an imported file"
+    )
     parser.add_argument("--json", action="store_true", help="for other programs")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Change the rules, and list those that stand."""
+    if args.confirm and args.rule:
+        raise InputError("--confirm confirms the rules of an import and sets none", "leave out the text")
     if args.off and args.rule:
         raise InputError("--off takes a rule off and sets none", "leave out the text, or use --in-place-of")
     if args.in_place_of and not args.rule:
         raise InputError("nothing to put in its place", "give the new words of the rule")
     with own_log(args.file) as log, log.open() as session:
         changed = _change(session, args)
-        standing = session.pins
+        standing, waiting = session.pins, session.ledger.pins.waiting
     if args.json:
-        told = {"changed": changed.id if changed else None, "pins": [_to_json(pin) for pin in standing]}
+        rules: JsonObject = {"pins": [_to_json(pin) for pin in standing]}
+        if waiting:
+            rules["waiting"] = [_to_json(pin) for pin in waiting]
+        told: JsonObject = {"changed": changed[0].id if changed else None, **rules}
         term.write(json.dumps(told, ensure_ascii=False))
         return 0
     for pin in standing:
-        mark = "*" if changed and pin.id == changed.id else " "
+        mark = "*" if pin in changed else " "
         term.write(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
     if not standing:
-        term.write(printable(f"no rule stands in {log.name}"))
+        term.write(printable(f"no rule is in force in {log.name}"))
+    for line in waiting_lines(waiting, log.name):
+        term.write(printable(line))
     return 0
 
 
-def _change(session: Session, args: argparse.Namespace) -> Pin | None:
+def waiting_lines(waiting: Sequence[Pin], name: str) -> Iterator[str]:
+    """Yield what to say of rules that came with an imported file and wait for a confirmation."""
+    if waiting:
+        yield f"{count(len(waiting), 'rule')} set by hand in the imported file, not in force here:"
+        yield from (f"? {pin.id:<5}{one_line(pin.quote, 100)}" for pin in waiting)
+        yield f"`clew pin {name} --confirm` puts them into force"
+
+
+def _change(session: Session, args: argparse.Namespace) -> tuple[Pin, ...]:
+    if args.confirm:
+        return session.confirm_rules()
     meant = args.off or args.in_place_of
     if meant and not (pin := session.ledger.pins.get(meant)).is_active:
         advice = "`clew pin SESSION` lists those that do"
         raise InputError(f"{meant} stands no longer: {pin.status.value}", advice)
     if args.off:
-        return session.unpin(args.off)
+        return (session.unpin(args.off),)
     if args.in_place_of:
-        return session.edit_pin(args.in_place_of, args.rule)
-    return session.pin(args.rule) if args.rule else None
+        return (session.edit_pin(args.in_place_of, args.rule),)
+    return (session.pin(args.rule),) if args.rule else ()
 
 
 def _to_json(pin: Pin) -> JsonObject:

@@ -211,6 +211,7 @@ _ON_SESSION: Mapping[str, Callable[[Book, Given], JsonObject]] = {
     "pin": _pin,
     "keep": _keep,
     "unkeep": _unkeep,
+    "confirm_rules": lambda book, _given: {"confirmed": [pin.id for pin in book.session.confirm_rules()]},
     "edit_pin": _edit_pin,
     "unpin": _unpin,
 }

@@ -51,6 +51,8 @@ class PinStatus(StrEnum):
     """A person took it off by hand."""
     EXPIRED = "expired"
     """The time it was meant for is over."""
+    WAITING = "waiting"
+    """Set by hand in a file that was imported; it holds once a person here confirms it."""
 
 
 class MadeBy(StrEnum):
@@ -60,6 +62,8 @@ class MadeBy(StrEnum):
     """Said in the session, and found there."""
     PERSON = "person"
     """Set by hand."""
+    IMPORTED = "imported"
+    """Set by hand somewhere else, in a file that was imported."""
 
 
 ANYTHING = Scope()
@@ -158,6 +162,11 @@ class Pins:
     def active(self) -> tuple[Pin, ...]:
         """Return the rules that hold now."""
         return tuple(self.held[id_] for id_ in self._rules)
+
+    @property
+    def waiting(self) -> tuple[Pin, ...]:
+        """Return the rules of an imported file that nobody here has confirmed."""
+        return tuple(pin for pin in self.held.values() if pin.status is PinStatus.WAITING)
 
     def get(self, id_: str) -> Pin:
         """Return a pin by its id."""
@@ -306,6 +315,22 @@ class Pins:
             return self.held[same]
         given = {name: value for name, value in (("kind", kind), ("scope", scope)) if value is not None}
         return self._new(quote, None, made_by=MadeBy.PERSON, **{**_read_by_hand(quote), **given})
+
+    def import_pin(self, quote: str) -> Pin:
+        """Hold a rule that was set by hand somewhere else; it waits for a confirmation."""
+        same = self._by_words.get(_plain(quote))
+        alike = [pin for pin in self.waiting if _plain(pin.quote) == _plain(quote)]
+        if same or alike:
+            return self.held[same] if same else alike[0]
+        made = {"made_by": MadeBy.IMPORTED, "status": PinStatus.WAITING, "why": "imported, not confirmed"}
+        return self._new(quote, None, **{**_read_by_hand(quote), **made})
+
+    def confirm(self) -> tuple[Pin, ...]:
+        """Put the rules of an imported file into force."""
+        confirmed = tuple(replace(pin, status=PinStatus.ACTIVE, why="") for pin in self.waiting)
+        for pin in confirmed:
+            self._put(pin)
+        return confirmed
 
     def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:
         """Hold again a rule that was found in an earlier part of the session, which only a digest tells."""

@@ -13,7 +13,7 @@ from clew.ledger.findings import FINDER, RuleRef, ref_from_json, ref_to_json
 from clew.ledger.kept import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
-from clew.ledger.pins import Pin, Pins
+from clew.ledger.pins import MadeBy, Pin, Pins
 from clew.log import LOOP, PIN, new_event
 from clew.message import Cite, Json, JsonObject, Trust
 from clew.ports import Event
@@ -103,6 +103,27 @@ def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
     raise StoreDamaged(f"unknown change of a kept fact: {body.get('does')!r}")
 
 
+def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
+    """Do to the rules what an imported file says that a person did.
+
+    Its own rules wait for a confirmation. Rules that were set or confirmed here are left alone.
+    """
+    match body:
+        case {"does": "pin", "quote": str(quote)}:
+            return pins.import_pin(quote).id
+        case {"does": "confirm"}:
+            return ""
+        case {"does": str(), "pin": str(name)}:
+            pin = _meant(pins, body, name, rule)
+            if pin and (pin.made_by is MadeBy.PERSON or (pin.made_by is MadeBy.IMPORTED and pin.is_active)):
+                raise InputError(f"an imported event changes {pin.id}, which was set or confirmed here")
+            if body["does"] == "edit" and isinstance(body.get("quote"), str):
+                if pin:
+                    pins.revoke(pin.id, "edited in an imported file")
+                return pins.import_pin(body["quote"]).id
+    return redo(pins, body, rule)
+
+
 def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
     """Do to the rules what a person did by hand, as the log has it; return the id of the rule.
 
@@ -111,6 +132,8 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
     match body:
         case {"does": "pin", "quote": str(quote)}:
             return pins.pin(quote).id
+        case {"does": "confirm"}:
+            return ",".join(pin.id for pin in pins.confirm())
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
             old = _meant(pins, body, name, rule)
             return (

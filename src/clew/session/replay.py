@@ -36,10 +36,11 @@ from clew.log import (
     view_from_json,
     view_to_json,
 )
+from clew.log.imports import Foreign, foreign
 from clew.message import Item, JsonObject, Message, Role
 from clew.plan import Digest
 from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
-from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_loop
+from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_imported, redo_loop
 from clew.session.record import Compaction, read_compaction, state_of
 from clew.session.recorded import RecordedRules
 from clew.tokens import Tally, TokenCounter
@@ -50,7 +51,7 @@ LONGEST_WAIT_S = 0.1
 """Between the last of these tries; the first follow each other at once, nearly."""
 SAVE_EVERY = 5_000
 """Events after which what was derived is saved again."""
-SAVED_VERSION = 1
+SAVED_VERSION = 2
 REMEMBERED = 256
 """Originals that were looked up and are kept at hand, and outcomes of what was done by hand."""
 
@@ -83,6 +84,9 @@ class Replay:
         self._originals: OrderedDict[str, Message] = OrderedDict()
         self._problems: list[LogProblem] = []
         self._acted: OrderedDict[int, str] = OrderedDict()
+        self._foreign: Foreign | None = None
+        """Which events came with an imported file, up to an event of the log."""
+        self._foreign_upto = 0
 
     def catch_up(self) -> None:
         """Take in what was appended since."""
@@ -206,13 +210,21 @@ class Replay:
             elif body.get("does") in FACT_ACTS:
                 name = redo_fact(self.ledger.facts, body)
             else:
-                name = redo(self.ledger.pins, body, self._named_in_digest(stored))
+                redone = redo_imported if self._is_imported(stored.seq) else redo
+                name = redone(self.ledger.pins, body, self._named_in_digest(stored))
         except (InputError, StoreDamaged) as cause:
             self._problem(stored, f"skipped: {cause.detail}")
             return
         self._acted[stored.seq] = name
         while len(self._acted) > REMEMBERED:
             self._acted.popitem(last=False)
+
+    def _is_imported(self, seq: int) -> bool:
+        """Return whether an event came with a file; imports are on record before their events are."""
+        if self._foreign is None or seq > self._foreign_upto:
+            self._foreign_upto = self.store.head(self.ctx).seq
+            self._foreign = foreign(self.store, self.ctx)
+        return seq in self._foreign
 
     def _named_in_digest(self, stored: Stored) -> RuleRef | None:
         """Return the rule that an event of an earlier version names by number, as the digest had it."""

@@ -263,6 +263,14 @@ class Session:
         """Take a rule off."""
         return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._masked(why)})
 
+    def confirm_rules(self) -> tuple[Pin, ...]:
+        """Put into force the rules that were set by hand in an imported file; return them."""
+        self._replay.catch_up()
+        waiting = self.ledger.pins.waiting
+        if waiting:
+            self._replay.append(lambda: [new_event(PIN.name, {"does": "confirm"}, PIN.version)])
+        return tuple(self.ledger.pins.get(pin.id) for pin in waiting)
+
     def keep(self, quote: str, source: str) -> KeptFact:
         """Keep a passage of a message word for word in every digest: a fact with its source's label."""
         self._replay.catch_up()

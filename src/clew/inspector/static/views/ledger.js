@@ -63,11 +63,16 @@ function Pins({ session, pins, done }) {
     if (await run(() => act(session, "pin", { quote: words }), (value) => `Pinned as ${value.pin}: it will stand word for word.`)) setWords((now) => (now === words ? "" : now));
   };
   const active = pins.filter((pin) => pin.active);
-  const ended = pins.filter((pin) => !pin.active);
+  const waiting = pins.filter((pin) => pin.status === "waiting");
+  const ended = pins.filter((pin) => !pin.active && pin.status !== "waiting");
+  const confirm = () => run(() => act(session, "confirm_rules", {}), (value) => `${plural(value.confirmed.length, "rule")} confirmed.`);
   return html`<section class="card pins" aria-label="rules">
     <h3>Rules that stand <span class="quiet">${number(active.length)}</span></h3>
     ${active.length === 0 && html`<p class="quiet">None was said or set.</p>`}
     <ul>${active.map((pin) => html`<li key=${pin.id}><${Pin} session=${session} pin=${pin} run=${run} busy=${busy} /></li>`)}</ul>
+    ${waiting.length > 0 && html`<div role="group" aria-label="imported rules"><p>Set by hand in the file that was imported; not in force until you confirm:</p>
+      <ul>${waiting.map((pin) => html`<li key=${pin.id}><span class="ref">${pin.id}</span> <q>${pin.quote}</q> <span class="quiet">imported</span></li>`)}</ul>
+      <button type="button" disabled=${busy} onClick=${confirm}>Confirm ${plural(waiting.length, "rule")}</button></div>`}
     <form class="row" onSubmit=${add}>
       <input type="text" aria-label="a new rule" placeholder="A rule that must survive, in your words" value=${words} onInput=${(event) => setWords(event.target.value)} />
       <button class="main" disabled=${busy || !words.trim()}>Pin</button>
