@@ -43,7 +43,7 @@ def test_what_clew_wrote_at_an_earlier_call_and_does_not_touch_now_is_the_very_s
     result = {"type": "tool_result", "tool_use_id": "t1", "content": log}
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat log"}}
     more = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-    again = clew.compact([*first.messages, *more], target_tokens=12_000, after=first)
+    again = clew.compact([*first.messages, *more], target_tokens=12_000, previous=first)
     assert [type(one).__name__ for one in again.plan.operations] == ["Shrink"]
     assert all(new is old for new, old in zip(again.messages, first.messages, strict=False))
 
@@ -54,10 +54,10 @@ def test_what_an_earlier_call_has_read_and_counted_is_not_read_again(wire, keeps
     given = wire_list(wire).items
     first = clew.compact(given, target_tokens=4_000, wire=wire)
     kept = given if keeps_all else first.messages
-    again = clew.compact([*kept, *wire_list(wire, 3).items], 200_000, after=first, wire=wire)
-    recent = [item.id for item in first.items[-2:]]
-    assert all(again.counted[name] is first.counted[name] for name in recent)
-    assert all(again.reads[id(entry)].message is first.reads[id(entry)].message for entry in given[-2:])
+    again = clew.compact([*kept, *wire_list(wire, 3).items], 200_000, previous=first, wire=wire)
+    recent = {item.id: item.message for item in first.items[-2:]}
+    assert all(item.message is recent.get(item.id, item.message) for item in again.items)
+    assert recent.keys() <= {item.id for item in again.items}
     anew = clew.compact(again.messages, 200_000, wire=wire)
     assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
 
@@ -66,7 +66,7 @@ def test_an_entry_that_the_caller_has_added_to_is_read_again():
     asked = {"role": "user", "content": [{"type": "text", "text": "Fix src/a.py."}]}
     first = clew.compact([asked, {"role": "assistant", "content": "Done."}], 200_000)
     asked["content"].append({"type": "text", "text": "Never push to main."})
-    again = clew.compact([asked, {"role": "assistant", "content": "I will."}], 200_000, after=first)
+    again = clew.compact([asked, {"role": "assistant", "content": "I will."}], 200_000, previous=first)
     assert [pin.quote for pin in again.ledger.pins.active] == ["Never push to main."]
 
 
@@ -76,7 +76,7 @@ def test_plain_text_in_place_of_a_list_is_one_message():
 
 @pytest.mark.parametrize("body", [{"model": "x"}, {"messages": None}, {"messages": "hello"}])
 def test_a_body_without_a_list_is_told_what_it_lacks(body):
-    with pytest.raises(InputError, match="no list of messages stands under 'messages'"):
+    with pytest.raises(InputError, match="no list of messages under 'messages'"):
         clew.compact(body, 1_000, wire="anthropic")
 
 
@@ -130,7 +130,7 @@ def test_objects_of_an_sdk_are_given_back_untouched_from_call_to_call(keeps_all)
     given = [*wire_list("anthropic").items, {"role": "assistant", "content": [Block("I will look.")]}]
     first = clew.compact(given, target_tokens=4_000)
     more = {"role": "user", "content": "Here is the log:\n" + "nothing of note\n" * 2_000}
-    again = clew.compact([*(given if keeps_all else first.messages), more], target_tokens=4_000, after=first)
+    again = clew.compact([*(given if keeps_all else first.messages), more], target_tokens=4_000, previous=first)
     assert again.changed
     assert again.messages[-2] is given[-1]
 
@@ -157,7 +157,7 @@ def test_compacting_again_and_again_keeps_the_rule_and_the_numbers(known):
     messages = wire_list("anthropic").items
     done = None
     for round_ in range(6):
-        done = clew.compact(messages, target_tokens=4_000, after=done if known else None)
+        done = clew.compact(messages, target_tokens=4_000, previous=done if known else None)
         digest = parse_digest(done.messages[0]["content"])
         assert RULE in [pin.quote for pin in digest.pins]
         assert digest.id == f"d{round_ + 1}"
@@ -181,7 +181,7 @@ def test_a_model_may_write_the_prose():
 
 def test_the_next_call_goes_on_where_the_last_one_ended():
     first = clew.compact(wire_list("anthropic").items, target_tokens=4_000)
-    again = clew.compact([*first.messages, {"role": "assistant", "content": "ok"}], 200_000, after=first)
+    again = clew.compact([*first.messages, {"role": "assistant", "content": "ok"}], 200_000, previous=first)
     assert [item.id for item in again.items[:-1]] == [item.id for item in first.items]
     assert again.ledger.goal == first.ledger.goal
 
@@ -215,7 +215,7 @@ def test_a_caller_who_keeps_the_whole_list_gets_a_stable_beginning(wire):
     """The prefix changes only when the window asks for another compaction."""
     done, changes, sent = None, 0, []
     for messages in grown(wire_list(wire, 60).items):
-        done = clew.compact(messages, window=16_000, after=done, wire=wire)
+        done = clew.compact(messages, window=16_000, previous=done, wire=wire)
         changes += done.messages[: len(sent)] != sent
         sent = done.messages
         assert done.tokens_after <= 16_000
@@ -233,7 +233,7 @@ def test_a_loop_that_reads_many_like_files_is_never_refused():
     messages = [{"role": "user", "content": "Read the billing code. Never modify files under legacy/."}]
     fitted = None
     for turn in range(1, 41):
-        fitted = clew.compact(messages, window=32_000, after=fitted)
+        fitted = clew.compact(messages, window=32_000, previous=fitted)
         call = {
             "type": "tool_use",
             "id": f"t{turn}",
@@ -270,7 +270,7 @@ def test_what_is_shown_smaller_again_may_show_other_lines_of_the_original(seed):
         }
         result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "\n".join(lines)}
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-        fitted = clew.compact(messages, window=4_000, after=fitted)
+        fitted = clew.compact(messages, window=4_000, previous=fitted)
     assert fitted.tokens_after <= 4_000
 
 
@@ -283,7 +283,7 @@ def test_what_the_model_has_not_read_yet_stays_whole_where_it_fits(lines):
         text = "\n".join(f"rate_{n}_{i} = table[{i}] * {i + n}" for i in range(lines))
         result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-        fitted = clew.compact(messages, window=32_000, after=fitted)
+        fitted = clew.compact(messages, window=32_000, previous=fitted)
         compacted += fitted.plan is not None
         assert fitted.messages[-1] is messages[-1]
     assert compacted or lines == 100
@@ -318,7 +318,7 @@ def test_a_whole_body_is_counted_by_its_model_from_call_to_call():
     given = wire_list("anthropic")
     body = {**given.body, "model": "claude-sonnet-4-5"}
     first = clew.compact(body, 8_000)
-    again = clew.compact(body, 8_000, after=first)
+    again = clew.compact(body, 8_000, previous=first)
     assert (first.changed, again.tokens_before) == (True, first.tokens_after)
 
 

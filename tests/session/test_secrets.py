@@ -73,7 +73,7 @@ def test_a_list_compacted_twice_is_still_masked():
     messages = conversation()
     first = clew.compact(messages, target_tokens=6_000)
     more = [*messages, *reads(31, "more\n" * 4000)]
-    again = clew.compact(more, target_tokens=5_000, after=first)
+    again = clew.compact(more, target_tokens=5_000, previous=first)
     written = [one for one in again.messages if not any(one is given for given in more)]
     assert written
     assert KEY not in json.dumps(written)

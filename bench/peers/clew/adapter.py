@@ -7,7 +7,7 @@ from functools import partial
 from peerkit import Job, serve
 from peerkit.chat import Chat
 
-from clew.session import Condensed, compact
+from clew.session import CompactResult, compact
 
 squeezed = partial(compact, model="gpt-4o", wire="openai")
 
@@ -26,12 +26,12 @@ class Following:
     """
 
     def __init__(self) -> None:
-        self._last: Condensed | None = None
+        self._last: CompactResult | None = None
 
     def __call__(self, job: Job) -> Chat:
         """Compact to the target."""
         with job.timing():
-            self._last = squeezed(job.messages, target_tokens=job.target_tokens, after=self._last)
+            self._last = squeezed(job.messages, target_tokens=job.target_tokens, previous=self._last)
         return self._last.messages
 
 

@@ -34,7 +34,7 @@ from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResul
 from clew.plan import Claim, Digest
 from clew.plan.codec import claim_to_json
 from clew.plan.spans import spans
-from clew.session import Condensed, Expansion, Quote
+from clew.session import CompactResult, Expansion, Quote
 from clew.session.look import how_ended
 
 ADVICE = "m12 is a message, p2 a rule; digests are in clew's log: `clew import`, then `clew compact`"
@@ -100,14 +100,14 @@ def _in_log(log: Log, ref: str, around: int) -> Found:
     return Found(expansion, items, _claims(digests[0] if digests else None, ref))
 
 
-def _in_list(read: Condensed, ref: str, around: int) -> Found:
+def _in_list(read: CompactResult, ref: str, around: int) -> Found:
     expansion = _expansion(read, ref)
     ids = _with_neighbours(expansion.ids, around)
     items = tuple(Item(name, read.originals[name]) for name in ids if name in read.originals)
     return Found(expansion, items, _claims(read.digest, ref))
 
 
-def _expansion(read: Condensed, ref: str) -> Expansion:
+def _expansion(read: CompactResult, ref: str) -> Expansion:
     """Return what stands behind a reference in a list; of what a digest covers, the list has no more."""
     if ref in read.ledger.pins.held:
         pin = read.ledger.pins.get(ref)
@@ -124,7 +124,7 @@ def _expansion(read: Condensed, ref: str) -> Expansion:
     return Expansion(ref, "message", "", (ref,))
 
 
-def _cited(read: Condensed, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
+def _cited(read: CompactResult, ref: str, what: str, text: str, cites: Sequence[Cite]) -> Expansion:
     quotes = tuple(
         Quote(cite, cite.quote(read.originals[cite.message]))
         for cite in cites

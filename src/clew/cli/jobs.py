@@ -18,7 +18,7 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.plan import Digest
 from clew.plan.apply import apply
-from clew.session import Condensed, Outcome, Session, compact
+from clew.session import CompactResult, Outcome, Session, compact
 from clew.session.fit import Gauge, by_region
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
@@ -169,7 +169,7 @@ def _previewed(session: Session, target: int, order: Order) -> Sequence[Item]:
 # Of a list that is only read -------------------------------------------------------------------------
 
 
-def read_list(messages: Sequence[Message], model: str) -> Condensed:
+def read_list(messages: Sequence[Message], model: str) -> CompactResult:
     """Return a list as it is, numbered, with its ledger and the digest that it may hold."""
     return compact(messages, NEVER_FULL, model=model)
 
@@ -182,10 +182,10 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     base = read_list(messages, model)
 
     @cache  # what was tried out for size is often what is done
-    def condensed(target: int, summariser: Watched | None) -> Condensed:
+    def condensed(target: int, summariser: Watched | None) -> CompactResult:
         return compact(
             messages,
-            after=base,
+            previous=base,
             summariser=summariser,
             target_tokens=target,
             model=model,
@@ -220,7 +220,7 @@ def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
     )
 
 
-def _listed_outcome(done: Condensed) -> Outcome | None:
+def _listed_outcome(done: CompactResult) -> Outcome | None:
     if done.plan is None or done.report is None:
         return None
     return Outcome(done.plan, done.report, done.attempts, done.usage, done.calls)

@@ -1,7 +1,7 @@
 """The facade: open a session, add to it, see it, compact it, undo that. See README.md."""
 
 from clew.session.compacting import Request
-from clew.session.condensed import Condensed, Options
+from clew.session.result import CompactResult, Options
 from clew.session.engine import Attempt, Outcome
 from clew.session.fit import Fitted
 from clew.session.look import Expansion, Explanation, Quote
@@ -12,7 +12,7 @@ from clew.session.session import Session
 __all__ = [
     "Attempt",
     "Compaction",
-    "Condensed",
+    "CompactResult",
     "Expansion",
     "Explanation",
     "Fitted",

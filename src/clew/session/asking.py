@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from clew.errors import ClewError, ModelError, ModelFailed
-from clew.ports import Ask, AsyncModel, Model, Reply, Steps, drive, drive_async
+from clew.ports import Ask, AsyncModel, Model, Reply, Steps, drive
 
 Result = TypeVar("Result")
 _NOT_ITS_FAULT = (ClewError, AssertionError)
@@ -19,8 +21,31 @@ def answered(steps: Steps[Result], model: Model | None) -> Result:
 
 
 async def answered_async(steps: Steps[Result], model: AsyncModel | None) -> Result:
-    """Do the same with a model that is awaited."""
-    return await drive_async(steps, partial(_ask_async, model)) if model else drive(steps, nobody)
+    """Do the same with a model that is awaited; the work between questions is done in a thread.
+
+    A compaction takes up to seconds of computing, during which the event loop must go on.
+    """
+    import asyncio  # only if it is awaited: importing it loads the network modules
+
+    go_on: Callable[[], Ask] = partial(next, steps)
+    with closing(steps):
+        while True:
+            ask, result = await asyncio.to_thread(_step, go_on)
+            if ask is None:
+                return cast(Result, result)
+            try:
+                reply = await _ask_async(model, ask) if model else nobody(ask)
+                go_on = partial(steps.send, reply)
+            except ModelError as error:
+                go_on = partial(steps.throw, error)
+
+
+def _step(go_on: Callable[[], Ask]) -> tuple[Ask | None, object]:
+    """Return the next question, or None and the result: ``StopIteration`` cannot leave a thread."""
+    try:
+        return go_on(), None
+    except StopIteration as end:
+        return None, end.value
 
 
 def nobody(_ask: Ask) -> Reply:

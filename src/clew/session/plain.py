@@ -1,25 +1,25 @@
-"""``clew.compact``: a plain message list in, a plain list out, for anybody's loop.
+"""``clew.compact``: a plain message list in, a plain list out, for any agent loop.
 
 Nothing is stored. Messages are numbered by their place (``m1``, ``m2``, …); a digest of an earlier call is
 known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call.
 
-Hand the last result to the next call (``after=``) and it goes on from there: with the list that it returned,
-or with the whole list that the caller keeps, which then stays compacted as it was until the window asks for
-more. Without it, what the digest tells is read back from its text.
+Pass the last result to the next call (``previous=``) and it goes on from there: with the list that it
+returned, or with the whole list that the caller keeps, which then stays compacted as it was until the window
+asks for more. Without it, what the digest says is read back from its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
-from clew.budget import FRESH, Compact, Region, Stop, TokenBudget, Trigger
+from clew.budget import Compact, Region, Stop, TokenBudget, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ladder.brief import Brief
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message
+from clew.message import Item
 from clew.plan import Plan
 from clew.plan.apply import apply
 from clew.plan.codec import shown_messages
@@ -27,11 +27,13 @@ from clew.ports import AsyncModel, Model, Steps
 from clew.secrets import mask_message
 from clew.session.asking import answered, answered_async
 from clew.session.compacting import Wish
-from clew.session.condensed import Condensed, Counted, Options
+from clew.session.conversation import Carry, advance, start
 from clew.session.engine import Job, Outcome, Writer, decide
-from clew.session.fit import Gauge, by_region
-from clew.session.given import NOTHING, Given, unchanged
-from clew.session.recover import carried_by, numbered, restore
+from clew.session.fit import Gauge
+from clew.session.parsed_input import ParsedInput
+from clew.session.recover import carried_by, restore
+from clew.session.result import CompactOptions, CompactResult, Options
+from clew.session.saved import restored
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.wire import wire_named
 
@@ -40,22 +42,23 @@ def compact(
     messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
-    after: Condensed | None = None,
+    previous: CompactResult | None = None,
     summariser: Model | None = None,
-    **options: Any,  # noqa: ANN401  # the fields of Options
-) -> Condensed:
+    **options: Unpack[CompactOptions],
+) -> CompactResult:
     """Make a message list fit a window; returns at once, unchanged, while there is room.
 
-    ``messages`` is a provider's list (or a whole request body) as any SDK takes it, or a list of
-    ``clew.Message``. Call it before every request::
+    ``messages`` is a provider's list (or a whole request body) as any SDK takes it, a framework's message
+    objects, or a list of ``clew.Message``. Call it before every request::
 
-        fitted = clew.compact(messages, window=200_000, after=fitted)
+        fitted = clew.compact(messages, window=200_000, previous=fitted)
         reply = client.messages.create(messages=fitted.messages, ...)
         messages.append(reply)
 
     ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
+    ``clew.Compactor`` keeps the last result for you.
     """
-    steps = _condensing(messages, _options(window, options), after, summariser)
+    steps = _compacting(messages, _options(window, options), previous, summariser)
     return answered(steps, summariser)
 
 
@@ -63,12 +66,12 @@ async def compact_async(
     messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
-    after: Condensed | None = None,
+    previous: CompactResult | None = None,
     summariser: AsyncModel | None = None,
-    **options: Any,  # noqa: ANN401  # the fields of Options
-) -> Condensed:
-    """Do the same with a summariser that is awaited."""
-    steps = _condensing(messages, _options(window, options), after, summariser)
+    **options: Unpack[CompactOptions],
+) -> CompactResult:
+    """Do the same in a thread, so that the event loop is not blocked, with a summariser that is awaited."""
+    steps = _compacting(messages, _options(window, options), previous, summariser)
     return await answered_async(steps, summariser)
 
 
@@ -80,105 +83,72 @@ def _options(window: int | None, given: Mapping[str, Any]) -> Options:
     return Options(window=window, **given)
 
 
-def _condensing(
+def _compacting(
     messages: Iterable[Any] | Mapping[str, Any],
     options: Options,
-    after: Condensed | None,
+    previous: CompactResult | None,
     summariser: Model | AsyncModel | None,
-) -> Steps[Condensed]:
-    known = unchanged(after.reads) if after else NOTHING
-    given = whole = Given.read(messages, wire_named(options.wire) if options.wire else None, known)
-    model = model_named(options.model or given.model or "unknown")
-    held = whole.entries
-    if after is not None and _begins(held, after.given) and not _begins(held, after.messages):
-        given = whole.after(after.given, after.messages, known)  # the caller keeps the whole list
+) -> Steps[CompactResult]:
+    carry = previous.carry if previous else None
+    known = carry.record.codec if carry else None
+    wire = wire_named(options.wire) if options.wire else None
+    if not isinstance(messages, Mapping | str | bytes) and isinstance(messages, Iterable):
+        messages = list(messages)  # an iterator goes by once
+    parsed = ParsedInput.of(messages, wire, known if wire is None or known and known.wire is wire else None)
+    model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
-    now = _standing(given, counter, after)
-    reads = {**whole.reads, **given.reads}
-    now = replace(now, given=held, reads=reads, budget=_measured(now, gauge, options))
-    wish = _wish(now, options)
+    found = advance(parsed, carry, counter) if carry else None
+    if found is None:
+        parsed = ParsedInput.of(messages, wire)
+        found = _started(parsed, previous, counter)
+    carry = found
+    now = _measured(parsed, carry, gauge, options)
+    wish = _wish(now, carry, options)
     if wish is None:
         return now
+    if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
+        carry = advance(parsed, carry, counter, thorough=True) or start(parsed, counter)
+        now = _measured(parsed, carry, gauge, options)
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
-    outcome = yield from decide(_job(now, counter, gauge, wish), writer)
+    job = _job(carry, counter, gauge, wish)
+    outcome = yield from decide(job, writer)
     if options.mask_secrets and _shows_secrets(outcome.plan):
-        outcome = yield from decide(_job(_masked(now, counter), counter, gauge, wish), writer)
-    return _changed(now, given, outcome, wish) if outcome.plan.operations else now
+        outcome = yield from decide(_masked(job, carry), writer)
+    return _changed(now, carry, outcome, wish, counter) if outcome.plan.operations else now
 
 
-# How things stand ------------------------------------------------------------------------------------
+# How full the window is ------------------------------------------------------------------------------
 
 
-def _standing(given: Given, counter: TokenCounter, after: Condensed | None) -> Condensed:
-    """Return the list as it is, with all that is known about it."""
-    known = after if after is not None and _begins(given.entries, after.messages) else None
-    read = (*given.system, *given.messages)
-    before = tuple(map(_as_held, known.items, read)) if known else ()
-    last = max((int(item.id[1:]) for item in before if item.id.startswith("m")), default=0)
-    fresh, digest = numbered(read[len(before) :], last)
-    ledger = known.ledger.copy() if known else Ledger()
-    for item in fresh:
-        if digest and item.id == digest.id:
-            restore(ledger, digest)
-        else:
-            ledger.add(item)
-    items = (*before, *fresh)
-    counted = _counted(items, counter, known)
-    sizes = tuple([size for _, size in counted.values()])
-    tokens = sum(sizes)
-    return Condensed(
-        messages=given.entries,
-        system=given.system_field,
-        wire=given.wire,
-        tokens_before=tokens,
-        tokens_after=tokens,
-        items=items,
-        sizes=sizes,
-        counted=counted,
-        counted_by=counter.family,
-        ledger=ledger,
-        digest=known.digest if known else digest,
-        recovered=known.recovered if known else digest is not None,
-        originals={**(known.originals if known else {}), **{item.id: item.message for item in fresh}},
-        state=known.state if known else FRESH,
+def _started(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> Carry:
+    """Read a list from its beginning; as compacted as another process left it."""
+    carry = start(parsed, counter)
+    if previous is not None and previous.saved is not None:
+        return restored(previous.saved, carry.record, counter) or carry
+    return carry
+
+
+def _measured(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options) -> CompactResult:
+    view = carry.view
+    tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
+    return CompactResult(
+        messages=view.sent(carry.record.entries),
+        system=parsed.system_field,
+        budget=gauge.measure(tokens, state=view.state),
+        tokens_before=view.tokens,
+        tokens_after=view.tokens,
+        digest=view.digest,
+        carry=carry,
     )
 
 
-def _as_held(item: Item, read: Message) -> Item:
-    """Return a message that is known from an earlier call as the caller holds it now."""
-    if read.native is None or read.native is item.message.native:
-        return item
-    return Item(item.id, replace(item.message, native=read.native))
-
-
-def _counted(items: Iterable[Item], counter: TokenCounter, known: Condensed | None) -> Counted:
-    """Return the tokens of messages; of those that were counted before for such a model, what was found."""
-    before = known.counted if known and known.counted_by == counter.family else {}
-    found: dict[str, tuple[Message, int]] = {}
-    for name, message in items:
-        was = before.get(name)
-        found[name] = was if was and was[0] is message else (message, counter.count(message))
-    return found
-
-
-def _begins(entries: Sequence[Any], known: Sequence[Any]) -> bool:
-    """Tell whether a list begins with what was known."""
-    return len(entries) >= len(known) and all(
-        old is new or old == new for old, new in zip(known, entries, strict=False)
-    )
-
-
-def _measured(now: Condensed, gauge: Gauge, options: Options) -> TokenBudget:
-    tokens = {Region.TOOLS: options.fixed_tokens, **by_region(now.items, now.sizes)}
-    return gauge.measure(tokens, state=now.state)
-
-
-def _wish(now: Condensed, options: Options) -> Wish | None:
+def _wish(now: CompactResult, carry: Carry, options: Options) -> Wish | None:
     """Return what is to be done: what was asked for, or what the window asks for."""
+    view = carry.view
     if options.target_tokens is not None:
-        target = options.target_tokens + sum(now.sizes[: leading_system(now.items)])
+        target = options.target_tokens + sum(view.sizes[: leading_system(view.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
-        return Wish(target, Trigger.MANUAL, reason, options.focus) if now.tokens_before > target else None
+        return Wish(target, Trigger.MANUAL, reason, options.focus) if view.tokens > target else None
     verdict = now.budget.verdict if now.budget else None
     if isinstance(verdict, Stop) and not verdict.fits:
         raise BudgetExceeded(verdict.why)
@@ -187,61 +157,68 @@ def _wish(now: Condensed, options: Options) -> Wish | None:
     return Wish(verdict.target_tokens - options.fixed_tokens, verdict.trigger, verdict.why, options.focus)
 
 
-def _job(now: Condensed, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
-    digest = now.digest
+# What is done about it -------------------------------------------------------------------------------
+
+
+def _job(carry: Carry, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
+    record, view = carry.record, carry.view
+    digest = view.digest
     number = int(digest.id[1:]) if digest and digest.id[1:].isdecimal() else 0
     return Job(
-        view=now.items,
-        ledger=now.ledger,
+        view=tuple(view.items),
+        ledger=record.ledger,
         counter=counter,
         target_tokens=wish.target_tokens,
-        originals=now.originals.get,
-        sizes=now.sizes,
+        originals=record.originals.get,
+        sizes=tuple(view.sizes),
         shown=(digest.id, digest) if digest else None,
-        carried=carried_by(digest, now.ledger) if digest and now.recovered else Brief(),
+        carried=carried_by(digest, record.ledger) if digest and view.recovered else Brief(),
         digest_id=f"d{number + 1}",
         keep=gauge.keep,
         focus=wish.focus,
         trigger=wish.trigger.value,
         reason=wish.reason,
-        wire=now.wire,
+        wire=record.codec.wire,
     )
 
 
 def _shows_secrets(plan: Plan) -> bool:
-    """Tell whether what a plan would put in place says a secret; most do not, and cost no more than this."""
+    """Whether what a plan would put in place says a secret; most do not, and cost no more than this."""
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
-def _masked(now: Condensed, counter: TokenCounter) -> Condensed:
-    """Return how things stand as if no secret had ever been said."""
-    said = {name: mask_message(message) for name, message in now.originals.items()}
+def _masked(job: Job, carry: Carry) -> Job:
+    """Return the same task as if no secret had ever been said."""
+    digest = carry.view.digest
+    said = {name: mask_message(message) for name, message in carry.record.originals.items()}
     ledger = Ledger()
     for name, message in said.items():
-        if now.digest and name == now.digest.id:
-            restore(ledger, now.digest)
+        if digest and name == digest.id:
+            restore(ledger, digest)
         else:
             ledger.add(Item(name, message))
-    items = tuple(Item(item.id, mask_message(item.message)) for item in now.items)
-    sizes = tuple(counter.count(item.message) for item in items)
-    return replace(now, items=items, sizes=sizes, originals=said, ledger=ledger)
+    items = tuple(Item(item.id, mask_message(item.message)) for item in job.view)
+    sizes = tuple(job.counter.count(item.message) for item in items)
+    return replace(job, view=items, sizes=sizes, originals=said.get, ledger=ledger)
 
 
-def _changed(now: Condensed, given: Given, outcome: Outcome, wish: Wish) -> Condensed:
-    plan = outcome.plan
-    items = tuple(apply(plan, now.items))
-    system = len(given.system)
+def _changed(
+    now: CompactResult, carry: Carry, outcome: Outcome, wish: Wish, counter: TokenCounter
+) -> CompactResult:
+    plan, record = outcome.plan, carry.record
+    view = carry.view.replaced(apply(plan, carry.view.items), record.codec, counter)
+    view.digest = plan.digests[-1] if plan.digests else view.digest
+    view.state = view.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
+    view.find_marks(record.entries)
     return replace(
         now,
-        messages=given.render([item.message for item in items[system:]]),
+        messages=view.sent(record.entries),
         plan=plan,
         report=outcome.report,
         attempts=outcome.attempts,
         usage=outcome.usage,
         calls=outcome.calls,
         tokens_after=plan.tokens_after,
-        items=items,
-        digest=plan.digests[-1] if plan.digests else now.digest,
-        recovered=now.recovered,
-        state=now.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens),
+        digest=view.digest,
+        carry=Carry(record, carry.entries, view, len(view.slots), len(view.items)),
     )

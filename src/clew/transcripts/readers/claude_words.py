@@ -78,6 +78,14 @@ def user_message(record: JsonObject, content_of: JsonObject) -> Message:
     return spoken_message(parts)
 
 
+def wire_message(parts: tuple[Part, ...]) -> Message:
+    """Make the user message of a live request, which has no record to say what the harness wrote."""
+    message = Message(Role.USER, parts)
+    if message.text.startswith(_SUMMARY_TEXT):
+        return relabelled(message, Origin.SUMMARY)
+    return spoken_message(parts)
+
+
 def spoken_message(parts: tuple[Part, ...]) -> Message:
     """Make a user message whose texts are the person's, save the pieces that a machine put in."""
     return labelled_message(piece for part in parts for piece in _pieces(part))
@@ -107,10 +115,10 @@ def _pieces(part: Part) -> Iterator[Part]:
         return
     cuts = list(_cuts(part.text))
     if len(cuts) == 1:
-        yield replace(part, trust=cuts[0][1])
+        yield replace(part, trust=min(part.trust, cuts[0][1]))
         return
     for text, trust in cuts:
-        yield Text(text, trust=trust)
+        yield Text(text, trust=min(part.trust, trust))
 
 
 def _cuts(text: str) -> Iterator[tuple[str, Trust]]:

@@ -1,0 +1,463 @@
+"""What is known of a message list from call to call: a call costs what is new in the list.
+
+A ``Record`` holds every entry as it was read; it grows at its end only, and several results share it. A
+``View`` is what of it the model sees: the messages, and for each entry to send where it comes from. Both
+are extended in place by the newest result and copied if an older one is continued.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import is_
+from threading import RLock
+from typing import Any, NamedTuple
+
+from clew.budget import FRESH, Region, State
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Message
+from clew.plan import Digest
+from clew.plan.recognise import as_told
+from clew.session.parsed_input import ParsedInput, codec_of
+from clew.session.recover import numbered, restore
+from clew.session.replay import region_of
+from clew.tokens import Family, TokenCounter
+from clew.wire.canonical import begins_with, marks_in, place_marks, unmarked
+from clew.wire.foreign import Codec
+
+RECENT = 16
+"""Known entries at the end of a list that are looked at for changes in place on every call..."""
+ROTATING = 64
+"""...and how many of the others, in turn. Before a compaction all of them are."""
+
+
+UNSENT = -2
+"""The slot of messages that a format writes as nothing; the system field has -1."""
+
+
+class Own(NamedTuple):
+    """An entry to send that clew wrote."""
+
+    entry: Any
+    first: int
+    """The entries of the whole list that it is shown for: the first..."""
+    last: int
+    """...and the last."""
+    continues: bool = False
+    """It belongs to the messages of the slot before it."""
+
+
+@dataclass(slots=True)
+class Record:
+    """Every entry of a list as it was read."""
+
+    codec: Codec
+    certain: bool
+    entries: list[Any] = field(default_factory=list)
+    """The caller's objects, as of the last call."""
+    items: list[tuple[Item, ...]] = field(default_factory=list)
+    """The messages of each entry."""
+    shapes: list[tuple[Any, ...]] = field(default_factory=list)
+    """What each entry held when it was read: callers add blocks to messages that were read before."""
+    originals: dict[str, Message] = field(default_factory=dict)
+    """Every message by id, the system prompt first."""
+    ledger: Ledger = field(default_factory=Ledger)
+    system_field: Any = None
+    system: tuple[Item, ...] = ()
+    digest: Digest | None = None
+    """A digest of an earlier call that was read from the list itself."""
+    last: int = 0
+    """The highest message number given."""
+    looked: int = 0
+    lock: RLock = field(default_factory=RLock, repr=False)
+
+    def extend(self, entries: Sequence[Any], system: Sequence[Message] = ()) -> list[tuple[Item, ...]]:
+        """Read entries that are new; return their messages."""
+        count = len(self.entries)
+        alone = count + len(entries) == 1
+        read = [self.codec.read(one, None if alone else count + n) for n, one in enumerate(entries)]
+        flat = [*system, *(message for messages in read for message in messages)]
+        if self.originals:
+            named = [Item(f"m{self.last + n}", as_told(one)) for n, one in enumerate(flat, start=1)]
+        else:
+            named, self.digest = numbered(flat)
+        self.last = max([self.last, *(int(item.id[1:]) for item in named if item.id[0] == "m")])
+        if self.digest:
+            self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
+        self._learn(named)
+        waiting = iter(named)
+        self.system = self.system or tuple(next(waiting) for _ in system)
+        grouped = [tuple(next(waiting) for _ in messages) for messages in read]
+        self.entries.extend(entries)
+        self.items.extend(grouped)
+        self.shapes.extend(map(_shape, entries))
+        return grouped
+
+    def _learn(self, items: Iterable[Item]) -> None:
+        for item in items:
+            self.originals[item.id] = item.message
+            if self.digest and item.id == self.digest.id:
+                restore(self.ledger, self.digest)
+            else:
+                self.ledger.add(item)
+
+    def changed_at(self, count: int, whole: bool = False) -> int:
+        """Return the first entry that its owner has changed in place since; ``count`` if none was found."""
+        places: Iterable[int] = range(count)
+        if not whole and count > RECENT + ROTATING:
+            start = self.looked % (count - RECENT)
+            self.looked = start + ROTATING
+            places = (*range(start, min(start + ROTATING, count - RECENT)), *range(count - RECENT, count))
+        for place in places:
+            now, then = _shape(self.entries[place]), self.shapes[place]
+            if len(now) != len(then) or not all(map(is_, now, then)):
+                if not self._reads_the_same(place):
+                    return place
+                self.shapes[place] = now
+        return count
+
+    def _reads_the_same(self, place: int) -> bool:
+        """Whether an entry that was changed in place still says the same: texts become blocks for a mark."""
+        read = tuple(map(as_told, self.codec.read(self.entries[place], place)))
+        return read == tuple(item.message for item in self.items[place])
+
+    def take(self, entries: Sequence[Any], count: int) -> bool:
+        """Hold the caller's objects of now, which say the same; return whether any is another object."""
+        if all(map(is_, entries[:count], self.entries[:count])):
+            return False
+        for place in range(count):
+            if entries[place] is not self.entries[place]:
+                self.entries[place] = entries[place]
+                self.shapes[place] = _shape(entries[place])
+        return True
+
+    def until(self, count: int) -> Record:
+        """Return a record of its own of the first entries."""
+        if count == len(self.entries):
+            ledger = self.ledger.copy()
+            twin = Record(self.codec, self.certain, ledger=ledger, originals=dict(self.originals))
+        else:
+            twin = Record(self.codec, self.certain)
+        twin.entries, twin.items, twin.shapes = self.entries[:count], self.items[:count], self.shapes[:count]
+        twin.system_field, twin.system, twin.digest = self.system_field, self.system, self.digest
+        twin.last = self.last
+        if count < len(self.entries):
+            twin._learn((*twin.system, *(item for items in twin.items for item in items)))
+        return twin
+
+
+@dataclass(slots=True)
+class View:
+    """What of a record the model sees."""
+
+    items: list[Item]
+    sizes: list[int]
+    """The tokens of each message."""
+    slot_of: list[int]
+    """Of each message, the slot it is part of; below 0 if none."""
+    slots: list[int | Own]
+    """What to send: entries of the record by their place, or what clew wrote."""
+    shown: list[Any]
+    """The entries to send, cache marks of clew's own left out."""
+    regions: dict[Region, int]
+    family: Family | None
+    digest: Digest | None = None
+    recovered: bool = False
+    """The beginning of the session is known only from a digest in the list."""
+    state: State = FRESH
+    marked: tuple[int, ...] = ()
+    """Entries that are not shown as they are, and hold marks."""
+
+    @classmethod
+    def whole(cls, record: Record, counter: TokenCounter) -> View:
+        """Return a view of everything."""
+        view = cls([], [], [], [], [], {}, counter.family, record.digest, record.digest is not None)
+        for item in record.system:
+            view.add(item, -1, counter)
+        view.extend(record.entries, record.items, 0, counter)
+        return view
+
+    def extend(
+        self, entries: Sequence[Any], items: Sequence[tuple[Item, ...]], start: int, counter: TokenCounter
+    ) -> None:
+        """Show more entries of the record, the first of them at ``start``."""
+        for number, group in enumerate(items, start=start):
+            for item in group:
+                self.add(item, len(self.slots), counter)
+            self.slots.append(number)
+        self.shown.extend(entries)
+
+    def add(self, item: Item, slot: int, counter: TokenCounter) -> None:
+        size = counter.count(item.message)
+        region = region_of(item.message, leads=self.regions.keys() <= {Region.SYSTEM})
+        self.regions[region] = self.regions.get(region, 0) + size
+        self.items.append(item)
+        self.sizes.append(size)
+        self.slot_of.append(slot)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens the messages have."""
+        return sum(self.regions.values())
+
+    def until(self, slots: int) -> View:
+        """Return a view of its own with the first slots only."""
+        count = next((n for n, slot in enumerate(self.slot_of) if slot >= slots), len(self.slot_of))
+        twin = View(
+            self.items[:count],
+            self.sizes[:count],
+            self.slot_of[:count],
+            self.slots[:slots],
+            self.shown[:slots],
+            {},
+            self.family,
+            self.digest,
+            self.recovered,
+            self.state,
+            self.marked,
+        )
+        twin.sum_up()
+        return twin
+
+    def sum_up(self) -> None:
+        """Count the regions from the sizes."""
+        self.regions = {}
+        for item, size in zip(self.items, self.sizes, strict=True):
+            region = region_of(item.message, leads=self.regions.keys() <= {Region.SYSTEM})
+            self.regions[region] = self.regions.get(region, 0) + size
+
+    def recount(self, counter: TokenCounter) -> None:
+        """Count again, for a model that counts another way."""
+        self.sizes = [counter.count(item.message) for item in self.items]
+        self.family = counter.family
+        self.sum_up()
+
+    def replaced(self, items: Sequence[Item], codec: Codec, counter: TokenCounter) -> View:
+        """Return the view that a compaction leaves: ``items`` in place of its own."""
+        places = {item.id: n for n, item in enumerate(self.items)}
+        slots = [self.slot_of[places[item.id]] if item.id in places else None for item in items]
+        new = View([], [], [], [], [], {}, self.family, self.digest, self.recovered, self.state)
+        members: dict[int, list[Item]] = {}
+        for item, slot in zip(self.items, self.slot_of, strict=True):
+            members.setdefault(slot, []).append(item)
+        # Messages of one entry stay together; each that the plan puts in is on its own.
+        for (slot, _), run in groupby(range(len(items)), key=lambda n: (slots[n], slots[n] is None and n)):
+            group = [items[n] for n in run]
+            following = next((one for one in slots[len(new.items) + len(group) :] if one is not None), None)
+            self._move(new, group, slot, following, members, codec)
+            for one in group:
+                known = places.get(one.id)
+                same = known is not None and self.items[known].message is one.message
+                size = self.sizes[known] if same and known is not None else counter.count(one.message)
+                new.items.append(one)
+                new.sizes.append(size)
+        new.sum_up()
+        return new
+
+    def _move(
+        self,
+        new: View,
+        group: Sequence[Item],
+        slot: int | None,
+        following: int | None,
+        members: Mapping[int, Sequence[Item]],
+        codec: Codec,
+    ) -> None:
+        """Put the messages of one entry into another view: as they were, or as clew writes them now."""
+        if slot is not None and slot < 0:
+            new.slot_of.extend(slot for _ in group)
+            return
+        mine = members[slot] if slot is not None else ()
+        same = len(mine) == len(group) and all(
+            old.message is one.message for old, one in zip(mine, group, strict=True)
+        )
+        start = len(new.slots)
+        if slot is not None and same:
+            end = next((n for n in range(slot + 1, len(self.slots)) if not _continues(self.slots[n])), len(self.slots))
+            new.slots.extend(self.slots[slot:end])
+            new.shown.extend(self.shown[slot:end])
+        else:
+            first, last = self._range(new, slot, following)
+            for written in codec.write([one.message for one in group]):
+                entry = unmarked(written) if isinstance(written, dict) and marks_in(written) else written
+                new.slots.append(Own(entry, first, last, len(new.slots) > start))
+                new.shown.append(entry)
+        new.slot_of.extend(start if len(new.slots) > start else UNSENT for _ in group)
+
+    def _range(self, new: View, slot: int | None, following: int | None) -> tuple[int, int]:
+        """Return the entries of the record that a new entry is shown for."""
+        if slot is not None:
+            return _first(self.slots[slot]), _last(self.slots[slot])
+        first = _last(new.slots[-1]) + 1 if new.slots else 0
+        if following is not None and following >= 0:
+            return first, max(first, _first(self.slots[following]) - 1)
+        return first, max(first, _last(self.slots[-1]) if self.slots else first)
+
+    def renew(self, entries: Sequence[Any]) -> None:
+        """Show the caller's objects of now: the same entries, other marks."""
+        self.shown = [entries[one] if isinstance(one, int) else one.entry for one in self.slots]
+        self.find_marks(entries)
+
+    def find_marks(self, entries: Sequence[Any]) -> None:
+        """Look for marks on entries that are not shown as they are."""
+        shown = {one for one in self.slots if isinstance(one, int)}
+        self.marked = tuple(n for n, one in enumerate(entries) if n not in shown and marks_in(one))
+
+    def sent(self, entries: Sequence[Any]) -> list[Any]:
+        """Return the entries to send, with the marks that the caller's list has now."""
+        if not self.marked:
+            return list(self.shown)
+        starts = [_first(one) for one in self.slots]
+        marks = [
+            (max(0, bisect_right(starts, n) - 1), mark) for n in self.marked for mark in marks_in(entries[n])
+        ]
+        return place_marks(self.shown, marks)
+
+
+def _continues(slot: int | Own) -> bool:
+    return isinstance(slot, Own) and slot.continues
+
+
+def _first(slot: int | Own) -> int:
+    return slot if isinstance(slot, int) else slot.first
+
+
+def _last(slot: int | Own) -> int:
+    return slot if isinstance(slot, int) else slot.last
+
+
+def _shape(entry: Any) -> tuple[Any, ...]:  # noqa: ANN401  # dictionaries, or objects of SDKs
+    fields = entry if isinstance(entry, dict) else getattr(entry, "__dict__", None)
+    if not isinstance(fields, dict):
+        return ()
+    values = tuple(fields.values())
+    return (*values, *(one for value in values if isinstance(value, list) for one in value))
+
+
+class Carry(NamedTuple):
+    """How far a result goes in a record and a view that may have grown since."""
+
+    record: Record
+    entries: int
+    view: View
+    slots: int
+    messages: int
+
+
+def start(parsed: ParsedInput, counter: TokenCounter) -> Carry:
+    """Read a list that is not known."""
+    record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
+    record.extend(parsed.entries, parsed.system())
+    view = View.whole(record, counter)
+    return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
+
+
+def advance(
+    parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: bool = False
+) -> Carry | None:
+    """Go on from an earlier call with what is new in a list; None if the list is another one.
+
+    Every known entry is looked at for changes in place if ``thorough``, else the recent ones and some more.
+    """
+    entries = parsed.entries
+    with carry.record.lock:
+        place = _place(carry, parsed, thorough)
+        if place is None:
+            return None
+        count, slots, is_whole = place
+        record, view = _exclusive(carry, entries if is_whole else None, count, slots)
+        fresh = entries[count:] if is_whole else entries[slots:]
+        if not _same_format(record, fresh):
+            return None
+        if is_whole and record.take(entries, count):
+            view.renew(record.entries[:count])
+        if not is_whole:
+            _take_shown(record, view, entries)
+        if view.family != counter.family:
+            view.recount(counter)
+        _renew_system(record, view, parsed, counter)
+        known = len(record.entries) - count
+        groups = [*record.items[count:], *record.extend(fresh[known:])]
+        view.extend(fresh, groups, count, counter)
+        return Carry(record, count + len(fresh), view, len(view.slots), len(view.items))
+
+
+def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> tuple[int, int, bool] | None:
+    """Return up to where a list is known: entries, slots, and whether it is the caller's whole list.
+
+    A list that was cut back is known up to the cut, unless the digest covers more than that.
+    """
+    record, count, view, slots, _ = carry
+    if parsed.codec.name != record.codec.name or (parsed.system_field is None) != (record.system_field is None):
+        return None
+    digest_at = _digest_slot(view)
+    whole = begins_with(parsed.entries, record.entries[:count])
+    if whole < count:
+        shown = begins_with(parsed.entries, view.shown[:slots])
+        if shown == slots or (view.digest and shown > digest_at):
+            kept = _last(view.slots[shown - 1]) + 1
+            return kept, shown, False
+    whole = min(whole, record.changed_at(whole, thorough))
+    if whole == count:
+        return count, slots, True
+    kept = next((n for n in range(slots) if _last(view.slots[n]) >= whole), slots)
+    split = kept < slots and _first(view.slots[kept]) < whole
+    return (whole, kept, True) if whole and not split and kept > digest_at else None
+
+
+def _digest_slot(view: View) -> int:
+    """Return the slot of the digest; -1 if there is none."""
+    if view.digest is None:
+        return -1
+    places = (slot for item, slot in zip(view.items, view.slot_of, strict=False) if item.id == view.digest.id)
+    return next(places, -1)
+
+
+def _take_shown(record: Record, view: View, entries: Sequence[Any]) -> None:
+    """Hold the objects of a caller who keeps the compacted list, with the marks that they have now."""
+    view.marked = ()
+    if all(map(is_, view.shown, entries)):
+        return
+    view.shown = list(entries[: len(view.slots)])
+    for slot, entry in zip(view.slots, entries, strict=False):
+        if isinstance(slot, int):
+            record.entries[slot] = entry
+            record.shapes[slot] = _shape(entry)
+
+
+def _exclusive(carry: Carry, entries: Sequence[Any] | None, count: int, slots: int) -> tuple[Record, View]:
+    """Return record and view to extend: those of the result if nothing else did, else copies."""
+    record, view = carry.record, carry.view
+    more = record.entries[count:]
+    if more:  # read on from the same result before, in a call that was repeated or in another branch
+        repeated = entries is not None and count == carry.entries and len(entries) == len(record.entries)
+        if not repeated or begins_with(entries[count:], more) < len(more):  # type: ignore[index]
+            record = record.until(count)
+    if len(view.slots) != slots:
+        view = view.until(slots)
+    return record, view
+
+
+def _same_format(record: Record, fresh: Sequence[Any]) -> bool:
+    """Whether new entries are in the format that an undecided list was read in."""
+    if record.certain or not fresh:
+        return True
+    codec, certain = codec_of(fresh)
+    record.certain = certain and codec.name == record.codec.name
+    return not certain or record.certain
+
+
+def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: TokenCounter) -> None:
+    """Take a system prompt that has changed; what it said before stays in the ledger."""
+    if parsed.system_field is None or parsed.system_field == record.system_field:
+        return
+    record.system_field = parsed.system_field
+    read = parsed.system()
+    record.system = tuple(Item(old.id, new) for old, new in zip(record.system, read, strict=True))
+    view.items[: len(record.system)] = record.system
+    for place, item in enumerate(record.system):
+        record.originals[item.id] = item.message
+        view.sizes[place] = counter.count(item.message)
+    view.sum_up()

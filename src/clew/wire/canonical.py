@@ -1,0 +1,125 @@
+"""Entries of a message list without their cache marks: to recognise a list, and to put the marks back.
+
+Clients of Anthropic mark the last messages of each request for the prompt cache (``cache_control``) and
+unmark those of the request before; some write a text as a block to be able to mark it. Bedrock marks with a
+block of its own (``cachePoint``). None of that changes what was said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from clew.message import Json, JsonObject
+
+MARK = "cache_control"
+POINT = "cachePoint"
+_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
+
+
+def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, or objects of SDKs
+    """Whether two entries say the same, whatever is marked for the cache."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    return bool(one == other) or (isinstance(one, dict) and unmarked(one) == unmarked(other))
+
+
+def begins_with(entries: Sequence[Any], known: Sequence[Any]) -> int:
+    """Return how many entries a list and a known beginning have in common."""
+    shared = min(len(entries), len(known))
+    if entries[:shared] == known[:shared]:  # by identity, as fast as a list can be walked
+        return shared
+    for place in range(shared):
+        if not same_entry(entries[place], known[place]):
+            return place
+    return shared
+
+
+def unmarked(entry: JsonObject) -> JsonObject:
+    """Return an entry without marks, a lone block of text as the text itself; the same object if it is so."""
+    bare = _unmarked_block(entry)
+    content = bare.get("content")
+    if isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        if isinstance(block, dict) and block.get("type") == "text" and block.keys() == {"type", "text"}:
+            return {**bare, "content": block["text"]}
+    return bare
+
+
+def _unmarked_block(block: JsonObject) -> JsonObject:
+    bare = {key: value for key, value in block.items() if key != MARK} if MARK in block else block
+    content = bare.get("content")
+    if not isinstance(content, list):
+        return bare
+    blocks = [_unmarked_block(one) if isinstance(one, dict) else one for one in content if not _is_point(one)]
+    same = len(blocks) == len(content) and all(new is old for new, old in zip(blocks, content, strict=True))
+    return bare if same else {**bare, "content": blocks}
+
+
+def _is_point(block: Json) -> bool:
+    return isinstance(block, dict) and POINT in block
+
+
+def marks_in(entry: Any) -> list[Json]:  # noqa: ANN401  # dictionaries, or objects of SDKs
+    """Return the marks of an entry, in order: their values, or whole blocks where a block is the mark."""
+    return list(_marks(entry)) if isinstance(entry, dict) else []
+
+
+def _marks(block: JsonObject) -> Iterator[Json]:
+    if block.get(MARK) is not None:
+        yield block[MARK]
+    content = block.get("content")
+    for one in content if isinstance(content, list) else ():
+        if isinstance(one, dict):
+            if POINT in one:
+                yield one
+            else:
+                yield from _marks(one)
+
+
+def with_mark(entry: JsonObject, mark: Json) -> JsonObject | None:
+    """Return an entry with a mark on its last block; None if it cannot hold one."""
+    content = entry.get("content")
+    if _is_point(mark):
+        return {**entry, "content": [*content, mark]} if isinstance(content, list) else None
+    if isinstance(content, str) and content:
+        return {**entry, "content": [{"type": "text", "text": content, MARK: mark}]}
+    blocks = list(content) if isinstance(content, list) else []
+    for place in reversed(range(len(blocks))):
+        block = blocks[place]
+        if isinstance(block, dict) and block.get("type") not in _UNMARKABLE and block.get("text") != "":
+            blocks[place] = {**block, MARK: mark}
+            return {**entry, "content": blocks}
+    return None
+
+
+def place_marks(shown: list[Any], marks: Iterable[tuple[int, Json]]) -> list[Any]:
+    """Return a list with marks put back, each near the place in it where its entry was.
+
+    Each goes to that entry if it has none, else to the nearest one without, earlier ones first.
+    """
+    placed = list(shown)
+    for place, mark in marks:
+        near = sorted(range(len(placed)), key=lambda at, place=place: (abs(at - place), at))  # type: ignore[misc]
+        for at in near:
+            entry = placed[at]
+            new = with_mark(entry, mark) if isinstance(entry, dict) and not marks_in(entry) else None
+            if new is not None:
+                placed[at] = new
+                break
+    return placed
+
+
+def chained(entries: Iterable[Any], to_json: Any = None) -> str:  # noqa: ANN401  # a function to JSON
+    """Return the hash of a list without its marks: the same for the same list in any process."""
+    digest = b""
+    for entry in entries:
+        value = to_json(entry) if to_json else entry
+        text = _encode(unmarked(value) if isinstance(value, dict) else value)
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=digest).digest()
+    return digest.hex()
