@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         turns,
     )
     from clew.ports import Ctx, Event, Head, Store
-    from clew.session import CompactResult, Session, compact, compact_async
+    from clew.session import Compactor, CompactResult, Session, compact, compact_async
     from clew.store import MemoryStore, SqliteStore
     from clew.tokens import TokenCounter, counter_for, model_named
     from clew.transcripts import Transcript, find_sessions, load, open_source, read
@@ -65,7 +65,7 @@ _ROOMS = {
         "turns",
     ),
     "ports": ("Ctx", "Event", "Head", "Store"),
-    "session": ("CompactResult", "Session", "compact", "compact_async"),
+    "session": ("CompactResult", "Compactor", "Session", "compact", "compact_async"),
     "store": ("MemoryStore", "SqliteStore"),
     "tokens": ("TokenCounter", "counter_for", "model_named"),
     "transcripts": ("Transcript", "find_sessions", "load", "open_source", "read"),
@@ -81,6 +81,7 @@ __all__ = [
     "ClewError",
     "CompactResult",
     "Compacted",
+    "Compactor",
     "Ctx",
     "Event",
     "Head",

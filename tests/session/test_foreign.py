@@ -49,7 +49,6 @@ CHAT_IN_ANTHROPIC = [
 FOREIGN = {
     "langchain": LANGCHAIN,
     "langchain as dicts": LANGCHAIN_DICTS,
-    "converse": CONVERSE,
     "pydantic-ai": PYDANTIC_AI,
     "two formats in one list": CHAT_IN_ANTHROPIC,
     "a2a": [{"role": "agent", "parts": [{"kind": "text", "text": INJECTED}]}],
@@ -67,13 +66,23 @@ def test_a_foreign_list_is_refused_with_the_place_and_what_to_do(name):
         clew.compact(FOREIGN[name], 200_000)
 
 
-@pytest.mark.parametrize(
-    "name", ["langchain", "langchain as dicts", "converse", "pydantic-ai", "a2a", "shares"]
-)
+@pytest.mark.parametrize("name", ["langchain", "langchain as dicts", "pydantic-ai", "a2a", "shares"])
 @pytest.mark.parametrize("wire", WIRES)
 def test_and_so_it_is_under_any_name_of_a_format(name, wire):
     with pytest.raises(UnknownEntry):
         clew.compact(FOREIGN[name], 200_000, wire=wire)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_converse_list_is_refused_under_the_name_of_another_format(wire):
+    with pytest.raises(UnknownEntry):
+        clew.compact(CONVERSE, 200_000, wire=wire)
+
+
+def test_a_converse_list_is_read_by_its_own_codec():
+    read = clew.compact(CONVERSE, 200_000)
+    assert [item.message.role for item in read.items] == [Role.USER, Role.ASSISTANT, Role.TOOL]
+    assert [pin.quote for pin in read.ledger.pins.active] == ["Never modify files under legacy/."]
 
 
 def test_the_error_names_the_class_of_an_object():

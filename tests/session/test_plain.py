@@ -130,7 +130,9 @@ def test_objects_of_an_sdk_are_given_back_untouched_from_call_to_call(keeps_all)
     given = [*wire_list("anthropic").items, {"role": "assistant", "content": [Block("I will look.")]}]
     first = clew.compact(given, target_tokens=4_000)
     more = {"role": "user", "content": "Here is the log:\n" + "nothing of note\n" * 2_000}
-    again = clew.compact([*(given if keeps_all else first.messages), more], target_tokens=4_000, previous=first)
+    again = clew.compact(
+        [*(given if keeps_all else first.messages), more], target_tokens=4_000, previous=first
+    )
     assert again.changed
     assert again.messages[-2] is given[-1]
 

@@ -1,18 +1,20 @@
 """The facade: open a session, add to it, see it, compact it, undo that. See README.md."""
 
 from clew.session.compacting import Request
-from clew.session.result import CompactResult, Options
+from clew.session.compactor import Compactor
 from clew.session.engine import Attempt, Outcome
 from clew.session.fit import Fitted
 from clew.session.look import Expansion, Explanation, Quote
 from clew.session.plain import compact, compact_async
 from clew.session.record import Compaction
+from clew.session.result import CompactResult, Options
 from clew.session.session import Session
 
 __all__ = [
     "Attempt",
-    "Compaction",
     "CompactResult",
+    "Compaction",
+    "Compactor",
     "Expansion",
     "Explanation",
     "Fitted",

@@ -190,6 +190,7 @@ class View:
         self.shown.extend(entries)
 
     def add(self, item: Item, slot: int, counter: TokenCounter) -> None:
+        """Show one more message, as part of a slot."""
         size = counter.count(item.message)
         region = region_of(item.message, leads=self.regions.keys() <= {Region.SYSTEM})
         self.regions[region] = self.regions.get(region, 0) + size
@@ -275,7 +276,10 @@ class View:
         )
         start = len(new.slots)
         if slot is not None and same:
-            end = next((n for n in range(slot + 1, len(self.slots)) if not _continues(self.slots[n])), len(self.slots))
+            end = next(
+                (n for n in range(slot + 1, len(self.slots)) if not _continues(self.slots[n])),
+                len(self.slots),
+            )
             new.slots.extend(self.slots[slot:end])
             new.shown.extend(self.shown[slot:end])
         else:
@@ -354,9 +358,7 @@ def start(parsed: ParsedInput, counter: TokenCounter) -> Carry:
     return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
 
 
-def advance(
-    parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: bool = False
-) -> Carry | None:
+def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: bool = False) -> Carry | None:
     """Go on from an earlier call with what is new in a list; None if the list is another one.
 
     Every known entry is looked at for changes in place if ``thorough``, else the recent ones and some more.
@@ -390,7 +392,9 @@ def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> tuple[int, int,
     A list that was cut back is known up to the cut, unless the digest covers more than that.
     """
     record, count, view, slots, _ = carry
-    if parsed.codec.name != record.codec.name or (parsed.system_field is None) != (record.system_field is None):
+    if parsed.codec.name != record.codec.name or (parsed.system_field is None) != (
+        record.system_field is None
+    ):
         return None
     digest_at = _digest_slot(view)
     whole = begins_with(parsed.entries, record.entries[:count])
@@ -461,3 +465,11 @@ def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: Toke
         record.originals[item.id] = item.message
         view.sizes[place] = counter.count(item.message)
     view.sum_up()
+
+
+def known_entries(given: Iterable[Any] | Mapping[str, Any]) -> list[Any]:
+    """Return the entries of a list, or of the list in a request body, unread."""
+    if isinstance(given, Mapping):
+        found = (given.get(key) for key in ("messages", "input", "contents"))
+        given = next((one for one in found if isinstance(one, list)), [])
+    return list(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from clew.errors import InputError, UnknownEntry
@@ -37,7 +38,11 @@ def wire_codec(wire: Wire) -> Codec:
     return Codec(wire.name, read, wire.render, wire)
 
 
-OWN = Codec("clew", lambda message, _place=None: parted(message), list, None)
+def _own(message: Any, _place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a Message
+    return parted(message)
+
+
+OWN = Codec("clew", _own, list)
 """For a list of clew's own messages."""
 
 
@@ -89,7 +94,9 @@ def _of_body(body: Mapping[str, Any], wire: Wire | None, known: Codec | None) ->
     if isinstance(listed, str) and speaks and speaks.takes_plain_text:
         listed = [{"role": "user", "content": listed}]
     if not isinstance(listed, Sequence) or isinstance(listed, str):
-        raise InputError(f"the request body has no list of messages under {key!r}", "put it there, or give it alone")
+        raise InputError(
+            f"the request body has no list of messages under {key!r}", "put it there, or give it alone"
+        )
     names = (*speaks.system_aliases, speaks.system_key or "") if speaks else ("system",)
     system = next((body[name] for name in names if body.get(name) is not None), None)
     return ParsedInput(list(listed), codec, certain, system, str(body.get("model") or ""))
@@ -106,6 +113,16 @@ def _fits(codec: Codec, entries: Sequence[Any]) -> bool:
     return True
 
 
+def _with_speakers(codec: Codec) -> Codec:
+    """Return a framework's codec that knows what harnesses insert, and clew's own digests."""
+
+    def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a framework's object
+        found = (parted(with_speakers(message)) for message in codec.read(entry, place))
+        return tuple(chain.from_iterable(found))
+
+    return replace(codec, read=read)
+
+
 def codec_of(
     entries: Sequence[Any], wire: Wire | None = None, body: Mapping[str, Any] | None = None
 ) -> tuple[Codec, bool]:
@@ -113,12 +130,14 @@ def codec_of(
     if wire is not None:
         return wire_codec(wire), True
     if body is not None:
-        entries = next((v for k in ("messages", "input", "contents") if isinstance(v := body.get(k), list)), [])
+        entries = next(
+            (v for k in ("messages", "input", "contents") if isinstance(v := body.get(k), list)), []
+        )
     if entries and all(isinstance(one, Message) for one in entries):
         return OWN, True
     codec = foreign_codec(entries)
     if codec is not None:
-        return codec, True
+        return _with_speakers(codec), True
     try:
         guess = detect(plain(body) if body is not None else plain(entries))
     except RecursionError:

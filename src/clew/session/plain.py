@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
-from clew.budget import Compact, Region, Stop, TokenBudget, Trigger
+from clew.budget import Compact, Region, Stop, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ladder.brief import Brief
 from clew.ladder.tail import leading_system
@@ -94,7 +94,7 @@ def _compacting(
     wire = wire_named(options.wire) if options.wire else None
     if not isinstance(messages, Mapping | str | bytes) and isinstance(messages, Iterable):
         messages = list(messages)  # an iterator goes by once
-    parsed = ParsedInput.of(messages, wire, known if wire is None or known and known.wire is wire else None)
+    parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
     found = advance(parsed, carry, counter) if carry else None

@@ -133,9 +133,12 @@ class CompactResult:
         return self.carry.view.state if self.carry else FRESH
 
     def to_json(self) -> JsonObject:
-        """Return it as plain JSON, with all that another process needs to go on (``previous=``)."""
+        """Return it as plain JSON, with all that another process needs to go on (``previous=``).
+
+        The messages are in it if they are in a provider's format; a framework's objects are not.
+        """
         return {
-            "messages": plain(self.messages),
+            "messages": plain(self.messages) if self.wire else [],
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "state": self.saved or (saved_state(self.carry) if self.carry else None),
@@ -148,7 +151,9 @@ class CompactResult:
             messages, state = list(value["messages"]), value["state"]
             before, after = int(value["tokens_before"]), int(value["tokens_after"])
         except (KeyError, TypeError, ValueError) as cause:
-            raise InputError(f"this is no saved result ({cause!r})", "give what to_json() returned") from cause
+            raise InputError(
+                f"this is no saved result ({cause!r})", "give what to_json() returned"
+            ) from cause
         return cls(messages=messages, tokens_before=before, tokens_after=after, saved=state)
 
     def __getstate__(self) -> dict[str, Any]:

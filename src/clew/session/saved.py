@@ -32,12 +32,18 @@ def saved_state(carry: Carry) -> JsonObject:
         "version": VERSION,
         "format": record.codec.name,
         "count": count,
-        "hash": chained(record.entries[:count], plain),
+        "hash": _hash(record, count),
         "slots": [_slot_to_json(one, held.get(n, [])) for n, one in enumerate(view.slots[:slots])],
         "digest": digest_to_json(view.digest) if view.digest else None,
         "recovered": view.recovered,
         "budget": view.state.to_json(),
     }
+
+
+def _hash(record: Record, count: int) -> str:
+    """Return the hash of what the first entries say, whatever objects say it and is marked in them."""
+    said = (item.message for items in record.items[:count] for item in items)
+    return chained(message_to_json(_bare(message)) for message in said)
 
 
 def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
@@ -56,7 +62,7 @@ def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry 
         count = body["count"]
         if body["version"] != VERSION or body["format"] != record.codec.name or count > len(record.entries):
             return None
-        if chained(record.entries[:count], plain) != body["hash"]:
+        if _hash(record, count) != body["hash"]:
             return None
         view = View([], [], [], [], [], {}, counter.family)
         for item in record.system:
@@ -67,7 +73,7 @@ def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry 
         view.recovered, view.state = bool(body["recovered"]), State.from_json(body["budget"])
     except (ClewError, KeyError, IndexError, TypeError, ValueError):
         return None  # written by another version: the list itself is all that is needed to go on
-    view.find_marks(record.entries)
+    view.find_marks(record.entries[:count])
     view.extend(record.entries[count:], record.items[count:], count, counter)
     return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
 

@@ -24,8 +24,8 @@ from clew.session.by_hand import on_fact, on_loop, on_pin
 from clew.session.compacting import Request, compacting, fitting, previewed, wish_of
 from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
-from clew.session.parsed_input import one_message
 from clew.session.look import Expansion, Explanation, expand, explain
+from clew.session.parsed_input import one_message
 from clew.session.record import Compaction
 from clew.session.recorded import RuleChanges, changes, recorded_messages
 from clew.session.replay import Replay

@@ -17,7 +17,7 @@ from clew.message import Json, JsonObject
 MARK = "cache_control"
 POINT = "cachePoint"
 _UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, or objects of SDKs
@@ -115,11 +115,10 @@ def place_marks(shown: list[Any], marks: Iterable[tuple[int, Json]]) -> list[Any
     return placed
 
 
-def chained(entries: Iterable[Any], to_json: Any = None) -> str:  # noqa: ANN401  # a function to JSON
-    """Return the hash of a list without its marks: the same for the same list in any process."""
+def chained(values: Iterable[Json]) -> str:
+    """Return the hash of a list of JSON values: the same in any process."""
     digest = b""
-    for entry in entries:
-        value = to_json(entry) if to_json else entry
-        text = _encode(unmarked(value) if isinstance(value, dict) else value)
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=digest).digest()
+    for value in values:
+        text = _encode(value).encode("utf-8", "surrogatepass")
+        digest = blake2b(text, digest_size=16, key=digest).digest()
     return digest.hex()

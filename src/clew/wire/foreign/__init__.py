@@ -36,7 +36,9 @@ def _codec(name: str) -> Codec:
     return found
 
 
-_BLOCKS = frozenset({"toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent"})
+_BLOCKS = frozenset(
+    {"toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent"}
+)
 
 
 def _is_converse(entry: dict[str, object]) -> bool:

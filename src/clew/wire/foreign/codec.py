@@ -16,7 +16,7 @@ class Codec:
 
     name: str
     read: Callable[[Any, int | None], tuple[Message, ...]] = field(repr=False)
-    """Read one entry, at this place of a list or alone, as messages; what is not known is an ``InputError``."""
+    """Read an entry, at a place in a list or alone (None); what is not known is an ``InputError``."""
     write: Callable[[Sequence[Message]], list[Any]] = field(repr=False)
     """Write messages as entries, over the objects that they were read from."""
     wire: Wire | None = field(default=None, repr=False)

@@ -1,0 +1,155 @@
+"""``clew.Compactor``: keeps the last result of every conversation, so that callers need not.
+
+Conversations are told apart by a key, or without one by how their lists begin. The least recently used ones
+are dropped first; a conversation that comes back after that is compacted from its beginning.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any, Unpack
+
+from clew.errors import InputError
+from clew.message import JsonObject
+from clew.ports import Model
+from clew.session.conversation import known_entries
+from clew.session.plain import compact
+from clew.session.result import CompactOptions, CompactResult
+from clew.wire.canonical import begins_with
+
+CONVERSATIONS = 256
+"""How many are kept at most: each holds references to its messages and what was read from them."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """The last result of one conversation; calls for the same one wait for each other."""
+
+    result: CompactResult | None = None
+    lock: RLock = field(default_factory=RLock)
+
+
+class Compactor:
+    """Makes message lists fit a window, from call to call; safe to share between threads.
+
+    ::
+
+        compactor = clew.Compactor(window=200_000)
+        reply = client.messages.create(messages=compactor.fit(messages).messages, ...)
+
+    A server with many conversations gives each a key: ``compactor.fit("conversation-7", messages)``.
+    """
+
+    def __init__(
+        self,
+        window: int | None = None,
+        *,
+        summariser: Model | None = None,
+        conversations: int = CONVERSATIONS,
+        **options: Unpack[CompactOptions],
+    ) -> None:
+        if conversations < 1:
+            raise InputError(f"conversations is {conversations}", "keep one at least")
+        self._window, self._summariser, self._options = window, summariser, options
+        self._most = conversations
+        self._slots: OrderedDict[str | int, _Slot] = OrderedDict()
+        self._lock = RLock()
+        self._made = 0
+
+    def fit(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:  # noqa: ANN401  # as below
+        """Return a list that fits: ``fit(messages)``, or ``fit(key, messages)``; see ``clew.compact``.
+
+        ``options`` are for this call only, over those of the compactor.
+        """
+        key, messages = self._arguments(given)
+        slot = self._slot(key, messages)
+        with slot.lock:
+            whole: CompactOptions = {**self._options, **options}
+            slot.result = compact(
+                messages, self._window, previous=slot.result, summariser=self._summariser, **whole
+            )
+            return slot.result
+
+    async def fit_async(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:  # noqa: ANN401
+        """Do the same in a thread, so that the event loop is not blocked."""
+        import asyncio  # only if it is awaited: importing it loads the network modules
+
+        return await asyncio.to_thread(self.fit, *given, **options)
+
+    def state(self, key: str = "") -> JsonObject | None:
+        """Return what another process needs to go on with a conversation, as JSON; None if unknown."""
+        with self._lock:
+            slot = self._slots.get(key) or (next(reversed(self._slots.values()), None) if not key else None)
+        return slot.result.to_json() if slot and slot.result else None
+
+    def restore(self, state: Mapping[str, Any], key: str = "") -> None:
+        """Go on with what ``state`` returned in another process."""
+        slot = self._keyed(key)
+        with slot.lock:
+            slot.result = CompactResult.from_json({**state, "messages": []})
+
+    def forget(self, key: str) -> None:
+        """Drop what is known of a conversation."""
+        with self._lock:
+            self._slots.pop(key, None)
+
+    def __len__(self) -> int:
+        """Return how many conversations are known."""
+        return len(self._slots)
+
+    @staticmethod
+    def _arguments(given: tuple[Any, ...]) -> tuple[str | None, Iterable[Any] | Mapping[str, Any]]:
+        match given:
+            case (str() as key, messages):
+                return key, messages
+            case (messages,):
+                return None, messages
+        raise InputError(
+            "fit takes a list, or a key and a list", 'for example fit("conversation-7", messages)'
+        )
+
+    def _slot(self, key: str | None, messages: Iterable[Any] | Mapping[str, Any]) -> _Slot:
+        return self._keyed(key) if key is not None else self._begun(known_entries(messages))
+
+    def _keyed(self, key: str | int) -> _Slot:
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > self._most:
+                self._slots.popitem(last=False)
+            return slot
+
+    def _begun(self, entries: list[Any]) -> _Slot:
+        """Return the conversation that a list goes on with; a new one if none begins like it."""
+        with self._lock:
+            best, longest = None, 0
+            for key, slot in reversed(self._slots.items()):
+                shared = _shared(slot.result, entries)
+                if shared > longest:
+                    best, longest = key, shared
+            if best is None and "" in self._slots and self._slots[""].result is not None:
+                restored = self._slots[""].result.saved is not None
+                best = "" if restored else None
+            if best is None:
+                self._made += 1
+                best = self._made
+            return self._keyed(best)
+
+
+def _shared(result: CompactResult | None, entries: list[Any]) -> int:
+    """Return how much of a list is known from a result: none of it unless the conversations are the same.
+
+    Two conversations may have the system prompt and the first request in common; one that went on is known
+    by more than half of what was there.
+    """
+    carry = result.carry if result else None
+    if carry is None or not entries:
+        return 0
+    whole = begins_with(entries, carry.record.entries[: carry.entries])
+    shown = begins_with(entries, carry.view.shown[: carry.slots])
+    if whole * 2 > carry.entries or shown * 2 > carry.slots:
+        return max(whole, shown)
+    return 0
