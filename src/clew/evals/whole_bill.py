@@ -320,7 +320,7 @@ def _with_clew(
             tried = compact(
                 list(said[: request.said]),
                 round(gauge.window.usable_tokens / scale + gauge.window.reply_tokens),
-                after=fitted,
+                previous=fitted,
                 model=request.model.id,
                 policy=policy,
                 fixed_tokens=round(besides / scale),
