@@ -1,6 +1,8 @@
 """What people do by hand keeps its meaning: with two processes, in damaged logs, with another finder."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from clew.errors import InputError, NotFound, StalePlan
 from clew.ledger.constraints.values import Found, Kind, Scope, Span, Strength
 from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
 from clew.log import PIN, RULES, message_event, new_event
+from clew.memory.entries import catch_up
+from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.ports import Ctx
 from clew.session import Session
@@ -18,6 +22,7 @@ from clew.session.check import ActsCheck
 from clew.session.past import past_of
 from clew.store import MemoryStore, SqliteStore
 from clew.store.audit import audit
+from clew.store.index import SqliteIndex
 from tests.session.golden.make import RACES, WINDOW, race, shown
 from tests.session.talk import RULE, talk
 
@@ -165,6 +170,15 @@ def test_a_store_of_every_version_opens_to_the_same_rules(label, tmp_path):
                 assert not [one for one in session.problems if "skipped" in one.reason]
 
 
+def in_index(store, ctx, path):
+    """Return the digests that search can find."""
+    with closing(SqliteIndex(path)) as index, closing(sqlite3.connect(path)) as database:
+        catch_up(store, ctx, index)
+        query = "SELECT ref FROM entry WHERE session IN (SELECT key FROM index_session WHERE id = ?)"
+        rows = database.execute(query, (ctx.session,))
+        return {ref.partition(".")[0] for (ref,) in rows if ref.startswith("d")}
+
+
 @labels
 def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_skipped(label, tmp_path):
     path, told = golden(label, tmp_path)
@@ -183,6 +197,11 @@ def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_ski
             }.get(name, ["d1", "d2"])
             events = store.read(session.ctx, kinds=["compaction", "undo"])
             assert [one.name for one in past_of(events) if one.in_force] == in_force
+            spans = tiers_of(store, session.ctx).spans.values()
+            assert {span.digest for span in spans if not span.undone} <= set(in_force)
+            if name == "race undo compact":  # the second undo names a compaction before the one in force
+                assert [span.digest for span in spans if not span.undone] == ["d3"]
+                assert in_index(store, session.ctx, path) == {"d3"}
             session.add(said(Role.USER, "go on"))
             session.compact(target_tokens=1_500)
             session.undo()
@@ -243,6 +262,19 @@ def test_with_another_finder_a_session_shows_the_rules_that_the_person_saw(store
     again.unpin(next(pin.id for pin in again.pins if pin.quote == RULE))
     rules = shown(opened(store))["rules"]
     assert [rule for rule in rules if rule[1] != RULE] == [rule for rule in before if rule[1] != RULE]
+
+
+@labels
+def test_a_store_of_every_version_opens_with_any_finder(label, tmp_path, other_finder):
+    path, told = golden(label, tmp_path)
+    other_finder(hostile)
+    with SqliteStore(path) as store:
+        for name, before in told.items():
+            session = opened(store, name)
+            if label != "6116f38":  # which recorded nothing of what it found
+                assert by_hand(shown(session)) == by_hand(before)
+            session.pin("Keep it short.")
+            assert "Keep it short." in [pin.quote for pin in opened(store, name).pins]
 
 
 def test_rules_that_end_rules_of_the_same_call_are_matched_wherever_the_messages_land(store):

@@ -6,7 +6,7 @@ A digest that takes in earlier ones stands for everything since the beginning. W
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,22 @@ def digest_ids(stored: Stored) -> list[str]:
 def cut_short(stored: Stored) -> list[tuple[str, str]]:
     """Return the messages that a compaction shows smaller, each with the reason."""
     return [(str(one["ids"]), str(one["reason"])) for one in _operations(stored, "shrink")]
+
+
+def stale_undos(undos: Iterable[Stored]) -> frozenset[int]:
+    """Return the undos that change nothing: an earlier one took their compaction back already.
+
+    Two processes of an earlier version could undo one compaction twice.
+    """
+    done: list[tuple[int, int]] = []
+    stale: set[int] = set()
+    for stored in undos:
+        since = undone_since(stored)
+        if any(seq > since >= other for seq, other in done):
+            stale.add(stored.seq)
+        else:
+            done.append((stored.seq, since))
+    return frozenset(stale)
 
 
 def undone_since(stored: Stored) -> int:

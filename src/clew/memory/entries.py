@@ -10,7 +10,7 @@ from clew.ledger.values import LOOKING_BACK
 from clew.log import COMPACTION, MESSAGE, UNDO
 from clew.log.imports import Foreign, foreign
 from clew.log.kinds import NOTE, TIER
-from clew.memory.condensed import digest_ids, own_digests, undone_since
+from clew.memory.condensed import digest_ids, own_digests, stale_undos, undone_since
 from clew.memory.findable import (
     Unescaped,
     blank,
@@ -139,6 +139,8 @@ class _Reader:
 
     def _undo(self, stored: Stored) -> None:
         since = undone_since(stored)
+        if stored.seq in stale_undos(self._store.read(self._ctx, until=stored.seq, kinds=[UNDO.name])):
+            return
         for undone in self._store.read(self._ctx, since - 1, stored.seq, [COMPACTION.name]):
             self._forget(digest_ids(undone))
 

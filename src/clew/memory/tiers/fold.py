@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from clew.log import COMPACTION, UNDO
 from clew.log.kinds import TIER
-from clew.memory.condensed import cut_short, own_digests, undone_since
+from clew.memory.condensed import cut_short, own_digests, stale_undos, undone_since
 from clew.memory.tiers.codec import move_from_json
 from clew.memory.tiers.tier import Excerpt, Guest, Left, Move, Span, Stub, Tier, Tiers
 from clew.plan.spans import spans
@@ -28,7 +28,8 @@ def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
     since = max(known.read, moved)
     on_record = store.read(ctx, known.read, since, [UNDO.name, TIER.name])
     rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
-    return fold_tiers(chain(on_record, rest), known)
+    stale = stale_undos(store.read(ctx, kinds=[UNDO.name]))
+    return fold_tiers((one for one in chain(on_record, rest) if one.seq not in stale), known)
 
 
 def fold_tiers(events: Iterable[Stored], tiers: Tiers = NOTHING_LEFT) -> Tiers:
