@@ -16,6 +16,7 @@ import gzip
 import json
 import random
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -238,10 +239,11 @@ def real(folders: Sequence[Path], seed: int, per_set: int | None) -> Iterator[Ro
     for folder in folders:
         left = per_set or REAL_PER_SET
         for path, session in sessions_in(folder, source):
-            for row in _compactions(folder.name, path, session):
-                if left:
-                    left -= 1
-                    yield row
+            for row in islice(_compactions(folder.name, path, session), left):
+                left -= 1
+                yield row
+            if not left:
+                break
 
 
 def _compactions(set_name: str, path: Path, session: Transcript) -> Iterator[Row]:
@@ -266,7 +268,7 @@ def _compactions(set_name: str, path: Path, session: Transcript) -> Iterator[Row
         if ours is not None:
             prefix = rows_of(before)[-REAL_MESSAGES:]
             row = _row(f"{set_name}/{path.name[:40]}/{i}", set_name, session, "real", prefix, later)
-            yield {**row, "views": {"clew@own": ours, "tool@own": left}}
+            yield {**row, "views": {"clew@own": ours, "own summary@own": left}}
 
 
 def _is_summary(record: object) -> bool:

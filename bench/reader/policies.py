@@ -58,6 +58,7 @@ class Policies:
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
+        self._sizes: dict[str, int] = {}
 
     def views(self, rows: Rows, room: int) -> dict[str, Rows]:
         """Return the view of every policy in this many tokens."""
@@ -75,7 +76,14 @@ class Policies:
 
     def size(self, rows: Sequence[Row]) -> int:
         """Return the tokens of messages."""
-        return sum(len(self._tokens.encode(block(row))) for row in rows)
+        return sum(self._size(block(row)) for row in rows)
+
+    def _size(self, text: str) -> int:
+        """Return the tokens of a text; long histories are counted once."""
+        known = self._sizes.get(text)
+        if known is None:
+            known = self._sizes[text] = len(self._tokens.encode(text))
+        return known
 
     # The policies ---------------------------------------------------------------------------------------
 

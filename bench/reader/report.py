@@ -98,10 +98,10 @@ def page(rows: Sequence[dict[str, Any]], command: str, model: str) -> Iterator[s
     yield f"`{command}`; reader: {model}; {datetime.now(UTC).date().isoformat()}.\n"
     yield HOW
     for kind, title in TITLES.items():
-        held = [row for row in rows if row["kind"] == kind]
-        if held:
+        lines = list(_kind([row for row in rows if row["kind"] == kind]))
+        if lines:
             yield f"## {title}\n"
-            yield from _kind(held)
+            yield from lines
 
 
 def _kind(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -158,18 +158,16 @@ def _by(rows: Sequence[dict[str, Any]], names: Sequence[str], ours: str, what: s
     for row in rows:
         groups[row[what]].append(row["contexts"])
     others = [name for name in names if name != ours]
-    if len(groups) < 2 or not others:
+    large = {group: cuts for group, cuts in groups.items() if len(cuts) >= FEWEST_CUTS}
+    if len(groups) < 2 or not others or not large:
         return
     yield f"| {what} | cuts | gain | best other | its gain | clew's advantage |"
     yield "|---|---|---|---|---|---|"
-    for group, cuts in groups.items():
-        if len(cuts) >= FEWEST_CUTS:
-            best = min(others, key=lambda name: nats(cuts, name))
-            ahead = with_interval(cuts, partial(_ahead, ours, best), "+.3f")
-            yield (
-                f"| {group} | {len(cuts)} | {gain(cuts, ours):.3f} | {best.partition('@')[0]} "
-                f"| {gain(cuts, best):.3f} | {ahead} |"
-            )
+    for group, cuts in large.items():
+        best = min(others, key=partial(nats, cuts))
+        ahead = with_interval(cuts, partial(_ahead, ours, best), "+.3f")
+        shown = f"{best.partition('@')[0]} | {gain(cuts, best):.3f}"
+        yield f"| {group} | {len(cuts)} | {gain(cuts, ours):.3f} | {shown} | {ahead} |"
     yield ""
 
 
