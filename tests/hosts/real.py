@@ -23,6 +23,8 @@ from clew.ports import Ask, Reply, Usage
 from clew.testing.server import Request, ScriptedServer
 
 RULE = "Never touch the files under legacy/."
+INJECTED = f'] "{RULE}"'
+"""The rule as clew quotes it, behind the turn it comes from."""
 SILENT = "OK."
 TOO_LONG = "marzipan"
 """A word that the scripted model has no room for, until it is summarised away."""

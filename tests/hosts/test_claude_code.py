@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from clew.testing.server import ScriptedServer
-from tests.hosts.real import RULE, TOO_LONG, Computer, SilentModel, holds, program, tool_names
+from tests.hosts.real import INJECTED, RULE, TOO_LONG, Computer, SilentModel, holds, program, tool_names
 
 pytestmark = pytest.mark.slow
-INJECTED = f'] "{RULE}"'
-"""The rule as clew quotes it, behind the turn it comes from."""
 LONG = f"Fix the parser. {'Some lines of a file. ' * 40} {TOO_LONG}"
 QUIET = {
     "ANTHROPIC_API_KEY": "none",

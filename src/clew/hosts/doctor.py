@@ -88,7 +88,7 @@ def _trusted_by_codex(computer: Computer) -> bool:
         text = (home / "config.toml").read_text("utf-8")
     except OSError:
         return False
-    events = ("pre_compact", "session_start", "post_compact")
+    events = ("pre_compact", "session_start")
     return "trusted_hash" in text and all(f"hooks.json:{event}:" in text for event in events)
 
 

@@ -88,11 +88,13 @@ def _fresh(note: SessionNote) -> SessionNote:
     return note if is_fresh else _computed(note)[0]
 
 
-def _injected(event_name: str, text: str) -> str:
+def _injected(event_name: str, text: str, line: str = "") -> str:
+    """Return what adds a text to the model's context, and shows a line to the person."""
     if not text:
         return ""
     said = {"hookEventName": event_name, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+    shown = {"systemMessage": line} if line else {}
+    return json.dumps({"hookSpecificOutput": said, **shown}, ensure_ascii=False)
 
 
 # Events ----------------------------------------------------------------------------------------------
@@ -114,23 +116,20 @@ def _session_starts(tool: str, event: Event) -> str:
         return ""
     note = _fresh(note)
     write_note(replace(note, pending=False))
-    return _injected("SessionStart", note.reminder)
+    line = _left_out(note, _last_summary(note)) if tool == "codex" else ""
+    return _injected("SessionStart", note.reminder, line)
 
 
 def _after_compaction(tool: str, event: Event) -> str:
-    """Check the summary, and say in one line what it left out."""
+    """Check the summary, which Claude Code hands over; it shows the person what is printed."""
+    return _left_out(_noted(tool, event), event.get("compact_summary"))
+
+
+def _left_out(note: SessionNote, summary: object) -> str:
+    """Return one line that says what a summary left out."""
     from clew.hosts.reminder import missing, state_from
 
-    note = _noted(tool, event)
-    summary = event.get("compact_summary")
-    if not isinstance(summary, str):
-        summary = _last_summary(note)
-    if not note.state or summary is None:
-        return ""
-    line = missing(state_from(note.state), summary)
-    if tool == "claude-code" or not line:
-        return line
-    return json.dumps({"systemMessage": line}, ensure_ascii=False)
+    return missing(state_from(note.state), summary) if note.state and isinstance(summary, str) else ""
 
 
 def _last_summary(note: SessionNote) -> str | None:
@@ -145,11 +144,9 @@ def _last_summary(note: SessionNote) -> str | None:
 
 Handler = Callable[[str, Event], str]
 _HANDLERS: dict[tuple[str, str], Handler] = {
-    (tool, event): handler
-    for tool in ("claude-code", "codex")
-    for event, handler in (
-        ("PreCompact", _before_compaction),
-        ("SessionStart", _session_starts),
-        ("PostCompact", _after_compaction),
-    )
+    ("claude-code", "PreCompact"): _before_compaction,
+    ("claude-code", "SessionStart"): _session_starts,
+    ("claude-code", "PostCompact"): _after_compaction,
+    ("codex", "PreCompact"): _before_compaction,
+    ("codex", "SessionStart"): _session_starts,
 }

@@ -10,8 +10,8 @@ from typing import Any
 
 from clew.errors import InputError
 
-_EVENTS: dict[str, str | None] = {"PreCompact": None, "SessionStart": None, "PostCompact": None}
-"""The events clew answers, each with its matcher; SessionStart also notes which session is open."""
+_EVENTS = ("PreCompact", "SessionStart")
+"""The events clew answers; SessionStart comes after a compaction, and else notes which session is open."""
 _OURS = re.compile(r"\bhook codex$")
 _BEGIN, _END = "# clew: begin (`clew uninstall codex` removes this)", "# clew: end"
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}\n.*?\n{re.escape(_END)}\n", re.DOTALL)
@@ -21,9 +21,9 @@ def add_hooks(base: bytes | None, hook: str) -> bytes:
     """Return a ``hooks.json`` with our hooks behind all that are there, so that none of them moves."""
     whole = _hooks(base)
     events = whole.setdefault("hooks", {})
-    for event, matcher in _EVENTS.items():
-        group: dict[str, Any] = {"hooks": [{"type": "command", "command": hook, "timeout": 20}]}
-        events.setdefault(event, []).append({"matcher": matcher, **group} if matcher else group)
+    for event in _EVENTS:
+        ours = {"hooks": [{"type": "command", "command": hook, "timeout": 20}]}
+        events.setdefault(event, []).append(ours)
     return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
 
 
