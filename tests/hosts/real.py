@@ -82,11 +82,11 @@ class Computer:
         }  # fmt: skip
         return own | self.extra
 
-    def run(self, *words: str, seconds: float = 120.0) -> str:
-        """Run a host to its end and return what it printed."""
+    def run(self, *words: str, seconds: float = 120.0, given: str = "") -> str:
+        """Run a host to its end, with this on its standard input, and return what it printed."""
         done = subprocess.run(
             words, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=seconds,
-            stdin=subprocess.DEVNULL, check=False,
+            input=given, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{words}: {done.stdout[-800:]} {done.stderr[-2000:]}"
         return done.stdout + done.stderr

@@ -68,7 +68,7 @@ def test_a_rule_is_in_every_request_after_codex_compacts_itself(
 
 
 def shown_to_the_person(here: Computer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the line that Codex was given for the person: `codex exec` does not print it, its terminal does."""
+    """Return the line for the person that Codex was given; `codex exec` does not print it."""
     monkeypatch.setenv("CLEW_HOME", str(here.home / "clew"))
     (path,) = here.home.rglob("rollout-*.jsonl")
     event = {"hook_event_name": "SessionStart", "source": "compact", "transcript_path": str(path)}

@@ -13,7 +13,7 @@ from clew.hosts.session_notes import newest_note
 
 MOST_LOOKED_AT = 200
 """Sessions of this computer, the newest first, among which those of a folder are looked for."""
-FORMAT_OF = {"gemini": "gemini-cli"}
+_FORMATS = {"gemini": "gemini-cli"}
 """Hosts whose session format has another name."""
 
 
@@ -29,7 +29,12 @@ class CurrentSession:
     @property
     def format(self) -> str:
         """Return the name of its format."""
-        return FORMAT_OF.get(self.tool, self.tool)
+        return format_of(self.tool)
+
+
+def format_of(tool: str) -> str:
+    """Return the name of the format in which a host writes its sessions."""
+    return _FORMATS.get(tool, tool)
 
 
 def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
@@ -66,7 +71,7 @@ def project_sessions(directory: str) -> Iterator[CurrentSession]:
     """Yield the sessions of a folder, the newest first."""
     from clew.transcripts.discover import find_sessions
 
-    tools = {name: tool for tool, name in FORMAT_OF.items()}
+    tools = {name: tool for tool, name in _FORMATS.items()}
     for found in islice(find_sessions(), MOST_LOOKED_AT):
         if found.project == directory:
             tool = tools.get(found.format, found.format)

@@ -71,12 +71,13 @@ def _host_pid() -> int:
 
 def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript, and note what must stay in view."""
+    from clew.hosts.current import format_of
     from clew.hosts.reading import read_session
     from clew.hosts.reminder import plain, reminder
     from clew.hosts.work_state import ByHand, work_state
 
     by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
-    state = work_state(read_session(Path(note.transcript), note.tool, note.session), by_hand)
+    state = work_state(read_session(Path(note.transcript), format_of(note.tool), note.session), by_hand)
     note = replace(note, reminder=reminder(state), state=asdict(state))
     write_note(note)
     return note, state
@@ -134,12 +135,77 @@ def _left_out(note: SessionNote, summary: object) -> str:
 
 def _last_summary(note: SessionNote) -> str | None:
     """Return the summary that a host wrote last into its transcript."""
+    from clew.hosts.current import format_of
     from clew.hosts.reading import read_session
     from clew.message import Origin
 
-    read = read_session(Path(note.transcript), note.tool, note.session).transcript
+    read = read_session(Path(note.transcript), format_of(note.tool), note.session).transcript
     summaries = [one.message.text for one in read.entries if one.message.origin is Origin.SUMMARY]
     return summaries[-1] if read.boundaries and summaries else None
+
+
+# Hosts whose plug-in is a program of ours: they say what they want, and read JSON ---------------------
+
+
+def _own_compaction(tool: str, event: Event) -> str:
+    """Return clew's digest, which is pi's compaction: no model is asked."""
+    from clew.hosts.digest import summary_of
+    from clew.hosts.reading import read_session
+
+    note = _noted(tool, event)
+    write_note(note)
+    focus = event.get("focus")
+    read = read_session(Path(note.transcript), note.tool, note.session)
+    summary = summary_of(read, focus if isinstance(focus, str) else None)
+    return _json(summary=summary, line=f"clew compacted {len(read.entries)} messages without a model call")
+
+
+def _tool_call(tool: str, event: Event) -> str:
+    """Answer a tool that a plug-in registered, for a host without MCP."""
+    from clew.errors import ClewError
+    from clew.hosts.current import CurrentSession
+    from clew.hosts.tools import SessionTools
+
+    note = _noted(tool, event)
+    session = CurrentSession(tool, note.session, Path(note.transcript), note.directory)
+    given = event.get("arguments")
+    try:
+        tools = SessionTools(note.directory, session)
+        return _json(text=tools.call(str(event.get("name")), given if isinstance(given, dict) else {}))
+    except ClewError as error:
+        return _json(text=str(error))
+
+
+def _opencode_compacts(tool: str, event: Event) -> str:
+    """Return what opencode's summary must keep, and what goes into every request after it."""
+    from clew.hosts.reading import session_of
+    from clew.hosts.reminder import plain, reminder, summary_request
+    from clew.hosts.work_state import ByHand, work_state
+
+    note = _noted(tool, event)
+    by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
+    exported = json.dumps(event.get("export")).encode()
+    state = work_state(session_of(exported, "opencode"), by_hand)
+    write_note(replace(note, reminder=reminder(state)))
+    return _json(context=summary_request(state), reminder=reminder(state))
+
+
+def _opencode_resumes(tool: str, event: Event) -> str:
+    """Return what a compaction in an earlier run of opencode left to be shown."""
+    return _json(reminder=_noted(tool, event).reminder)
+
+
+def _gemini_before_prompt(tool: str, event: Event) -> str:
+    """Add what must be in view to the first prompt after a compression, once."""
+    note = _noted(tool, event)
+    if not note.pending:
+        return ""
+    write_note(replace(note, pending=False))
+    return _injected("BeforeAgent", note.reminder)
+
+
+def _json(**said: str) -> str:
+    return json.dumps(said, ensure_ascii=False)
 
 
 Handler = Callable[[str, Event], str]
@@ -149,4 +215,11 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     ("claude-code", "PostCompact"): _after_compaction,
     ("codex", "PreCompact"): _before_compaction,
     ("codex", "SessionStart"): _session_starts,
+    ("gemini", "SessionStart"): _session_starts,
+    ("gemini", "PreCompress"): _before_compaction,
+    ("gemini", "BeforeAgent"): _gemini_before_prompt,
+    ("opencode", "compacting"): _opencode_compacts,
+    ("opencode", "resumed"): _opencode_resumes,
+    ("pi", "session_before_compact"): _own_compaction,
+    ("pi", "tool"): _tool_call,
 }

@@ -67,12 +67,20 @@ def read_session(
     """
     most = WHOLE_BYTES if whole_bytes is None else whole_bytes
     whole = path.is_dir() or path.suffix != ".jsonl" or path.stat().st_size <= most
-    source = open_source(path) if whole else _excerpt(path)
+    return _read(open_source(path) if whole else _excerpt(path), format_name, session_id, whole=whole)
+
+
+def session_of(data: bytes, format_name: str) -> HostSession:
+    """Read a session that a host handed over."""
+    return _read(Source("what the host sent", lambda: iter((data,))), format_name, None, whole=True)
+
+
+def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
     kind = FORMATS[format_name] if format_name else detect(source)
     found = list(collected(kind.read(source), Start(source.name, kind.name)))
     transcript = next((one for one in found if one.id == session_id), found[-1] if found else None)
     if transcript is None:
-        raise InputError(f"{path} holds no session")
+        raise InputError(f"{source.name} holds no session")
     return HostSession(transcript, tuple(transcript.full_entries()), whole)
 
 

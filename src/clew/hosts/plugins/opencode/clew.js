@@ -26,8 +26,13 @@ function clew(event) {
   });
 }
 
-export const Clew = async ({ directory }) => {
+export const Clew = async ({ client, directory }) => {
   const reminders = new Map(); // by session: what was in view before its last compaction
+
+  async function exported(id) {
+    const messages = (await client.session.messages({ path: { id } })).data ?? [];
+    return { info: { id, directory, projectID: "" }, messages };
+  }
 
   return {
     config: async (config) => {
@@ -35,7 +40,8 @@ export const Clew = async ({ directory }) => {
       config.mcp.clew ??= { type: "local", command: [...CLEW, "mcp"], enabled: true };
     },
     "experimental.session.compacting": async ({ sessionID }, output) => {
-      const said = await clew({ hook_event_name: "compacting", session_id: sessionID, cwd: directory });
+      const own = { hook_event_name: "compacting", session_id: sessionID, cwd: directory };
+      const said = await exported(sessionID).then((all) => clew({ ...own, export: all }), () => ({}));
       if (said.context) output.context.push(said.context);
       if (said.reminder) reminders.set(sessionID, said.reminder);
     },

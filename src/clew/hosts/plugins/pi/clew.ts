@@ -35,12 +35,13 @@ export default function (pi: any) {
 
   pi.on("session_before_compact", async (event: any, ctx: any) => {
     const { firstKeptEntryId, tokensBefore } = event.preparation;
+    const ui = ctx.hasUI ? ctx.ui : undefined; // ctx may be stale when clew has answered
     const said = await clew(
       { ...base(ctx), hook_event_name: "session_before_compact", focus: event.customInstructions },
       event.signal,
     );
     if (!said?.summary) return;
-    if (ctx.hasUI && said.line) ctx.ui.notify(said.line, "info");
+    if (said.line) ui?.notify(said.line, "info");
     return { compaction: { summary: said.summary, firstKeptEntryId, tokensBefore, details: { by: "clew" } } };
   });
 
