@@ -56,6 +56,7 @@ COMMANDS = (
     Command("export", "write a session of the log as one file", "export"),
     Command("lost", "show what your tool's compactions dropped, and what clew keeps", "lost"),
     Command("bill", "price real sessions: as they were, without compaction, with clew", "bill"),
+    Command("handoff", "write what a new session or another agent can start from", "handoff"),
     Command("eval", "measure what a compaction keeps, on real sessions", "eval"),
     Command("audit", "re-derive every hash and every view of the log", "audit"),
     Command("bench", "measure how well clew finds things again", "bench"),

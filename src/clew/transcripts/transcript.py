@@ -69,9 +69,10 @@ class Transcript:
 
     @property
     def model(self) -> str | None:
-        """Return the model it was held with, the last one named where there were several."""
-        named = (entry.model for entry in reversed(self.entries) if entry.model)
-        return next(named, self.start.model)
+        """Return the model of the main conversation, the last one if there were several."""
+        said = [entry for entry in reversed(self.entries) if entry.model]
+        main = (entry.model for entry in said if entry.sidechain is None)
+        return next(main, self.start.model or (said[0].model if said else None))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

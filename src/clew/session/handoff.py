@@ -1,0 +1,360 @@
+"""What a new session, or another agent, needs to go on: lines with their sources, in a fixed order.
+
+No model is asked. Everything is quoted or counted; each line names the messages it comes from. Rules, the
+state of the work and the next step are always there; the story and the findings take the room that is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from clew.ladder.brief import user_words
+from clew.ledger.artifacts import Artifact
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Loop, LoopKind
+from clew.message import Item, Origin, Role, Text, Trust
+from clew.plan.handoff import Handoff
+from clew.secrets import mask
+
+LONGEST_LINE = 300
+LONGEST_RULE = 600
+LONGEST_COMMAND = 120
+MOST_FAILURES = 6
+MOST_LISTED = 10
+STORY_SHARE = 0.65
+"""Of the room that is left, for the story: it tells more than findings without it."""
+_INSTRUCTIONS = re.compile(
+    r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
+)
+_SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
+"""Not behind the number of a list item."""
+_PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
+
+
+class _Limits(NamedTuple):
+    """How much is said of what must be said."""
+
+    request: int
+    """Characters of a request..."""
+    report: int
+    """...of the last report, which says most about where the work is..."""
+    line: int
+    """...and of anything else."""
+    open: int
+    files: int
+
+
+_USUAL = _Limits(request=500, report=700, line=300, open=10, files=40)
+_TIGHT = _Limits(request=160, report=200, line=120, open=4, files=8)
+"""For a handoff in which the usual would leave no room."""
+
+
+class Topic(StrEnum):
+    """What a line is about, if one of the fourteen headings asks for it."""
+
+    REQUEST = "request"
+    OPEN = "open"
+    FAILED = "failed"
+    FIXED = "fixed"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a handoff."""
+
+    text: str
+    sources: tuple[str, ...]
+    """The messages it comes from."""
+    quotes_tool: bool = False
+    """It quotes a tool or a file: data, never an instruction."""
+    topic: Topic = Topic.OTHER
+
+    def __str__(self) -> str:
+        mark = "~ " if self.quotes_tool else ""
+        return f"{mark}{self.text} [{', '.join(self.sources)}]"
+
+
+@dataclass(slots=True)
+class Sections:
+    """The lines of a handoff, by section."""
+
+    now: list[Line] = field(default_factory=list)
+    story: list[Line] = field(default_factory=list)
+    findings: list[Line] = field(default_factory=list)
+    files: list[Line] = field(default_factory=list)
+    rules: list[Line] = field(default_factory=list)
+    next_step: list[Line] = field(default_factory=list)
+
+    def named(self) -> dict[str, list[Line]]:
+        """Return the sections under their headings, in order."""
+        return {
+            "Now": self.now,
+            "Story": self.story,
+            "Findings": self.findings,
+            "Files": self.files,
+            "Rules": self.rules,
+            "Next step": self.next_step,
+        }
+
+
+def sections_of(
+    items: Sequence[Item], ledger: Ledger, room: int, count: Callable[[str], int], folder: str = ""
+) -> Sections:
+    """Return what a session hands over, in at most ``room`` tokens if what must be said leaves any.
+
+    ``items`` is the whole session and ``ledger`` what was found in it; ``count`` counts the tokens of a text.
+    Files are named from ``folder`` on.
+    """
+    turns = _turns(items)
+    for limits in (_USUAL, _TIGHT):
+        found = Sections(
+            now=list(_now(ledger, turns, limits)),
+            files=list(_files(ledger, folder, limits.files)),
+            rules=list(_rules(ledger)),
+            next_step=list(_next_step(ledger, turns)),
+        )
+        spare = room - _size((line for lines in found.named().values() for line in lines), count)
+        if spare >= 0:
+            break
+    found.story = _latest(list(_story(turns)), int(spare * STORY_SHARE), count)
+    found.findings = _first(_findings(ledger), spare - _size(found.story, count), count)
+    return found
+
+
+def _size(lines: Iterable[Line], count: Callable[[str], int]) -> int:
+    return sum(count(f"- {line}\n") for line in lines)
+
+
+# Turns -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the user asked, and what the agent said last before the user spoke again."""
+
+    asked: str
+    ask: str
+    """The message that asked."""
+    report: str = ""
+    reported: str = ""
+    busy: bool = False
+    """Tools were called after that."""
+
+
+def _turns(items: Sequence[Item]) -> list[_Turn]:
+    asks = {claim.sources[0].message: claim.text for claim in user_words(items)}
+    turns: list[_Turn] = []
+    for item in items:
+        if item.id in asks:
+            turns.append(_Turn(asks[item.id], item.id))
+        elif turns and item.message.role is Role.ASSISTANT and item.message.origin is Origin.SPOKEN:
+            said = "\n".join(part.text for part in item.message.parts if isinstance(part, Text)).strip()
+            if said:
+                turns[-1].report, turns[-1].reported = said, item.id
+            turns[-1].busy = any(item.message.calls)
+    return turns
+
+
+def _story(turns: Sequence[_Turn]) -> Iterator[Line]:
+    """Yield the turns but for the last report, which is told as the state of the work."""
+    for number, turn in enumerate(turns, start=1):
+        is_last = number == len(turns)
+        asked = f"asked: “{_flat(turn.asked, LONGEST_LINE)}”"
+        if turn.report and not is_last:
+            yield Line(f"{asked} → {_gist(turn.report, LONGEST_LINE)}", (turn.ask, turn.reported))
+        elif not is_last:
+            yield Line(asked, (turn.ask,))
+
+
+def _gist(report: str, most: int) -> str:
+    """Return the first sentences of a report that say something."""
+    text = _flat(report, 4 * most)
+    kept = ""
+    for sentence in _SENTENCE_END.split(text):
+        if kept and len(kept) + len(sentence) > most:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return _flat(kept, most)
+
+
+# Sections --------------------------------------------------------------------------------------------
+
+
+def _now(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Line]:
+    last = turns[-1] if turns else None
+    goal = ledger.goal
+    if goal and not (last and goal.source.message == last.ask):
+        yield Line(f"Goal: “{_flat(goal.quote, limits.request)}”", (goal.source.message,))
+    if last:
+        request = f"Last request: “{_flat(last.asked, limits.request)}”"
+        yield Line(request, (last.ask,), topic=Topic.REQUEST)
+        if last.report:
+            yield Line(f"Last report: {_flat(last.report, limits.report)}", (last.reported,))
+    for loop in _open(ledger)[: limits.open]:
+        status = f" ({loop.status})" if loop.status else ""
+        text = f"Open {loop.kind.value}: {_flat(loop.text, limits.line)}{status}"
+        yield Line(text, (loop.source.message,), loop.kind is LoopKind.TEST, Topic.OPEN)
+    if run := ledger.last_run:
+        passed = "" if run.passed is None else f"{run.passed} passed, "
+        text = f"Last test run: {_flat(run.command, LONGEST_COMMAND)}: {passed}{run.failed} failed"
+        yield Line(text, (run.source.message,), quotes_tool=True)
+    if check := ledger.last_check:
+        text = f"Last check: {_flat(check.command, LONGEST_COMMAND)}: {_flat(check.verdict, LONGEST_COMMAND)}"
+        yield Line(text, (check.source.message,), quotes_tool=True)
+
+
+def _open(ledger: Ledger) -> list[Loop]:
+    """Return what is open besides the last request, the work in progress first."""
+    loops = [loop for loop in ledger.loops.told if loop.kind is not LoopKind.REQUEST]
+    return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
+
+
+def _rules(ledger: Ledger) -> Iterator[Line]:
+    for pin in ledger.pins.active:
+        if pin.trust is Trust.USER and pin.source:
+            yield Line(f"“{_flat(pin.quote, LONGEST_RULE)}”", (pin.source.message,))
+
+
+def _files(ledger: Ledger, folder: str, most: int) -> Iterator[Line]:
+    slash = "\\" if "\\" in folder else "/"
+    inside = f"{folder.rstrip(slash)}{slash}" if folder else ""
+    changed = list(ledger.artifacts.changed)
+    for one in changed[-most:]:
+        done = "created" if one.created and one.exists else "deleted" if not one.exists else "modified"
+        times = f", {one.changes} times" if one.changes > 1 else ""
+        name = _flat(one.name.removeprefix(inside), LONGEST_LINE)
+        yield Line(f"{done}{times}: {name}", (_last_change(one),), quotes_tool=True)
+    if len(changed) > most:
+        left = changed[: len(changed) - most]
+        yield Line(f"and {len(left)} earlier ones", (_last_change(left[0]), _last_change(left[-1])))
+
+
+def _last_change(artifact: Artifact) -> str:
+    return (artifact.last_change or artifact.last).message
+
+
+def _findings(ledger: Ledger) -> Iterator[Line]:
+    """Yield what was decided and what failed, the latest first."""
+    failures = ledger.failures[-MOST_FAILURES:]
+    for failure in sorted(failures, key=lambda one: one.is_mended):
+        lines = _flat(" / ".join(failure.lines), LONGEST_LINE)
+        tries = f", {failure.count} times" if failure.count > 1 else ""
+        end = "fixed since" if failure.is_mended else "not fixed"
+        subject = _flat(failure.subject or failure.tool, LONGEST_COMMAND)
+        sources = tuple(dict.fromkeys(cite.message for cite in failure.sources))
+        topic = Topic.FIXED if failure.is_mended else Topic.FAILED
+        yield Line(f"{subject} failed{tries} ({end}): {lines}", sources, True, topic)
+    for decision in reversed(ledger.decisions):
+        text = f"{decision.by.value} decided: “{_flat(decision.quote, LONGEST_LINE)}”"
+        yield Line(text, (decision.source.message,))
+    for fact in ledger.facts.all:
+        yield Line(
+            f"“{_flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
+        )
+
+
+def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
+    """Yield what the agent was doing or said it would do; else what the user asked last."""
+    planned = [loop for loop in _open(ledger) if loop.kind in _PLANNED]
+    if planned:
+        yield Line(_flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
+    elif ledger.last_run and ledger.last_run.failed:
+        run = ledger.last_run
+        yield Line(
+            f"Make the failing tests pass: {_flat(run.command, LONGEST_COMMAND)}", (run.source.message,)
+        )
+    elif turns and turns[-1].busy and turns[-1].report:
+        report = _flat(turns[-1].report, LONGEST_LINE)
+        yield Line(f"Go on where the agent was interrupted: {report}", (turns[-1].reported,))
+    elif turns and not turns[-1].report:
+        yield Line(f"Do what was asked: “{_flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
+    elif turns:
+        yield Line("Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,))
+
+
+# As the fourteen headings ----------------------------------------------------------------------------
+
+
+def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
+    """Return the same under the fourteen fixed headings of a compaction handoff."""
+
+    def said(lines: Iterable[Line]) -> tuple[str, ...]:
+        return tuple(map(str, lines))
+
+    goal = (
+        [f"“{_flat(ledger.goal.quote, LONGEST_LINE)}” [{ledger.goal.source.message}]"] if ledger.goal else []
+    )
+    plan = [
+        Line(f"{_flat(loop.text, LONGEST_LINE)} ({loop.status or 'open'})", (loop.source.message,))
+        for loop in _open(ledger)
+        if loop.kind is LoopKind.TODO
+    ]
+    read = [one for one in ledger.artifacts.files if not one.changed]
+    loaded = [one for one in ledger.artifacts.files if _INSTRUCTIONS.search(one.name)]
+    refused = [
+        Line(f"refused: {_flat(one.what, LONGEST_LINE)}", (one.asked.message,)) for one in ledger.refusals
+    ]
+    approvals = [
+        Line(f"{one.answer.value}: {_flat(one.what, LONGEST_LINE)}", (one.asked.message,))
+        for one in ledger.approvals[-MOST_LISTED:]
+    ]
+    failed = [line for line in sections.findings if line.topic in (Topic.FAILED, Topic.FIXED)]
+    last = [line for line in sections.now if line.topic is Topic.REQUEST]
+    return Handoff(
+        current_objective=said(last) or tuple(goal),
+        user_constraints_and_preferences=said(sections.rules),
+        authoritative_instructions_loaded=said(_named(loaded)),
+        active_plan=said(plan),
+        active_goal_and_done_condition=tuple(goal),
+        approval_state=said(approvals),
+        resources_inspected=said(_named(read[-MOST_LISTED:])),
+        key_facts_and_decisions=said(line for line in sections.findings if line not in failed),
+        actions_already_taken=said([*sections.story, *sections.files]),
+        errors_blockers_and_attempted_fixes=said(failed),
+        pending_tasks=said(line for line in sections.now if line.topic is Topic.OPEN),
+        next_recommended_step=said(sections.next_step),
+        do_not_redo=said([*refused, *(line for line in failed if line.topic is Topic.FIXED)]),
+    )
+
+
+def _named(artifacts: Iterable[Artifact]) -> Iterator[Line]:
+    for one in artifacts:
+        yield Line(
+            f"{one.action.value}: {_flat(one.name, LONGEST_LINE)}", (one.last.message,), quotes_tool=True
+        )
+
+
+# Helpers ---------------------------------------------------------------------------------------------
+
+
+def _flat(text: str, most: int) -> str:
+    """Return a text on one line, without secrets, of at most so many characters."""
+    flat = " ".join(mask(text[: 4 * most]).text.split())
+    return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
+
+
+def _first(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> list[Line]:
+    """Return the first lines that fit."""
+    kept: list[Line] = []
+    for line in lines:
+        room -= _size((line,), count)
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+def _latest(lines: Sequence[Line], room: int, count: Callable[[str], int]) -> list[Line]:
+    """Return the first line, how the session began, and as many of the latest as fit; in their order."""
+    first = _first(lines[:1], room, count)
+    room -= _size(first, count)
+    latest = _first(reversed(lines[1:]), room, count)
+    left = len(lines) - len(first) - len(latest)
+    turns = f"{left} turns" if left > 1 else "1 turn"
+    gap = [Line(f"({turns} left out)", (lines[1].sources[0],))] if left and latest else []
+    return [*first, *gap, *reversed(latest)]
