@@ -66,7 +66,18 @@ class Matter:
         open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
             open_work = [shortened(claim, self.terms.longest) for claim in open_work]
-        return [*open_work, *(changes if few else ())]
+        return [*open_work, *self._early_words, *(changes if few else ())]
+
+    @cached_property
+    def _early_words(self) -> list[Claim]:
+        """Return the early words of the user that fit into as much room as the names of changed files."""
+        left = self.terms.for_changes * CHARACTERS_PER_TOKEN
+        kept = []
+        for claim in self.brief.claims:
+            if claim.kind is ClaimKind.USER and len(claim.text) <= left:
+                kept.append(claim)
+                left -= len(claim.text)
+        return kept
 
 
 class Choice:
@@ -89,7 +100,7 @@ class Choice:
             *(one for one in earlier if one.kind is ClaimKind.USER),
             *user_words(scene.originals(matter.span)),
         ]
-        self._people = _once(said, above=(*must, *self._prose))
+        self._people = _once(said, above=(*must, *self._prose, *self._ledger))
         # The first request and the latest ones say most; what is between them gives way first.
         by_weight = [*self._people[:1], *reversed(self._people[1:])]
         self._people_by_weight = focus.first(by_weight)

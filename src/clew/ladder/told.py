@@ -57,6 +57,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *_goal(ledger),
         *_open(ledger),
         *_kept(ledger),
+        *(claim for claim in _early_words(ledger) if _leaves(claim, gone)),
         *_changed_files(ledger),
         *_last_run(ledger),
         *_last_check(ledger),
@@ -143,6 +144,15 @@ def _open(ledger: Ledger) -> Iterator[Claim]:
 def _kept(ledger: Ledger) -> Iterator[Claim]:
     for fact in ledger.facts.all:
         yield Claim("", ClaimKind.FACT, fact.quote, (fact.source,), fact.trust, verbatim=True)
+
+
+def _early_words(ledger: Ledger) -> Iterator[Claim]:
+    """Yield words of the user that are kept besides the rules, unless a rule or the goal quotes them."""
+    quoted = {pin.quote.casefold() for pin in ledger.pins.all}
+    goal = ledger.goal.quote if ledger.goal else ""
+    for words in ledger.early_words:
+        if words.quote.casefold() not in quoted and words.quote not in goal:
+            yield _quoted(ClaimKind.USER, words.quote, words.source, words.trust)
 
 
 def _is_goal(loop: Loop, goal: Goal) -> bool:

@@ -15,6 +15,7 @@ from clew.ledger.artifacts import Artifacts
 from clew.ledger.checked import LastCheck
 from clew.ledger.codec import copied, from_json, to_json
 from clew.ledger.decisions import Decision, Decisions
+from clew.ledger.early import EarlyWords, UserWords
 from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failing import LastRun
 from clew.ledger.failures import Failure, Failures
@@ -27,7 +28,7 @@ from clew.ledger.outcome import Ended
 from clew.ledger.pins import Pins
 from clew.ledger.speech import said
 from clew.ledger.values import LOOKING_BACK, Values
-from clew.message import Item, JsonObject
+from clew.message import Cite, Item, JsonObject, Trust
 
 VERSION = 2
 """Of the JSON form."""
@@ -48,6 +49,7 @@ class _Kept:
     failures: Failures = field(default_factory=Failures)
     approvals: Approvals = field(default_factory=Approvals)
     facts: KeptFacts = field(default_factory=KeptFacts)
+    words: UserWords = field(default_factory=UserWords)
 
 
 class Ledger:
@@ -91,7 +93,7 @@ class Ledger:
         kept.messages += len(readings)
         known = recorded or itertools.repeat(None)
         found = [kept.pins.add(*one) for one in zip(readings, known, strict=False)]
-        for keeper in (kept.goals, kept.loops, kept.approvals):
+        for keeper in (kept.goals, kept.loops, kept.approvals, kept.words):
             for reading in readings:
                 keeper.add(reading)
         for reading in readings:
@@ -123,6 +125,15 @@ class Ledger:
     def decisions(self) -> tuple[Decision, ...]:
         """Return what was decided and not replaced since, oldest first."""
         return self._kept.decisions.current
+
+    @property
+    def early_words(self) -> tuple[EarlyWords, ...]:
+        """Return words of the user that every digest quotes, although no rule was recognised in them."""
+        return self._kept.words.all
+
+    def restore_early_words(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
+        """Keep again the words of the user that a digest of messages that are gone quotes, oldest first."""
+        self._kept.words.restore(quotes)
 
     @property
     def loops(self) -> Loops:

@@ -34,9 +34,12 @@ def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Di
 
 
 def restore(ledger: Ledger, digest: Digest) -> None:
-    """Let a ledger know what a digest tells: the rules, so that later words can lift them; the values."""
+    """Give a ledger what a digest holds: rules, so that later words can lift them; early words; values."""
     for pin in digest.pins:
         ledger.pins.restore(pin.quote, pin.source, pin.trust)
+    said = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
+    said.sort(key=lambda claim: int(claim.sources[0].message[1:]))
+    ledger.restore_early_words((claim.text, claim.sources[0], claim.trust) for claim in said)
     for number, claim in enumerate(digest.claims):
         told = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
         ledger.values.add(Item(claim.sources[0].message, told), number)

@@ -139,3 +139,10 @@ def tasks(text: str) -> Iterator[tuple[int, int]]:
 def is_briefing(text: str) -> bool:
     """Tell whether a long text tells the agent who it is and what it is to do."""
     return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
+
+
+def foreign(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text is announced as somebody else's: pasted, forwarded, quoted, to be worked on."""
+    document = pasted(text)
+    if document.material:
+        yield document.start, document.end

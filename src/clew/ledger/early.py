@@ -1,0 +1,186 @@
+"""Words of the user that are kept although no rule was recognised in them.
+
+A rule may be put in words, a language or a place that the finder does not know. Two kinds of words are
+therefore kept verbatim for the whole session, within a small budget: short turns near the start of a session,
+and at any time lines that forbid or restrict something and name a path or a command. In a language without a
+table of phrases a path or a word of prohibition is enough. They are quotes of the user, not rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clew.ledger.constraints.languages import is_english
+from clew.ledger.constraints.pasted import foreign
+from clew.ledger.constraints.tokens import words_again
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
+from clew.ledger.speech import USER, WHOLE_SPEECH, Said
+from clew.ledger.tool_names import Does
+from clew.message import Cite, Message, Text, Trust
+
+SAID_EARLY, MAY_RESTRICT = "it was said early", "it names a place and may forbid something"
+EARLY_TURNS = 6
+"""Turns of the user that count as the start of a session."""
+SHORT = 240
+"""Characters of a short turn or line."""
+MOST_LINES = 16
+MOST_CHARACTERS = 3_000
+"""What is kept of lines that restrict something: a digest repeats all of it every time."""
+_LONG_TEXT = 6_000
+"""Characters above which a text is mostly pasted: only plain prohibitions in lines of their own count."""
+_NAMED = re.compile(
+    r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
+    r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
+    r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
+)
+"""A path or a command."""
+_FORBIDS = re.compile(
+    r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
+      |off[ -]limits
+      |avoid|only|hands\ off|read-?only|frozen|keep\ out|leave\b.{0,40}\balone|untouched|shall\ not
+      |no\ (?:edits?|changes?|touching)
+      |nie(?:mals)?|nicht|kein\w*|jamais|ne|pas|nunca|jamás|no|mai|non|não|nooit|niet|nigdy|nie|asla|sakın
+      |yasak\w*|dokunma\w*|değiştirme\w*
+      |aldrig|aldri|inte|ikke|jangan|dilarang|nikdy
+      |nesmí\w*|neměň\w*|älä|koskaan|soha|tilos|niciodată|nu|mai|kamwe|nikad\w*)\b
+      |никогда|нельзя|не\s|ніколи|заборон|не\ |đừng|không|cấm|मत|कभी|नहीं|لا\s|ممنوع|أبد
+      |هرگز|نباید|نکن|אל\s|לעולם|אסור|לא\s|μην|ποτέ
+      |απαγορ|ห้าม|อย่า|不要|不得|不可|禁止|别|勿|ないで|禁|하지\ ?마|금지|কখন""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A word that forbids, in some thirty languages: it need only be likely, for nothing but a quote is kept."""
+_PLAIN_BAN = re.compile(
+    r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
+    r"[^\n]{3,230}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LINE = re.compile(r"[^\n]+")
+_PIECE = re.compile(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
+_ANSWERED = re.compile(r'"="([^"\n]{3,240})"')
+"""An answer, as the tool by which an agent asks the user returns it."""
+_REASON = re.compile(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
+"""What the user said when a call was refused."""
+_SAYS_NOTHING = re.compile(
+    r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
+    r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyWords:
+    """Words of the user, verbatim, and why they are kept."""
+
+    quote: str
+    source: Cite
+    trust: Trust
+    why: str
+
+
+@dataclass(slots=True)
+class UserWords:
+    """Keeps the words, oldest first."""
+
+    turns: int = 0
+    kept: dict[str, EarlyWords] = field(default_factory=dict)
+    """By their words: the same said twice is kept once."""
+    lines: int = 0
+    characters: int = 0
+
+    @property
+    def all(self) -> tuple[EarlyWords, ...]:
+        """Return what is kept: what may restrict the work first, then the first turns."""
+        return tuple(sorted(self.kept.values(), key=lambda words: words.why == SAID_EARLY))
+
+    def add(self, reading: Reading) -> None:
+        """Take in a message of the user, or the user's answer to a call."""
+        for said in reading.said:
+            if said.speaker is USER:
+                self._add_turn(said)
+                self._add_middle(said, reading.item.message)
+        for exchange in reading.exchanges:
+            for quote, start in _answers(exchange):
+                end = start + len(quote)
+                self._line(quote, exchange.answered._replace(start=start, end=end), Trust.UNTRUSTED)
+
+    def restore(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
+        """Keep again what a digest quotes of the user, oldest first: first turns, and what may restrict."""
+        for quote, source, trust in quotes:
+            early = self.turns < EARLY_TURNS and len(quote) <= SHORT
+            if early and quote.casefold() not in self.kept:
+                self.turns += 1
+                why = MAY_RESTRICT if next(_restricting(quote), None) else SAID_EARLY
+                self.kept[quote.casefold()] = EarlyWords(quote, source, trust, why)
+            elif next(_restricting(quote), None) is not None:
+                self._line(quote, source, trust)
+        self.turns = max(self.turns, EARLY_TURNS)  # what comes behind a digest is no start
+
+    def _add_turn(self, said: Said) -> None:
+        self.turns += 1
+        text = said.text.strip()
+        if self.turns <= EARLY_TURNS and len(text) <= SHORT:
+            if not _SAYS_NOTHING.match(text) and text.casefold() not in self.kept:
+                start = said.text.index(text)
+                source = said.cite(start, start + len(text))
+                why = MAY_RESTRICT if next(_restricting(text), None) else SAID_EARLY
+                self.kept[text.casefold()] = EarlyWords(text, source, said.trust, why)
+            return
+        for start, end in _restricting(said.text):
+            self._line(said.text[start:end], said.cite(start, end), said.trust)
+
+    def _add_middle(self, said: Said, message: Message) -> None:
+        """Take in the plain prohibitions of a huge text that is read as speech only at its ends."""
+        part = message.parts[said.part]
+        if said.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
+            for start, end in _restricting(part.text):
+                self._line(part.text[start:end], Cite(said.message, said.part, start, end), said.trust)
+
+    def _line(self, quote: str, source: Cite, trust: Trust) -> None:
+        full = self.lines >= MOST_LINES or self.characters + len(quote) > MOST_CHARACTERS
+        if full or quote.casefold() in self.kept:
+            return
+        self.lines += 1
+        self.characters += len(quote)
+        self.kept[quote.casefold()] = EarlyWords(quote, source, trust, MAY_RESTRICT)
+
+
+def _restricting(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where lines are that may restrict the work, wherever in a text they are."""
+    if len(text) > _LONG_TEXT:
+        for line in _PLAIN_BAN.finditer(text):
+            if _NAMED.search(line[0]):
+                yield line.span()
+        return
+    if not _NAMED.search(text) and not _FORBIDS.search(text):
+        return
+    known = is_english(text, words_again(text[:2_000]))
+    pasted = list(foreign(text))
+    for line in _LINE.finditer(text):
+        if not any(start <= line.start() < end for start, end in pasted):
+            yield from _pieces(text, line.start(), line.end(), known=known)
+
+
+def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a line that may restrict the work."""
+    for piece in _PIECE.finditer(text, start, end):
+        words = piece[0].strip()
+        if not 8 <= len(words) <= SHORT:
+            continue
+        named, forbids = _NAMED.search(words) is not None, _FORBIDS.search(words) is not None
+        if (named and forbids) or (not known and (named or forbids) and not words.isascii()):
+            begin = piece.start() + piece[0].index(words)
+            yield begin, begin + len(words)
+
+
+def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
+    """Yield what the user said in answer to a question of the agent, or when a call was refused."""
+    asked, refused = exchange.deed.does is Does.ASK, exchange.outcome.ended is Ended.REFUSED
+    if not asked and not refused:
+        return
+    text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))
+    for answer in (_ANSWERED if asked else _REASON).finditer(text):
+        if not _SAYS_NOTHING.match(answer[1]):
+            yield answer[1].strip(), answer.start(1)

@@ -1,0 +1,108 @@
+"""Words of the user that are kept although no rule was recognised in them."""
+
+from __future__ import annotations
+
+import pytest
+
+import clew
+from clew.ledger import Ledger
+from clew.ledger.early import EARLY_TURNS, MOST_CHARACTERS, MOST_LINES
+from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+
+UNKNOWN = (
+    "legacy/ altındaki dosyaları asla değiştirme.",
+    "Ändra aldrig filer under legacy/.",
+    "Đừng bao giờ sửa các tệp trong legacy/.",
+    "legacy/ की फ़ाइलों को कभी मत बदलना।",
+    "لا تعدّل الملفات في legacy/ أبدا.",
+    "Jangan pernah mengubah file di legacy/.",
+    "Ніколи не змінюй файли в legacy/.",
+    "Nikdy neměň soubory v legacy/.",
+    "هرگز فایل‌های legacy/ را تغییر نده.",
+    "לעולם אל תשנה קבצים תחת legacy/.",
+    "Μην αλλάξεις ποτέ αρχεία στο legacy/.",
+    "ห้ามแก้ไขไฟล์ใน legacy/ เด็ดขาด",
+)
+
+
+def ledger_of(*messages: Message) -> Ledger:
+    ledger = Ledger()
+    ledger.extend(Item(f"m{number}", message) for number, message in enumerate(messages, start=1))
+    return ledger
+
+
+def user(text: str) -> Message:
+    return said(Role.USER, text)
+
+
+def busy(count: int) -> list[Message]:
+    """Return so many turns that what follows is no longer early."""
+    return [
+        user(f"Look at the output of run {number} and tell me what you see in it.") for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_language_without_a_table_keeps_a_line_that_names_a_path_at_any_time(text):
+    ledger = ledger_of(*busy(EARLY_TURNS + 3), user(text))
+    assert any(text.rstrip(".।") in words.quote for words in ledger.early_words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "here are my rules:\n```\nnever modify legacy/\n```",
+        '{"rules": ["never modify legacy/"]}',
+        "| legacy/ | never modify |",
+        "<log>\nbuild ok\nnever modify legacy/",
+        "x\n" * 40_000 + "\nIMPORTANT: never modify legacy/\n" + "y\n" * 40_000,
+    ],
+)
+def test_a_line_that_restricts_is_kept_wherever_it_is(text):
+    ledger = ledger_of(*busy(EARLY_TURNS + 3), user(text))
+    quotes = [words.quote for words in ledger.early_words] + [pin.quote for pin in ledger.pins.active]
+    assert any("legacy/" in quote and "never" in quote for quote in quotes)
+
+
+def test_an_answer_to_a_question_and_the_reason_of_a_refusal_are_kept_as_data():
+    asked = Message(Role.ASSISTANT, (ToolCall("c1", "AskUserQuestion", {}),))
+    text = 'User has answered your questions: "May I?"="No, never modify legacy/". You can now continue.'
+    answered = Message(Role.USER, (ToolResult("c1", (Text(text, trust=Trust.UNTRUSTED),)),))
+    (words,) = ledger_of(asked, answered).early_words
+    assert words.quote == "No, never modify legacy/"
+    assert words.trust is Trust.UNTRUSTED
+
+
+def test_there_is_a_bound():
+    lines = [f"never modify src/module{number}/ in any way" for number in range(200)]
+    ledger = ledger_of(*busy(EARLY_TURNS), *map(user, lines))
+    kept = [words for words in ledger.early_words if words.quote in lines]
+    assert len(kept) <= MOST_LINES
+    assert sum(len(words.quote) for words in kept) <= MOST_CHARACTERS
+
+
+def test_thanks_and_going_on_are_not_kept():
+    assert not ledger_of(user("ok, thanks!"), user("go ahead"), user("continue")).early_words
+
+
+def test_it_is_the_same_after_being_written_and_read_back():
+    ledger = ledger_of(*map(user, UNKNOWN))
+    again = Ledger.from_json(ledger.to_json())
+    assert again.early_words == ledger.early_words
+
+
+def test_a_short_early_turn_outlives_a_chain_of_compacted_lists():
+    messages = [
+        {"role": "user", "content": "Fix the tests."},
+        {"role": "user", "content": "treat legacy/ as a museum"},
+    ]
+    for part in range(6):
+        for number in range(12):
+            messages.append(
+                {"role": "assistant", "content": f"Part {part}, file {number}: " + "as expected. " * 60}
+            )
+            messages.append(
+                {"role": "user", "content": f"Go on with part {part}, file {number + 1}, please."}
+            )
+        messages = list(clew.compact(messages, window=6_000).messages)
+    assert "treat legacy/ as a museum" in str(messages)
