@@ -3,8 +3,8 @@
     uv run python bench/constraints_odd.py [--compactions 12] [--misses]
 
 The rule is always "never modify legacy/": in languages with and without a table of phrases, in fences, JSON,
-tables, behind logs, as an answer to a question of the agent, as the reason of a refused call. A way counts if its
-words, or those that carry the prohibition, are in the messages that the model would see.
+tables, behind logs, as an answer to a question of the agent, as the reason of a refused call. A way counts if
+its words, or those that carry the prohibition, are in the messages that the model would see.
 """
 
 from __future__ import annotations
