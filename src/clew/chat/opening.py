@@ -38,9 +38,18 @@ def open_chat(  # the front door: all but the session are keywords with defaults
 
     ``root`` is the folder whose files the model may read, and write where a person agrees; without one it
     has no such tools. ``trusted`` says that its instruction files (AGENTS.md, …) count. Without an index
-    there is no search of what left the view. Nothing is compacted unasked unless ``auto`` says so.
+    there is no search of what left the view. Nothing is compacted unasked unless ``auto`` says so. What is
+    recalled is of this session and its project, unless ``memory.where`` of the chat says otherwise.
     """
-    memory = Memory(session.store, session.ctx, index, counter=session.counter, numbered=session)
+    recorded = session.about.get("project")
+    memory = Memory(
+        session.store,
+        session.ctx,
+        index,
+        counter=session.counter,
+        numbered=session,
+        project=recorded if isinstance(recorded, str) else session.project,
+    )
 
     def look() -> Scene:
         return chat.scene()  # the diagnostics are tools of the chat that they look at

@@ -34,12 +34,13 @@ from clew.chat.providers import Wanted, local_models, named_model
 from clew.chat.sessions import begun_with, fork, latest, new_name
 from clew.cli.chat_lines import Lines
 from clew.cli.chat_screen import Screen
-from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
+from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, opened, own_name, the_store
 from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive, printable
 from clew.errors import ClewError, InputError
-from clew.ports import Store
+from clew.memory.scope import Where, project_at
+from clew.ports import Ctx, Store
 from clew.session import Session
 from clew.settings import Preset, Settings, configured, store_path
 
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="for example anthropic/claude-sonnet-4-5")
     parser.add_argument("--base-url", metavar="URL", help="a server that speaks OpenAI's API, with --model")
     parser.add_argument("--window", type=positive, metavar="N", help="tokens (default: the model's own)")
+    parser.add_argument("--all", action="store_true", help="recall from sessions of other projects too")
     parser.add_argument("--auto", action="store_true", help="compact when it is time, without being asked")
     parser.add_argument(
         "--root", type=Path, metavar="DIR", help="the model may read here, and write if you agree"
@@ -91,8 +93,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             policy=_policy(settings),
             mask_secrets=settings.mask_secrets,
         )
+        session.project = project_at(args.root or Path.cwd())
         trusted = bool(args.root) and _trusts(settings, args.root)
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
+        chat.memory.where = Where.EVERYWHERE if settings.recall_everywhere else Where.PROJECT
         chat.choose(Choices(args.window, args.auto or None).over(choices_of(session)))
         chat.talk_to(named_model(wanted, session))
         screen = Screen(term, lines.is_tty)
@@ -116,6 +120,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "offline": args.offline or None,
         "window": args.window,
         "auto": args.auto or None,
+        "recall_everywhere": args.all or None,
     }
     return configured(flags).settings
 
@@ -143,16 +148,29 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     if args.resume:
         return latest(store, WORKSPACE)
     if args.fork:
-        return fork(store, WORKSPACE, own_name(store, args.fork) or args.fork)
-    if args.session and Path(args.session).exists():
-        given = opened(argparse.Namespace(file=args.session, format=None, session=None))
-        transcript = given.the_session(term)
-        messages = [entry.message for entry in transcript.full_entries()]
-        name = Path(args.session).name
-        return begun_with(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
-    if args.session and args.session.endswith("…"):  # cut by `clew sessions`: it is there already
-        return own_name(store, args.session) or args.session
-    return args.session or new_name(store, WORKSPACE)
+        name = own_name(store, args.fork)
+        if name is None:
+            raise no_session(store, args.fork)
+        return fork(store, WORKSPACE, name)
+    if not args.session:
+        return new_name(store, WORKSPACE)
+    if not Path(args.session).exists():
+        if known := _known(store, args.session):
+            return known
+        if not looks_like_id(args.session):
+            return str(args.session)  # a name for a new session
+    given = opened(argparse.Namespace(file=args.session, format=None, session=None))
+    transcript = given.the_session(term)
+    messages = [entry.message for entry in transcript.full_entries()]
+    name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
+    return begun_with(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
+
+
+def _known(store: Store, name: str) -> str | None:
+    """Return the session of clew's log that is meant; the beginning of a chosen name does not name it."""
+    if looks_like_id(name) or store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
+        return own_name(store, name)
+    return None
 
 
 def _offered(wanted: Wanted, lines: Lines, term: Terminal) -> str:

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, own_name, the_store
+from clew.cli.inputs import WORKSPACE, no_session, own_name, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count
 from clew.errors import InputError, NotFound
@@ -38,7 +38,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if args.output and args.output.exists() and not args.force:
         raise InputError(f"{args.output} is there already", "choose another name, or --force")
     with the_store() as store:
-        ctx = Ctx(workspace=WORKSPACE, session=own_name(store, args.session) or args.session)
+        name = own_name(store, args.session)
+        if name is None:
+            raise no_session(store, args.session)
+        ctx = Ctx(workspace=WORKSPACE, session=name)
         if args.output is None:
             export_session(store, ctx, sys.stdout.buffer)
             return 0

@@ -34,6 +34,7 @@ from clew.log import (
     message_to_json,
     new_event,
 )
+from clew.memory.scope import project_at
 from clew.message import JsonObject, Message
 from clew.ports import Ctx, Event, Store
 from clew.secrets import mask_message
@@ -86,8 +87,11 @@ def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: boo
             raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log more")
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
             raise SessionDiverged(f"{ctx.session}: message {known} of the file is not what was imported")
-    if not before and transcript.model:
-        head = store.append(ctx, [new_event(ABOUT.name, {"model": transcript.model}, ABOUT.version)], head)
+    about: JsonObject = {"model": transcript.model} if transcript.model else {}
+    if transcript.start.directory:
+        about["project"] = project_at(transcript.start.directory)
+    if about and not before:
+        head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
     compacted = _tool_compactions(transcript)
     for start in range(known, len(entries), BATCH):
         head = store.append(ctx, list(_events(entries[start : start + BATCH], compacted, keep_secrets)), head)

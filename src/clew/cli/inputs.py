@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from clew.cli.terminal import Terminal
@@ -33,7 +34,7 @@ from clew.transcripts import (
     open_source,
     read,
 )
-from clew.transcripts.discover import SHORT_ID_LENGTH, short_id
+from clew.transcripts.discover import SHORT_ID_LENGTH, file_id, short_id
 from clew.transcripts.transcript import collected
 
 WORKSPACE = "local"
@@ -42,6 +43,8 @@ OWN_FORMAT = "clew"
 """What the format of sessions in clew's own log is called."""
 SHOWN = 8
 SHORTEST_PREFIX = 4
+NEAR = 0.6
+"""How alike two names must be for one to be offered in place of the other."""
 LONGEST_ID = 300
 """Characters of an id that are shown: it must be typed as it is, and many differ at their end alone."""
 
@@ -149,8 +152,8 @@ def found_named(name: str) -> Found | None:
         raise InputError(f"{name!r} names {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
     if "." in name:
         return None  # a file that is not there
-    near = get_close_matches(name, [found.short_id for found in sessions], 3, 0.6)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    forms = {one.short_id: (one.short_id, f"{one.format}:{one.id}", file_id(one.path)) for one in sessions}
+    meant = nearest(name, forms)
     raise NotFound(f"no file and no session {name!r}", f"{meant}`clew sessions` lists them")
 
 
@@ -194,7 +197,8 @@ def own_store() -> Iterator[Store | None]:
 def own_name(store: Store, name: str) -> str | None:
     """Return which session of clew's log is meant; None where there is no such session.
 
-    The first characters of a name will do (``codex:019a4c…``), and the id that ``clew sessions`` lists.
+    The first characters of a name will do (``codex:019a4c…``), also without the tool in front, as tools print
+    their ids; and the id that ``clew sessions`` lists.
     """
     if store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
         return name
@@ -204,12 +208,56 @@ def own_name(store: Store, name: str) -> str | None:
     named = [one.session for one in store.sessions(WORKSPACE)]
     if listed := [one for one in named if own_short_id(one) == begins]:
         return listed[0]
-    alike = (one for one in named if one.startswith(begins))
+    alike = (one for one in named if _begins_with(one, begins))
     found = [one for one in alike if begins.startswith(OWN) or not one.startswith(OWN)]
     if len(found) > 1:
         advice = f"give more of its name: {_some(found)}"
         raise InputError(f"more than one session of clew's log begins with {begins!r}", advice)
     return found[0] if found else None
+
+
+def _begins_with(name: str, begins: str) -> bool:
+    """Return whether a name begins so, or what is behind its tool does: ``019a4c``, ``copilot:4f2a``."""
+    if name.startswith(begins):
+        return True
+    tool, _, rest = name.partition(":")
+    wanted_tool, _, wanted = begins.rpartition(":")
+    is_enough = len(wanted) >= SHORTEST_PREFIX and tool.startswith(wanted_tool)
+    return is_enough and rest.lower().startswith(wanted.lower())
+
+
+def no_session(store: Store | None, name: str) -> NotFound:
+    """Return the error for a session that is not in clew's log, with the nearest names."""
+    named = [one.session for one in store.sessions(WORKSPACE)] if store else []
+    named = [one for one in named if not one.startswith(OWN)]
+    advice = "`clew sessions --tool clew` lists them, `clew import FILE` brings one in"
+    meant = nearest(name, {one: (one, own_short_id(one)) for one in named})
+    return NotFound(f"there is no session {name!r} in clew's log", f"{meant}{advice}")
+
+
+def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
+    """Return the question whether one of these is meant, each with its names; empty if none is near.
+
+    An id is often cut, so only as much of each name is compared as was given.
+    """
+    given = name.removesuffix("…").lower()
+
+    def likeness(names: Iterable[str]) -> float:
+        forms = {form.lower() for one in names for form in (one, one.partition(":")[2]) if form}
+        return max((SequenceMatcher(None, given, form[: len(given)]).ratio() for form in forms), default=0)
+
+    rated = sorted(((likeness(names), one) for one, names in known.items()), reverse=True)[:3]
+    near = [one_line(one, LONGEST_ID) for rate, one in rated if rate >= NEAR]
+    return f"did you mean {' or '.join(near)}? " if near else ""
+
+
+_ID = re.compile(r".*…|[\w-]+:.+|ses_\w+|rollout-.*|\d+[a-f][0-9a-f-]*|(?=.*\d)[0-9a-f-]{8,}", re.IGNORECASE)
+"""An id as tools print them: cut, with its tool in front, of opencode, of a file of Codex, hexadecimal."""
+
+
+def looks_like_id(name: str) -> bool:
+    """Return whether a name is an id that a tool gave, and not one that a person would choose."""
+    return _ID.fullmatch(name) is not None
 
 
 def _own_session(name: str) -> list[Record] | None:

@@ -17,8 +17,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 
-from clew.cli.inputs import WORKSPACE, own_name, own_store, the_store
-from clew.cli.stored import ADVICE
+from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, positive, printable
 from clew.errors import NotFound
@@ -119,7 +118,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
     found = own_name(store, args.session) if args.session else None
     if args.session and found is None:
-        raise NotFound(f"there is no session {args.session!r} in clew's log", ADVICE)
+        raise no_session(store, args.session)
     return Notebook(store, WORKSPACE, found)
 
 

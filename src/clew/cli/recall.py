@@ -1,7 +1,8 @@
-"""Find again what was said or seen: in every session of clew's log, in digests, outputs, notes and documents.
+"""Find again what was said or seen, in the sessions of this folder's project: turns, digests, outputs, notes.
 
 Exact values (a path, an id, an error) are found to the letter and come first. Each hit has its reference,
-which --open takes. What is new in the log is indexed first; --embed finds by meaning, too, from then on.
+which --open takes. Sessions of other projects are searched with --all; what is found there says so. What is
+new in the log is indexed first; --embed finds by meaning, too, from then on.
 
 examples:
   clew recall "what port did we choose"
@@ -18,19 +19,20 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, own_name, own_store
-from clew.cli.stored import ADVICE
+from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
 from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import ADVICE as LOOK
+from clew.memory.scope import Where, project_at
 from clew.message import Json, JsonObject, Role, Trust
 from clew.ports import Ctx, Store
 from clew.ports.index import EntryKind, Filters
-from clew.settings import store_path
+from clew.settings import configured, store_path
 from clew.store.index import SqliteIndex
 
 EXCERPT = 280
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session", metavar="NAME", help="only in this session; others' references name theirs"
     )
+    parser.add_argument("--all", action="store_true", help="in sessions of other projects too")
     parser.add_argument(
         "--kind", action="append", default=[], choices=[str(kind) for kind in EntryKind], metavar="KIND",
         help=f"only {', '.join(EntryKind)}; may be repeated",
@@ -86,7 +89,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 embedder = None  # nobody asked for vectors yet
             args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
-            memory = Memory(store, ctx, index, embedder=embedder)
+            where = Where.EVERYWHERE if args.all or configured().settings.recall_everywhere else Where.PROJECT
+            project = None if args.session else project_at(Path.cwd())
+            memory = Memory(store, ctx, index, embedder=embedder, project=project, where=where)
+            memory.with_unnamed = not args.session
             if args.open:
                 _tell_opened(args, term, _opened(memory, args.open))
             elif args.query:
@@ -97,7 +103,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 def _session(store: Store, name: str) -> str:
     found = own_name(store, name)
     if found is None:
-        raise NotFound(f"there is no session {name!r} in clew's log", ADVICE)
+        raise no_session(store, name)
     return found
 
 
@@ -176,12 +182,15 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
     for hit in hits if not args.json else ():
         entry = hit.entry
         about = [entry.kind, entry.role, entry.trust.label, entry.time[:16].replace("T", " ")]
+        about += filter(None, [memory.origin(entry)])
         term.write(printable(f"{memory.ref(entry)}  ({', '.join(dict.fromkeys(about))})"))
         term.write(f"    {one_line(entry.text[excerpt_start(hit, EXCERPT) :], EXCERPT)}")
         rests = [f"from {', '.join(entry.sources)}"] if entry.sources else []
         term.write(printable(f"    score {hit.score:.2f}: {'; '.join([*reasons(hit.why), *rests])}"))
     if not hits:
-        term.note(printable(f"nothing was found{_unknown_roles(args.role)}"))
+        narrow = memory.where is Where.PROJECT and memory.project and memory.leaves_out
+        wider = f" in the sessions of {memory.project}; --all searches the others" if narrow else ""
+        term.note(printable(f"nothing was found{_unknown_roles(args.role)}{wider}"))
     return 0 if hits else 1
 
 
@@ -196,6 +205,7 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
     return {
         "ref": memory.ref(entry),
         "session": entry.session,
+        "project": memory.projects.of(entry.session) or None,
         "kind": entry.kind.value,
         "role": entry.role,
         "trust": entry.trust.label,

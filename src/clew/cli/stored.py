@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, Input, opened, own_name, own_store
+from clew.cli.inputs import WORKSPACE, Input, no_session, opened, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
 from clew.ports import Ctx, Store
@@ -75,8 +75,10 @@ def own_log(name: str) -> Iterator[Log]:
     """Open a session of clew's own log; what is not there is ``NotFound``."""
     with _own(name) as log:
         if log is None:
-            advice = "nothing is ever done to a file" if _is_file(name) else ADVICE
-            raise NotFound(f"there is no session {name!r} in clew's log", advice)
+            if _is_file(name):
+                raise NotFound(f"{name!r} is no session of clew's log", "nothing is ever done to a file")
+            with own_store() as store:
+                raise no_session(store, name)
         yield log
 
 

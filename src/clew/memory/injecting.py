@@ -44,6 +44,8 @@ class Passage:
     why: str
     order: tuple[str, int, int] = ("", 0, 0)
     """Where it stands among others: the session, the place in its log, the character."""
+    origin: str = ""
+    """The project that it comes from, if that is another one."""
     stays: bool = False
     """It came back for an earlier request; this one does not ask for it."""
 
@@ -136,20 +138,23 @@ def render_passages(passages: Sequence[Passage]) -> str:
 
 def _line(one: Passage) -> str:
     sign = "~" if one.trust <= Trust.SEMI_TRUSTED else "-"
-    return f"{sign} [{one.ref}, {one.trust.label}, {one.time[:10]}] {held(one.text)}"
+    origin = f", {held(one.origin)}" if one.origin else ""
+    return f"{sign} [{one.ref}, {one.trust.label}, {one.time[:10]}{origin}] {held(one.text)}"
 
 
 # From hits -------------------------------------------------------------------------------------------
 
 
-def passage_of(hit: Hit, ref: str) -> Passage:
+def passage_of(hit: Hit, ref: str, origin: str = "") -> Passage:
     """Return the part of a hit that was looked for."""
     entry = hit.entry
     begin = excerpt_start(hit, EXCERPT)
     place = (entry.session, entry.seq, entry.start + begin)
     text = entry.text[begin : begin + EXCERPT]
     why = "; ".join(reasons(hit.why))
-    return Passage(ref, entry.start + begin, entry.role, entry.trust, entry.time, text, why, place)
+    return Passage(
+        ref, entry.start + begin, entry.role, entry.trust, entry.time, text, why, place, origin=origin
+    )
 
 
 def speaks_for_itself(hit: Hit) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
+from clew.log.imports import OWN
 from clew.log.kinds import TIER
 from clew.memory.answering import SPARE, answers
 from clew.memory.embedding import embed_new
@@ -21,6 +22,7 @@ from clew.memory.notes.note import Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
 from clew.memory.opening import Library, Numbered, Opened, Quotation
+from clew.memory.scope import Projects, Where
 from clew.memory.search import Found, Hit, Query, find
 from clew.memory.tiers import (
     DEFAULT,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from clew.memory.tools.desk import Approve, OpenSession
     from clew.memory.tools.toolbox import Toolbox
 
+OWN_SHARE = 0.5
+"""Of the best score, from which a hit in this session goes before hits in others."""
 CANDIDATES = 12
 """Hits that are looked at for a request."""
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
@@ -68,10 +72,14 @@ class Memory:
         notebook: Notebook | None = None,
         numbered: Numbered | None = None,
         clock: Clock = unix_ms,
+        project: str | None = None,
+        where: Where = Where.PROJECT,
     ) -> None:
         """Remember for a session; without an index, nothing can be searched.
 
-        ``numbered``, the session itself, saves reading the log where there is no index.
+        ``numbered``, the session itself, saves reading the log where there is no index. A search looks into
+        the sessions of ``project``, by default the one on record for this session, unless ``where`` says
+        that it may look everywhere.
         """
         self.store = store
         self.ctx = ctx
@@ -80,6 +88,11 @@ class Memory:
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
         self.library = Library(store, ctx, index, numbered)
+        self.projects = Projects(store, ctx.workspace)
+        self.project = project
+        self.with_unnamed = False
+        """Whether sessions of no known project are searched too: if a person looks, never unasked."""
+        self.where = where
         self._counter = counter
         self._clock = clock
         self._counted = Mark()
@@ -96,20 +109,28 @@ class Memory:
             embed_new(self.index, self.embedder)
         return new
 
-    def search(self, query: str, filters: Filters = ANYTHING, limit: int = 10) -> list[Hit]:
-        """Return what may answer a query, best first, in this session and earlier ones.
+    def search(
+        self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: Where | None = None
+    ) -> list[Hit]:
+        """Return what may answer a query, best first, in this session and the others of its project.
 
         Of notes, only those that apply here. What asks the same again is no answer.
         """
-        return self.find(query, filters, limit).hits
+        return self.find(query, filters, limit, where=where).hits
 
     def find(
-        self, query: str, filters: Filters = ANYTHING, limit: int = 10, view: Sequence[Item] | None = None
+        self,
+        query: str,
+        filters: Filters = ANYTHING,
+        limit: int = 10,
+        view: Sequence[Item] | None = None,
+        where: Where | None = None,
     ) -> Found:
         """Return the same, without what ``view`` shows anyway; that is listed instead."""
         if self.index is None:
             return Found([], [])
         self.catch_up()
+        filters = self._within(filters, where or self.where)
         in_view = None if view is None else InView(self.ctx.session, view)
         asked = Query(text=query, at=self.now, filters=filters, limit=limit + SPARE, in_view=in_view)
         found = find(self.index, self.ctx.workspace, asked, self.embedder)
@@ -119,7 +140,43 @@ class Memory:
             if hit.entry.trust >= filters.trust
             and (hit.entry.kind is not EntryKind.NOTE or self._holds(hit.entry))
         ]
-        return Found(answers(query, hits, limit), found.in_view[:limit])
+        return Found(self._own_first(answers(query, hits, limit)), found.in_view[:limit])
+
+    def _within(self, filters: Filters, where: Where) -> Filters:
+        """Return filters that look no further than they may; sessions that are named are asked for."""
+        if filters.sessions or where is Where.EVERYWHERE:
+            return filters
+        if where is Where.SESSION:
+            return replace(filters, sessions=(self.ctx.session,))
+        return replace(filters, sessions=self._in_project())
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether there are sessions that a search of this project does not look into."""
+        return bool(self._in_project())
+
+    def _in_project(self) -> tuple[str, ...]:
+        wanted = (self._project, "") if self.with_unnamed else (self._project,)
+        return self.projects.sessions(wanted, self.ctx.session)
+
+    @property
+    def _project(self) -> str:
+        return self.projects.of(self.ctx.session) if self.project is None else self.project
+
+    def _own_first(self, hits: list[Hit]) -> list[Hit]:
+        """Put what this session says before what others say, unless it answers much less well."""
+        least = OWN_SHARE * max((hit.score for hit in hits), default=0.0)
+        own = [hit for hit in hits if hit.entry.session == self.ctx.session and hit.score >= least]
+        return [*own, *(hit for hit in hits if hit not in own)]
+
+    def origin(self, entry: Entry) -> str:
+        """Return the project that something was found in, if it is another one: ``shop (/home/ada/shop)``."""
+        if entry.session == self.ctx.session or entry.session.startswith(OWN):
+            return ""
+        project = self.projects.of(entry.session)
+        if project == self._project:
+            return ""
+        return f"another project: {project}" if project else "a session of no known project"
 
     def _believed(self, hit: Hit) -> Hit:
         entry = hit.entry
@@ -166,7 +223,7 @@ class Memory:
         hits = self.search(query, Filters(kinds=SAID), CANDIDATES)
         tiers = self.tiers
         fresh = [
-            passage_of(hit, self.ref(hit.entry))
+            passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
             if speaks_for_itself(hit) and _is_out(self.ref(hit.entry), tiers)
         ]

@@ -70,6 +70,8 @@ class Session:
         Set it where the summariser is the very model that the session talks to: the question for a summary
         then goes behind the session's own request, and the provider reads that from its cache.
         """
+        self.project: str | None = None
+        """The project that the session is held in; the next message puts it on record if none is."""
         self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
         self._memory: Memory | None = None
         self._closing: list[Callable[[], None]] = []
@@ -233,10 +235,12 @@ class Session:
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
     def _news(self) -> list[Event]:
-        """Return what the log does not know yet: the model, the rules found in messages without a record."""
+        """Return what the log does not know yet: model, project, rules found in messages without a record."""
         news, model, recorded = list[Event](), self.gauge.model, self._replay.recorded
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
             news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+        if self.project and "project" not in self._replay.about:
+            news.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
         if recorded.unrecorded:
             news.append(recorded.event(len(self._replay.view.whole)))
         return news

@@ -58,6 +58,7 @@ class Settings:
     auto: bool = False
 
     notes_tokens: int = 500
+    recall_everywhere: bool = False
     trust_roots: tuple[Path, ...] = ()
     mask_secrets: bool = True
 
@@ -103,6 +104,7 @@ _ALL = (
     Key("keep_tokens", whole, "the last tokens that stay verbatim, at least"),
     Key("auto", yes_no, "compact without being asked"),
     Key("notes_tokens", whole, "the most that notes may take of a request"),
+    Key("recall_everywhere", yes_no, "recall from sessions of other projects too", Holder.PERSON),
     Key("trust_roots", paths, "folders whose instruction files and settings count", Holder.PERSON),
     Key("mask_secrets", yes_no, "mask secrets before they are kept", Holder.PERSON),
 )

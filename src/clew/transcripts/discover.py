@@ -84,10 +84,10 @@ class Found:
         """Return True if a name means this session.
 
         A name is the short id, the tool's id or its first characters, the file's name or its first
-        characters, each also with the tool in front (``codex:019d…``).
+        characters, each also with the tool in front (``codex:019d…``, ``copilot:4f2a…``).
         """
         tool, _, rest = name.removesuffix("…").partition(":")
-        wanted = rest if rest and tool == self.format else name.removesuffix("…")
+        wanted = rest if rest and tool and self.format.startswith(tool) else name.removesuffix("…")
         names = (self.short_id, self.id, self.path.name, file_id(self.path))
         return bool(wanted) and any(one.lower().startswith(wanted.lower()) for one in names)
 

@@ -8,6 +8,7 @@ from typing import Any
 from clew.errors import InputError
 from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import Opened, Quotation
+from clew.memory.scope import Where
 from clew.memory.search import Hit
 from clew.memory.tools.desk import Desk
 from clew.memory.tools.passages import MOST_CHARACTERS, fenced, quoted
@@ -32,15 +33,16 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     limit = between(given, "limit", 1, MOST_HITS, 5)
-    filters = _filters(desk, given)
-    found = desk.memory.find(given["query"], filters, limit, desk.session.view())
+    filters = _filters(given)
+    where = Where(given["where"]) if given["where"] else None
+    found = desk.memory.find(given["query"], filters, limit, desk.session.view(), where)
     seen = list(dict.fromkeys(desk.memory.ref(entry) for entry in found.in_view))
     if found.hits:
         also = f"{len(found.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
         return quoted((_found(desk, hit) for hit in found.hits), also)
     if seen:  # nothing but what is in view: the best of it is shown, so that the answer is never only a list
-        hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1))[:limit]
+        hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1, where))[:limit]
         return quoted((_found(desk, hit) for hit in hits), f"{len(hits)} found, all in view already:")
     return ToolAnswer(f"nothing was found for {given['query']!r}")
 
@@ -55,9 +57,8 @@ def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:
     return [*(hit for hit in hits if hit is not question), question]
 
 
-def _filters(desk: Desk, given: dict[str, Any]) -> Filters:
+def _filters(given: dict[str, Any]) -> Filters:
     return Filters(
-        sessions=(desk.session.name,) if given["where"] == "this_session" else (),
         kinds=(EntryKind(given["kind"]),) if given["kind"] else (),
         roles=(given["role"],) if given["role"] else (),
         files=(given["file"],) if given["file"] else (),
@@ -73,19 +74,22 @@ def _found(desk: Desk, hit: Hit) -> Quotation:
     first = entry.start + start
     about = [f"characters {first}-{first + len(shown)}"]
     about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
+    about += filter(None, [desk.memory.origin(entry)])
     about += [f"score {hit.score:.2f}", *reasons(hit.why)]
     return Quotation(desk.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
 
 
 RECALL_SEARCH = Tool(
     "recall_search",
-    "Search everything said or seen before, in this session and earlier ones, also what is no longer in "
-    "view. Finds exact values (paths, ids, error texts) to the letter, words in any form, and dates such as "
-    "'last Tuesday'. Each hit has a reference for recall_open.",
+    "Search what was said or seen before, in this session and in others of this project, also what is no "
+    "longer in view. Finds exact values (paths, ids, error texts) to the letter, words in any form, and "
+    "dates such as 'last Tuesday'. Each hit has a reference for recall_open.",
     takes(
         query=text("What to look for: a question, words, or an exact value."),
         limit=whole(f"How many hits, at most {MOST_HITS}; 5 if null.", optional=True),
-        where=text("Where to look; everywhere if null.", optional=True, of=("this_session", "everywhere")),
+        where=text(
+            "Where to look; this_project if null. Use everywhere only if asked.", optional=True, of=Where
+        ),
         kind=text("What to look for; anything if null.", optional=True, of=EntryKind),
         role=text("Who said it; anyone if null.", optional=True, of=_ROLES),
         file=text("The path of a file that it is about; any if null.", optional=True),

@@ -1,0 +1,76 @@
+"""Which sessions a search may look into: this one, those of the same project, or all of a workspace.
+
+A session's project is on record (``about``: ``project``): the folder with ``.git`` that it was held in, or
+else that folder itself. Sessions without one on record share the workspace's unnamed project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from clew.log import ABOUT
+from clew.log.imports import OWN
+from clew.ports import Ctx, Store
+
+
+class Where(StrEnum):
+    """How far a search looks."""
+
+    SESSION = "this_session"
+    PROJECT = "this_project"
+    EVERYWHERE = "everywhere"
+
+
+class _Known(NamedTuple):
+    seq: int
+    project: str
+
+
+class Projects:
+    """Knows the projects of the sessions of a workspace; what is read again is what changed."""
+
+    def __init__(self, store: Store, workspace: str) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._known: dict[str, _Known] = {}
+
+    def of(self, session: str) -> str:
+        """Return the project of a session; empty if none is on record."""
+        self._read()
+        known = self._known.get(session)
+        return known.project if known else ""
+
+    def sessions(self, projects: Collection[str], session: str) -> tuple[str, ...]:
+        """Return the sessions of some projects, with ``session`` and clew's own; nothing if that is all."""
+        self._read()
+        others = [name for name, known in self._known.items() if known.project not in projects]
+        if not any(name != session and not name.startswith(OWN) for name in others):
+            return ()
+        mine = (
+            name for name, known in self._known.items() if known.project in projects or name.startswith(OWN)
+        )
+        return tuple(dict.fromkeys((session, *mine)))
+
+    def _read(self) -> None:
+        for info in self._store.sessions(self._workspace):
+            known = self._known.get(info.session, _Known(0, ""))
+            if info.head.seq == known.seq:
+                continue
+            project = known.project
+            ctx = Ctx(workspace=self._workspace, session=info.session)
+            for stored in self._store.read(ctx, known.seq, info.head.seq, [ABOUT.name]):
+                named = stored.event.body.get("project")
+                project = named if isinstance(named, str) else project
+            self._known[info.session] = _Known(info.head.seq, project)
+
+
+def project_at(folder: str | Path) -> str:
+    """Return the project of a folder: the nearest folder above it with ``.git``, or the folder itself."""
+    start = Path(folder).expanduser().absolute()
+    for one in (start, *start.parents):
+        if (one / ".git").exists():
+            return str(one)
+    return str(start)

@@ -1,0 +1,122 @@
+"""What is recalled is of this session, then of its project; other projects only if asked for, and marked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.chat import open_chat
+from clew.memory import Memory
+from clew.memory.scope import Where, project_at
+from clew.message import Role, said
+from clew.ports import Ctx
+from clew.session import Session
+from clew.store import SqliteStore
+from clew.store.index import SqliteIndex
+from tests.cli.conftest import Run, clew
+
+__all__ = ["clew"]  # a fixture
+
+FACT = "The staging port of the kiln is {}."
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with SqliteStore(tmp_path / "log" / "clew.db") as store:
+        for name, project, port in (
+            ("first", "/work/shop", 8123),
+            ("second", "/work/shop", 8443),
+            ("other", "/work/bank", 9999),
+            ("unknown", None, 7777),
+        ):
+            session = Session.open(name, store)
+            session.project = project
+            session.add(said(Role.USER, FACT.format(port)), said(Role.ASSISTANT, "Noted."))
+            session.add(*(said(Role.USER, f"Go on with step {n}.") for n in range(3)))
+        with SqliteIndex(store.path) as index:
+            for name in ("first", "second", "other", "unknown"):
+                Memory(store, Ctx(workspace="local", session=name), index).catch_up()
+        yield store
+
+
+def sessions(store: SqliteStore, where: Where | None = None, name: str = "first", **more) -> list[str]:
+    with SqliteIndex(store.path) as index:
+        memory = Memory(store, Ctx(workspace="local", session=name), index, **more)
+        hits = memory.search("what is the staging port of the kiln?", limit=8, where=where)
+    return [hit.entry.session for hit in hits if "kiln" in hit.entry.text]
+
+
+def test_a_search_looks_into_this_session_then_its_project_and_no_further(store: SqliteStore):
+    assert sessions(store) == ["first", "second"]
+    assert sessions(store, name="second") == ["second", "first"]
+    assert sessions(store, name="other") == ["other"]
+    assert sessions(store, name="unknown") == ["unknown"]
+    assert sessions(store, Where.SESSION) == ["first"]
+    assert set(sessions(store, Where.EVERYWHERE)) == {"first", "second", "other", "unknown"}
+    assert set(sessions(store, where=None, project="/work/bank", name="new")) == {"other"}
+
+
+def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_it_is_marked(
+    store: SqliteStore,
+):
+    with SqliteIndex(store.path) as index:
+        session = Session.open("new", store)
+        session.project = "/work/shop"
+        chat = open_chat(session, index=index)
+        asked = "What is the staging port of the kiln?"
+        text = chat.memory.inject(asked).text
+        assert "8123" in text
+        assert "8443" in text
+        assert "9999" not in text
+        assert "7777" not in text
+        chat.memory.where = Where.EVERYWHERE
+        lines = chat.memory.inject(asked).text.splitlines()
+        (foreign,) = [line for line in lines if "9999" in line]
+        assert "m1@other" in foreign
+        assert "another project: /work/bank" in foreign
+        (unknown,) = [line for line in lines if "7777" in line]
+        assert "a session of no known project" in unknown
+
+
+def test_the_tool_looks_elsewhere_only_with_its_argument(store: SqliteStore):
+    with SqliteIndex(store.path) as index:
+        session = Session.open("new", store)
+        session.project = "/work/shop"
+        kit = open_chat(session, index=index).kit
+        wish = {"query": "staging port of the kiln"}
+        usual = kit.run("recall_search", wish).text
+        wide = kit.run("recall_search", {**wish, "where": "everywhere"}).text
+    assert "9999" not in usual
+    assert "8123" in usual
+    assert "another project: /work/bank" in wide
+
+
+def test_the_command_line_searches_this_folder_and_others_with_all(
+    clew: Run, tmp_path: Path, store: SqliteStore
+):
+    home = {"CLEW_HOME": str(tmp_path / "log")}
+    found = clew("recall", "staging port of the kiln", "--json", **home)
+    assert [hit["session"] for hit in json.loads(found.stdout)] == ["unknown"]
+    everywhere = clew("recall", "staging port of the kiln", "--all", "--limit", "9", **home).stdout
+    assert "another project: /work/bank" in everywhere
+    in_vain = clew("recall", "8443", **home)
+    assert (in_vain.returncode, in_vain.stderr) == (
+        1,
+        f"nothing was found in the sessions of {tmp_path}; --all searches the others\n",
+    )
+
+
+def test_a_project_is_the_folder_with_git_or_the_folder_itself(tmp_path: Path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "src").mkdir()
+    assert project_at(tmp_path / "repo" / "src") == str(tmp_path / "repo")
+    assert project_at(tmp_path) in (str(tmp_path), *map(str, tmp_path.parents))
+
+
+def test_a_session_keeps_its_project_on_record(store: SqliteStore):
+    session = Session.open("first", store)
+    session.project = "/work/elsewhere"
+    session.add(said(Role.USER, "Go on."))
+    assert session.about["project"] == "/work/shop"
