@@ -12,7 +12,7 @@ import pytest
 
 from clew.message import Role, said
 from clew.session import Session
-from clew.session.check import ActsCheck
+from clew.session.check import act_problems
 from clew.store import SqliteStore
 from clew.store.audit import audit
 from tests.hard.conftest import tries
@@ -147,7 +147,7 @@ def together(path, session, *tasks):
         appended = Counter(kinds(again)) - before
         assert (appended["undo"], appended["compaction"]) == (done["undo"], done["compact"])
         assert (appended["loop"], appended["pin"]) == (done["close"] + done["reopen"], done["pin"])
-        report = audit(path, check_acts=ActsCheck)
+        report = audit(path, act_problems=act_problems)
         assert (report.flaws, report.problems) == ((), 0)
         return again, came
 

@@ -1,5 +1,6 @@
 """What people do by hand keeps its meaning: with two processes, in damaged logs, with another finder."""
 
+import io
 import json
 import sqlite3
 from contextlib import closing
@@ -12,13 +13,13 @@ import clew.ledger.pins as pins_module
 from clew.errors import InputError, NotFound, StalePlan
 from clew.ledger.constraints.values import Found, Kind, Scope, Span, Strength
 from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
-from clew.log import PIN, RULES, message_event, new_event
+from clew.log import PIN, RULES, export_session, import_session, message_event, new_event
 from clew.memory.entries import catch_up
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.ports import Ctx
 from clew.session import Session
-from clew.session.check import ActsCheck
+from clew.session.check import act_problems
 from clew.session.past import past_of
 from clew.store import MemoryStore, SqliteStore
 from clew.store.audit import audit
@@ -29,6 +30,10 @@ from tests.session.talk import RULE, talk
 GOLDEN = Path(__file__).parent / "golden"
 labels = pytest.mark.parametrize("label", sorted(file.name.split(".")[0] for file in GOLDEN.glob("*.json")))
 PUSH = "Do not push to main."
+DATABASE = "Never use the production database."
+API = "Always keep the public API stable."
+LEGACY = "6116f38"
+"""A version that recorded nothing of what its rule finder found."""
 CTX = Ctx(workspace="local", session="main")
 
 
@@ -154,9 +159,14 @@ def golden(label, tmp_path):
     return path, json.loads((GOLDEN / f"{label}.json").read_text())
 
 
-def by_hand(told):
+def by_hand(told, label):
     """Return what people did, and rules; open work that nobody touched may be found differently."""
-    return {name: told[name] for name in ("rules", "closed by hand", "in force", "view")}
+    kept = {name: told[name] for name in ("rules", "closed by hand", "in force", "view")}
+    if label == LEGACY:  # its rules in force, whatever their numbers are now
+        kept["rules"] = [
+            (quote, by, source) for _, quote, is_, by, source, _ in kept["rules"] if is_ == "active"
+        ]
+    return kept
 
 
 @labels
@@ -165,9 +175,20 @@ def test_a_store_of_every_version_opens_to_the_same_rules(label, tmp_path):
     with SqliteStore(path) as store:
         for name, before in told.items():
             session = opened(store, name)
-            if "fails" not in before:
-                assert by_hand(shown(session)) == by_hand(before)
-                assert not [one for one in session.problems if "skipped" in one.reason]
+            if "fails" in before or (label == LEGACY and name == "acts without a digest"):
+                continue
+            assert by_hand(shown(session), label) == by_hand(before, label)
+            assert session.problems == []
+
+
+def test_a_number_that_nothing_confirms_takes_no_rule_off(tmp_path):
+    with SqliteStore(golden(LEGACY, tmp_path)[0]) as store:
+        session = opened(store, "acts without a digest")
+        quotes = {PUSH, "Always run the tests before you commit.", "Always run the linter before you commit."}
+        assert {pin.quote for pin in session.pins} == quotes
+        revoked, edited = [one.reason for one in session.problems]
+        assert revoked.startswith("skipped: an earlier version names p1 by its number alone")
+        assert "only the new words count" in edited
 
 
 def in_index(store, ctx, path):
@@ -206,10 +227,10 @@ def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_ski
             session.compact(target_tokens=1_500)
             session.undo()
             assert len(opened(store, name).problems) == 1
-    report = audit(path, check_acts=ActsCheck)
+    report = audit(path, act_problems=act_problems)
     assert report.sound
     assert [one.ctx.session for one in report.sessions if one.problems] == [
-        name for name in told if name in damaged or (label == "6116f38" and name == "acts")
+        name for name in told if name in damaged or (label == LEGACY and name == "acts without a digest")
     ]
 
 
@@ -243,10 +264,10 @@ def acted(store):
     session = opened(store)
     session.add(*talk(4))
     session.add(said(Role.USER, PUSH), said(Role.USER, "Always answer in German."))
-    session.add(said(Role.USER, "Only use the staging database. Keep the public API stable."))
+    session.add(said(Role.USER, f"{DATABASE} {API}"))
     named = {pin.quote: pin.id for pin in session.pins}
     session.unpin(named[PUSH])
-    session.edit_pin(named["Only use the staging database."], "Only read from the staging database.")
+    session.edit_pin(named[DATABASE], "Never write to the production database.")
     session.add(said(Role.USER, "You may use English from now on instead of German."))
     session.pin("Answer in French.")
     return session
@@ -271,8 +292,8 @@ def test_a_store_of_every_version_opens_with_any_finder(label, tmp_path, other_f
     with SqliteStore(path) as store:
         for name, before in told.items():
             session = opened(store, name)
-            if label != "6116f38":  # which recorded nothing of what it found
-                assert by_hand(shown(session)) == by_hand(before)
+            if label != LEGACY:
+                assert by_hand(shown(session), label) == by_hand(before, label)
             session.pin("Keep it short.")
             assert "Keep it short." in [pin.quote for pin in opened(store, name).pins]
 
@@ -301,14 +322,14 @@ def test_rules_that_end_rules_of_the_same_call_are_matched_wherever_the_messages
 
 def test_a_rescan_applies_the_installed_finder_and_returns_the_difference(store, other_finder):
     acted(store)
-    other_finder(lambda message: [one for one in hostile(message) if one.quote in ("Keep", "Never")])
+    other_finder(lambda message: [one for one in hostile(message) if one.quote in ("files", "under")])
     session = opened(store)
     preview = session.rescan_rules(apply=False)
     assert RULE in [pin.quote for pin in session.pins]
-    assert [pin.quote for pin in preview.added] == ["Never", "Keep"]
-    assert [pin.quote for pin in preview.removed] == [RULE, "Keep the public API stable."]
+    assert [pin.quote for pin in preview.added] == ["under", "files"]
+    assert [pin.quote for pin in preview.removed] == [RULE, API]
     assert session.rescan_rules() == preview
-    now = ["Never", "Keep", "Only read from the staging database.", "Answer in French."]
+    now = ["under", "files", "Never write to the production database.", "Answer in French."]
     assert sorted(pin.quote for pin in session.pins) == sorted(now)
     assert sorted(pin.quote for pin in opened(store).pins) == sorted(now)
     assert not session.rescan_rules()
@@ -378,16 +399,42 @@ def test_a_number_in_an_old_log_means_what_the_digest_then_said(store, other_fin
     assert again.problems == []
 
 
-def test_a_number_that_nothing_else_tells_of_is_followed_and_listed(store):
-    opened(store).add(said(Role.USER, f"{RULE} {PUSH}"))
-    for body in ({"pin": "p1", "why": "x"}, {"pin": "p9", "why": "x"}):
-        store.append(CTX, [new_event(PIN.name, {"does": "revoke", **body}, PIN.version)], None)
+def test_a_false_find_that_an_old_version_revoked_takes_no_other_rule_with_it(store, other_finder):
+    false = "Traduis en anglais le titre de chaque page."
+    messages = [said(Role.USER, false), said(Role.ASSISTANT, "ok"), said(Role.USER, RULE)]
+    store.append(CTX, [message_event(one) for one in messages], None)
+    store.append(CTX, [new_event(PIN.name, {"does": "revoke", "pin": "p1", "why": "x"}, PIN.version)], None)
+    session = opened(store)  # the installed finder has no such rule, and p1 is the other one
+    assert [pin.quote for pin in session.pins] == [RULE]
+    (problem,) = session.problems
+    assert problem.reason.startswith("skipped: an earlier version names p1 by its number alone")
+
+
+def test_a_number_below_one_that_a_digest_confirms_is_followed(store):
+    messages = [*talk(12), said(Role.USER, f"{PUSH} {API}")]
+    store.append(CTX, [message_event(one) for one in messages], None)
     session = opened(store)
-    assert [pin.quote for pin in session.pins] == [PUSH]
-    guessed, also, skipped = [one.reason for one in session.problems]
-    assert guessed == "an earlier version of clew names p1 by its number alone"
-    assert "p9" in also
-    assert skipped.startswith("skipped: there is no rule p9")
+    named = {pin.quote: pin.id for pin in session.pins}
+    store.append(CTX, [new_event(PIN.name, {"does": "revoke", "pin": named[PUSH], "why": "x"}, 1)], None)
+    opened(store).compact(target_tokens=3_000)
+    again = opened(store)
+    assert [pin.quote for pin in again.pins] == [RULE, API]
+    assert again.problems == []
+
+
+def test_an_imported_search_takes_no_rule_away(store):
+    opened(store).add(said(Role.USER, RULE), said(Role.ASSISTANT, "ok"))
+    stranger = MemoryStore()
+    stranger.append(CTX, [one.event for one in store.read(CTX)], None)
+    nothing = {"finder": 9, "upto": 2, "messages": {}, "rescan": True}
+    stranger.append(CTX, [new_event(RULES.name, nothing, RULES.version)], None)
+    export_session(stranger, CTX, file := io.BytesIO())
+    file.seek(0)
+    import_session(store, CTX.workspace, file)
+    session = opened(store)
+    assert [pin.quote for pin in session.pins] == [RULE]
+    (problem,) = session.problems
+    assert "imported" in problem.reason
 
 
 # Records that are not true ---------------------------------------------------------------------------

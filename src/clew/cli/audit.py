@@ -18,7 +18,7 @@ from pathlib import Path
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
-from clew.session.check import ActsCheck
+from clew.session.check import act_problems
 from clew.settings import store_path
 from clew.store.audit import AuditReport, audit
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Audit and report."""
-    report = audit(args.store or store_path(), check_acts=ActsCheck)
+    report = audit(args.store or store_path(), act_problems=act_problems)
     if args.json:
         term.write(_as_json(report))
     else:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.ledger.codec import from_json, to_json
-from clew.ledger.constraints.values import Found, How, Kind, Reason, Scope, Span, Strength
+from clew.ledger.constraints.values import Force, Found, How, Kind, Reason, Scope, Span, Strength
 from clew.ledger.speech import said
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
 
@@ -90,8 +90,10 @@ def _step_to_json(step: Found | Ending, number: int, known: int) -> Json:
         "confidence": step.confidence,
         "scope": to_json(step.scope),
         "reasons": to_json(step.reasons),
+        "force": step.force.value,
     }
-    return {**found, "lead": step.lead} if step.lead else found
+    more: JsonObject = {"lead": step.lead, "force_reason": step.force_reason}
+    return {**found, **{name: words for name, words in more.items() if words}}
 
 
 def findings_from_json(value: Json, item: Item) -> Findings:
@@ -128,6 +130,8 @@ def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  
         float(value["confidence"]),
         tuple(Reason(str(cue), str(words), float(weight)) for cue, words, weight in value["reasons"]),
         str(value.get("lead", "")),
+        _one_of(Force, value.get("force"), Force.STANDING),
+        str(value.get("force_reason", "")),
     )
     if not _is_said(found, item):
         raise StoreDamaged(f"the rule {found.quote[:60]!r} is not in {item.id}")

@@ -259,7 +259,7 @@ class Pins:
             for end in (retire(self._rules, message) if self._rules else ())
         ]
         ends = {one.at for one in ended}
-        found = (moved(one, source) for one in find(message))
+        found = (moved(one, source) for one in self._search(message))
         # "You may push now" ends a rule; it need not be remembered as a permission besides.
         kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
         by_system = message.role in _SYSTEM
@@ -268,6 +268,10 @@ class Pins:
     def _is_of_prompt(self, quote: str) -> bool:
         """Whether the prompt says this already: it was sent or logged again."""
         return self.prompt.keys() >= set(_pieces(quote))
+
+    def _search(self, message: Message) -> list[Found]:
+        """Return what states a rule."""
+        return find(message)
 
     def _apply(self, message: str, findings: Findings) -> None:
         """End and hold what was found in a message; an end of a rule that is not in force changes nothing."""

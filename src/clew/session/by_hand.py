@@ -127,7 +127,7 @@ def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None)
 def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
     """Do to the rules what a person did by hand, as the log has it; return the id of the rule.
 
-    ``rule`` is what is meant by an event that names a rule by its number alone.
+    ``rule`` is what is meant by an event that names a rule by its number alone, if that is known.
     """
     match body:
         case {"does": "pin", "quote": str(quote)}:
@@ -137,21 +137,26 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
         case {"does": "edit", "pin": str(name), "quote": str(quote)}:
             old = _meant(pins, body, name, rule)
             return (
-                pins.edit(old.id, quote).id if old else pins.pin(quote).id
-            )  # the new words count in any case
+                pins.edit(old.id, quote) if old else pins.pin(quote)
+            ).id  # the new words count in any case
         case {"does": "revoke" | "expire" as does, "pin": str(name), "why": str(why)}:
             pin = _meant(pins, body, name, rule)
             if pin is None:
-                raise NotFound(f"the rule that it takes off, {name}, is not found in this session")
+                raise NotFound(_unknown(body, name, rule))
             return (pins.revoke if does == "revoke" else pins.expire)(pin.id, why).id
     raise StoreDamaged(f"unknown change of a rule: {body.get('does')!r}")
 
 
 def _meant(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | None) -> Pin | None:
     """Return the rule that an event is about."""
-    if "rule" in body:
-        return pins.match(ref_from_json(body["rule"]), name)
-    return pins.match(rule, name) if rule else pins.get(name)
+    rule = ref_from_json(body["rule"]) if "rule" in body else rule
+    return pins.match(rule, name) if rule else None
+
+
+def _unknown(body: dict[str, Any], name: str, rule: RuleRef | None) -> str:
+    if "rule" in body or rule:
+        return f"the rule that it takes off, {name}, is not found in this session"
+    return f"an earlier version names {name} by its number alone, and no digest says which rule that was"
 
 
 def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:

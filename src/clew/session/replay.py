@@ -41,6 +41,8 @@ from clew.message import Item, JsonObject, Message, Role
 from clew.plan import Digest
 from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
 from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_imported, redo_loop
+from clew.session.legacy import KINDS as LEGACY_KINDS
+from clew.session.legacy import names_by_number, rules_meant
 from clew.session.record import Compaction, read_compaction, state_of
 from clew.session.recorded import RecordedRules
 from clew.tokens import Tally, TokenCounter
@@ -84,6 +86,8 @@ class Replay:
         self._originals: OrderedDict[str, Message] = OrderedDict()
         self._problems: list[LogProblem] = []
         self._acted: OrderedDict[int, str] = OrderedDict()
+        self._meant: dict[int, RuleRef] | None = None
+        """By event: the rules that an earlier version named by number."""
         self._foreign: Foreign | None = None
         """Which events came with an imported file, up to an event of the log."""
         self._foreign_upto = 0
@@ -91,14 +95,18 @@ class Replay:
     def catch_up(self) -> None:
         """Take in what was appended since."""
         while not self._catch_up():  # rules were found differently in what was read already
-            self._begin(RecordedRules.of(self.store.read(self.ctx, kinds=[RULES.name])))
+            events = self.store.read(self.ctx, kinds=[RULES.name])
+            self._begin(RecordedRules.of([one for one in events if not self._is_imported(one.seq)]))
         if self.view.seq - self._saved >= SAVE_EVERY:
             self.save()
 
     def _catch_up(self) -> bool:
         for stored in self.store.read(self.ctx, self.view.seq):
-            if stored.event.kind == RULES.name and not self.recorded.agrees(stored):
-                return False
+            if stored.event.kind == RULES.name:
+                if self._is_imported(stored.seq):
+                    self._problem(stored, "skipped: an imported file does not decide which rules are found")
+                elif not self.recorded.agrees(stored):
+                    return False
             self.take(stored)
             self._hash = stored.hash
         return True
@@ -211,7 +219,12 @@ class Replay:
                 name = redo_fact(self.ledger.facts, body)
             else:
                 redone = redo_imported if self._is_imported(stored.seq) else redo
-                name = redone(self.ledger.pins, body, self._named_in_digest(stored))
+                rule = self._rule_meant(stored)
+                name = redone(self.ledger.pins, body, rule)
+                if names_by_number(body) and not rule:
+                    self._problem(
+                        stored, f"what {body['pin']} was is not on record: only the new words count"
+                    )
         except (InputError, StoreDamaged) as cause:
             self._problem(stored, f"skipped: {cause.detail}")
             return
@@ -226,19 +239,13 @@ class Replay:
             self._foreign = foreign(self.store, self.ctx)
         return seq in self._foreign
 
-    def _named_in_digest(self, stored: Stored) -> RuleRef | None:
-        """Return the rule that an event of an earlier version names by number, as the digest had it."""
-        body = stored.event.body
-        if "rule" in body or "pin" not in body:
+    def _rule_meant(self, stored: Stored) -> RuleRef | None:
+        """Return the rule that an event of an earlier version names by its number, if that can be known."""
+        if not names_by_number(stored.event.body):
             return None
-        shown = self.shown_digest
-        quotes = {pin.id: pin.quote for pin in shown[1].pins} if shown else {}
-        quote = quotes.get(str(body["pin"]))
-        if quote is None:
-            self._problem(stored, f"an earlier version of clew names {body['pin']} by its number alone")
-            return None
-        alike = [pin.ref for pin in self.ledger.pins.all if pin.quote == quote]
-        return alike[-1] if alike else RuleRef(quote, None)
+        if self._meant is None:
+            self._meant = rules_meant(self.store.read(self.ctx, kinds=LEGACY_KINDS))
+        return self._meant.get(stored.seq)
 
     def _problem(self, stored: Stored, reason: str) -> None:
         self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))

@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew, StoreUnwritable
 from clew.log import KINDS, LOOP, PIN, ChainCheck, Flaw, Kind, LogProblem, Row, View, digest, fold, parse
-from clew.ports import Ctx, Event, Head, Stored
+from clew.ports import Ctx, Event, Head, Store, Stored
 from clew.store.blobs import attach, unpack
 from clew.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translated
 from clew.store.migrate import migrate
 from clew.store.rows import session_seal
 from clew.store.sql import migrations, statements
+from clew.store.sqlite import SqliteStore
 
 MAX_SQLITE_LINES = 100
 T = TypeVar("T")
 
 
-class ActsCheck(Protocol):
-    """Looks at the events of one session for what was done by hand and no longer applies."""
-
-    def see(self, stored: Stored) -> None:
-        """Take in the next event that could be read."""
-
-    @property
-    def problems(self) -> tuple[LogProblem, ...]:
-        """Return what was found, events that do not fit the view included."""
-
-
-NewCheck = Callable[[Ctx], ActsCheck]
+ActProblems = Callable[[Store, Ctx], tuple[LogProblem, ...]]
+"""Says which events of a session are skipped when it is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +66,19 @@ class AuditReport:
         return sum(len(session.problems) for session in self.sessions)
 
 
-def audit(path: Path, kinds: Mapping[str, Kind] = KINDS, check_acts: NewCheck | None = None) -> AuditReport:
+def audit(
+    path: Path, kinds: Mapping[str, Kind] = KINDS, act_problems: ActProblems | None = None
+) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
 
-    ``check_acts`` makes what looks at the sessions in which something was done by hand.
+    ``act_problems`` looks at the sessions in which something was done by hand.
     """
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
     rest = _state_at_rest(path)
-    report = _audit(path, kinds, check_acts, at_rest=rest is not None)
+    report = _audit(path, kinds, act_problems, at_rest=rest is not None)
     if rest is not None and _state_at_rest(path) != rest:  # somebody has begun to write
-        report = _audit(path, kinds, check_acts, at_rest=False)
+        report = _audit(path, kinds, act_problems, at_rest=False)
     return report
 
 
@@ -97,13 +90,18 @@ def _state_at_rest(path: Path) -> tuple[int, int] | None:
     return state.st_size, state.st_mtime_ns
 
 
-def _audit(path: Path, kinds: Mapping[str, Kind], check_acts: NewCheck | None, at_rest: bool) -> AuditReport:
+def _audit(
+    path: Path, kinds: Mapping[str, Kind], act_problems: ActProblems | None, at_rest: bool
+) -> AuditReport:
     with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
         database.execute("BEGIN")  # one moment of the store, whoever writes meanwhile
         _require_reach(database, path)
-        checks = _Audit(database, kinds, check_acts)
+        checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
+        if act_problems and not flaws:
+            for session in checks.with_acts():
+                session.problems = act_problems(_ReadOnly(path, database), session.ctx)
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
 
 
@@ -132,10 +130,10 @@ class _Session:
     check: ChainCheck
     view: View = field(default_factory=View)
     events: int = 0
-    acts: ActsCheck | None = None
+    problems: tuple[LogProblem, ...] = ()
 
     def report(self) -> SessionAudit:
-        found = {*self.view.problems, *(self.acts.problems if self.acts else ())}
+        found = {*self.view.problems, *self.problems}
         view = self.view
         return SessionAudit(
             self.ctx, self.head, self.events, len(view.entries), view.skipped, tuple(sorted(found))
@@ -145,15 +143,34 @@ class _Session:
         return Flaw(where, expected, found, self.ctx.workspace, self.ctx.session, seq)
 
 
+class _ReadOnly(SqliteStore):
+    """The store at the moment of an audit."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._database = _Lent(connection)  # type: ignore[assignment]  # lends one connection, for reading
+
+
+class _Lent:
+    """Lends the connection of an audit."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        yield self._connection
+
+    def writing(self) -> NoReturn:
+        raise StoreUnwritable("an audit reads only")
+
+
 class _Audit:
     """One pass over a file."""
 
-    def __init__(
-        self, database: sqlite3.Connection, kinds: Mapping[str, Kind], check_acts: NewCheck | None
-    ) -> None:
+    def __init__(self, database: sqlite3.Connection, kinds: Mapping[str, Kind]) -> None:
         self._database = database
         self._kinds = kinds
-        self._check_acts = check_acts
         self.sessions: dict[object, _Session] = {}
         self.blobs: set[tuple[object, object]] = set()
         self._used: set[tuple[object, object]] = set()
@@ -166,7 +183,6 @@ class _Audit:
             return  # without its tables there is nothing to read
         yield from self._readable("sessions", self._check_sessions())
         yield from self._check_blobs()
-        yield from self._readable("events", self._find_acts())
         yield from self._check_events()
         for session in self.sessions.values():
             yield from session.check.end(session.head)
@@ -220,13 +236,11 @@ class _Audit:
             if seal != session_seal(ctx):
                 yield session.flaw(None, "seal", session_seal(ctx), repr(seal))
 
-    def _find_acts(self) -> Iterator[Flaw]:
-        """Prepare for the sessions in which something was done by hand; there is nothing to yield."""
+    def with_acts(self) -> list[_Session]:
+        """Return the sessions in which something was done by hand."""
         kinds = {"first": PIN.name, "second": LOOP.name}
-        for (key,) in self._database.execute(statements()["sessions_with"], kinds):
-            if self._check_acts and key in self.sessions:
-                self.sessions[key].acts = self._check_acts(self.sessions[key].ctx)
-        yield from ()
+        rows = self._database.execute(statements()["sessions_with"], kinds).fetchall()
+        return [self.sessions[key] for (key,) in rows if key in self.sessions]
 
     def _check_blobs(self) -> Iterator[Flaw]:
         for row in self._rows("blob"):
@@ -278,8 +292,6 @@ class _Audit:
         try:
             stored = Stored(seq, body_digest, event_hash, Event(name, kind, version, time, parse(body)))
             session.view = fold([stored], session.view, self._kinds)
-            if session.acts:
-                session.acts.see(stored)
             if known := self._kinds.get(kind):
                 known.messages(known.current(stored).event.body)
         except ClewError as error:

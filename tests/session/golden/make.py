@@ -42,7 +42,7 @@ def acts(store: SqliteStore) -> None:
     session.add(
         said(Role.USER, "Do not push to main. Always run the tests before you commit."),
         said(Role.ASSISTANT, "Understood."),
-        said(Role.USER, "Only use the staging database."),
+        said(Role.USER, "Never use the production database."),
         call(90, "TodoWrite", todos=TODOS),
         answer(90, "ok"),
         call(91, "bash", command="pytest"),
@@ -51,18 +51,28 @@ def acts(store: SqliteStore) -> None:
     rules = {pin.quote: pin.id for pin in session.pins}
     session.pin("Answer in French.")
     session.unpin(rules["Do not push to main."], "main is ours again")
-    session.edit_pin(rules["Only use the staging database."], "Only read from the staging database.")
+    session.edit_pin(rules["Never use the production database."], "Never write to the production database.")
     session.compact(target_tokens=3_000)
     work = {loop.text: loop.id for loop in session.ledger.loops.open}
     session.close_loop(work["write the migration"], "there is none to write")
     session.close_loop(work["update the docs"], "by mistake")
     session.reopen_loop(work["update the docs"])
     session.close_loop(work["tests/test_invoice.py::test_total"], "known")
-    session.add(said(Role.USER, "Keep the public API stable."))
+    session.add(said(Role.USER, "Always keep the public API stable."))
     session.compact(target_tokens=2_000)
     session.undo()
     session.pin("Keep commits small.")
     session.unpin(session.pins[-1].id)
+    session.pin("Name branches by ticket.")
+    session.compact(target_tokens=2_000)
+
+
+def acts_without_digest(store: SqliteStore) -> None:
+    """Two rules, the first revoked; nothing but its number says which."""
+    session = Session.open("acts without a digest", store, window=WINDOW)
+    session.add(said(Role.USER, "Do not push to main. Always run the tests before you commit."))
+    session.unpin("p1")
+    session.edit_pin("p2", "Always run the linter before you commit.")
 
 
 def race(
@@ -146,9 +156,10 @@ def write(path: Path) -> dict[str, object]:
     seen: dict[str, object] = {}
     with SqliteStore(path) as store:
         acts(store)
+        acts_without_digest(store)
         for name, (first, second) in RACES.items():
             race(name, store, first, second)
-        for name in ("acts", *RACES):
+        for name in ("acts", "acts without a digest", *RACES):
             try:
                 seen[name] = shown(Session.open(name, store, window=WINDOW))
             except ClewError as error:

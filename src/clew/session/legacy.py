@@ -1,0 +1,90 @@
+"""Which rules an earlier version meant that named them by number alone.
+
+That version's rule finder is gone, and with the installed one p2 may be another rule: it must not be revoked
+by mistake. Digests of the session name rules by number and quote. A number counts if a digest has it, or if a
+digest has a higher one and all rules up to that are numbered the same when they are found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from clew.errors import InputError, StoreDamaged
+from clew.ledger.constraints.find import find_candidates
+from clew.ledger.constraints.values import Found
+from clew.ledger.exchange import Reading
+from clew.ledger.findings import RuleRef, number_of
+from clew.ledger.pins import Pins
+from clew.ledger.speech import said
+from clew.log import COMPACTION, MESSAGE, PIN
+from clew.message import Item, Message
+from clew.ports import Stored
+from clew.session.by_hand import FACT_ACTS, redo
+from clew.session.record import read_compaction
+
+KINDS = (MESSAGE.name, PIN.name, COMPACTION.name)
+"""What must be read to find out."""
+
+
+def names_by_number(body: dict[str, Any]) -> bool:
+    """Return whether an event names a rule by its number alone."""
+    return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
+
+
+class _Candidates(Pins):
+    """Numbers every sentence that binds, as earlier finders did."""
+
+    def _search(self, message: Message) -> list[Found]:
+        return find_candidates(message)
+
+
+def rules_meant(events: Iterable[Stored]) -> dict[int, RuleRef]:
+    """Return by event which rule it means; what cannot be known is left out."""
+    pins, messages = _Candidates(), 0
+    meant: dict[int, tuple[str, RuleRef | None]] = {}
+    quotes: dict[str, str] = {}
+    for stored in events:
+        if stored.event.kind == MESSAGE.name:
+            messages += 1
+            (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+            item = Item(f"m{messages}", message)
+            pins.add(Reading(messages, item, said(item), [], []))
+        elif stored.event.kind == PIN.name:
+            body: dict[str, Any] = stored.event.body
+            named = pins.held.get(str(body.get("pin")))
+            rule = named.ref if named else None
+            if names_by_number(body):
+                meant[stored.seq] = str(body["pin"]), rule
+            with suppress(InputError, StoreDamaged):
+                redo(pins, body, rule)
+        else:
+            digest = read_compaction(COMPACTION.current(stored)).digest
+            quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
+    upto = _numbered_alike(pins, quotes)
+    named_there = {name: _ref(pins, quote) for name, quote in quotes.items()}
+    found = {
+        seq: named_there.get(name) or (rule if 0 < _number(name) <= upto else None)
+        for seq, (name, rule) in meant.items()
+    }
+    return {seq: rule for seq, rule in found.items() if rule}
+
+
+def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:
+    """Return up to which number digests and pins agree."""
+    upto = 0
+    for name in sorted(quotes, key=_number):
+        if name not in pins.held or pins.held[name].quote != quotes[name]:
+            break
+        upto = _number(name)
+    return upto
+
+
+def _ref(pins: Pins, quote: str) -> RuleRef:
+    alike = [pin.ref for pin in pins.all if pin.quote == quote]
+    return alike[-1] if alike else RuleRef(quote, None)
+
+
+def _number(name: str) -> int:
+    return number_of(f"m{name.removeprefix('p')}")
