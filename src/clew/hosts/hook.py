@@ -9,9 +9,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 FRESH_SECONDS = 900.0
 """A host compacts within this time after it said that it would; what was computed then still holds."""
+GEMINI_WINDOW = 1_048_576
+GEMINI_SHARE = 0.5
+"""Of its window, from which Gemini CLI compresses unless its settings say otherwise."""
+GEMINI_TAIL_BYTES = 256 << 10
 OFF = "CLEW_HOOK"
 """Set to ``off``, this environment variable makes every hook silent."""
 
@@ -195,13 +201,34 @@ def _opencode_resumes(tool: str, event: Event) -> str:
     return _json(reminder=_noted(tool, event).reminder)
 
 
+def _gemini_compresses(tool: str, event: Event) -> str:
+    """Note what must stay in view if the person asked; the event also comes each turn, without one."""
+    return _before_compaction(tool, event) if event.get("trigger") == "manual" else ""
+
+
 def _gemini_before_prompt(tool: str, event: Event) -> str:
-    """Add what must be in view to the first prompt after a compression, once."""
+    """Add what must be in view to the prompt: after a compression, and before one that this prompt brings.
+
+    Gemini CLI compresses what was said before a prompt when it is about to send it, and tells nobody.
+    """
     note = _noted(tool, event)
-    if not note.pending:
+    if not note.pending and not _gemini_will_compress(Path(note.transcript)):
         return ""
+    note = _fresh(note)
     write_note(replace(note, pending=False))
     return _injected("BeforeAgent", note.reminder)
+
+
+def _gemini_will_compress(transcript: Path) -> bool:
+    """Return whether the last answer's input was so long that the next prompt brings a compression."""
+    with transcript.open("rb") as file:
+        file.seek(max(0, transcript.stat().st_size - GEMINI_TAIL_BYTES))
+        counted = re.findall(rb'"tokens":\{"input":(\d+)', file.read())
+    share = GEMINI_SHARE
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        settings = json.loads((Path.home() / ".gemini" / "settings.json").read_bytes())
+        share = float(settings["model"]["compressionThreshold"])
+    return bool(counted) and int(counted[-1]) >= share * GEMINI_WINDOW
 
 
 def _json(**said: str) -> str:
@@ -216,7 +243,7 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     ("codex", "PreCompact"): _before_compaction,
     ("codex", "SessionStart"): _session_starts,
     ("gemini", "SessionStart"): _session_starts,
-    ("gemini", "PreCompress"): _before_compaction,
+    ("gemini", "PreCompress"): _gemini_compresses,
     ("gemini", "BeforeAgent"): _gemini_before_prompt,
     ("opencode", "compacting"): _opencode_compacts,
     ("opencode", "resumed"): _opencode_resumes,
