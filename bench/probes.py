@@ -155,7 +155,7 @@ def missed(cut: Cut, view: list[Item], what: str) -> list[str]:
     settled = needs.settled
     match what:
         case "goal":
-            stated = [section.text for section in layout.under(GOAL)] or [layout.last_request]
+            stated = [section.text for section in layout.under(GOAL)] or list(layout.requested)
             return [f"asked  {one[:300]!r}\n     stated {stated}" for one in settled.goals]
         case "redo":
             return [

@@ -6,11 +6,12 @@ import pytest
 
 from clew.evals.cuts import Cut
 from clew.evals.layout import sections_of
+from clew.evals.policies import POLICIES
 from clew.evals.policies.fit import as_summary
 from clew.evals.redo import overruled
 from clew.evals.score import Score, score_of
 from clew.evals.turns import Turn, goals_of, turns_of
-from clew.message import Item, Message
+from clew.message import Item, Message, Origin, Role, Text
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 FIRST = "Add a retry to the upload worker and cover it with a test."
@@ -143,13 +144,41 @@ def test_a_view_is_taken_apart_by_what_its_lines_are(given: Cut):
     assert same.verbatim > 0.9
 
 
-def test_titles_are_found_in_any_form_and_sentences_are_not_titles():
-    text = "Now:\n- a\n## Open work\n- b\n**Rules**\n- c\nGoal: d\nIt said this: no.\n- e"
-    found = [(section.title, section.lines) for section in sections_of(text)]
-    assert found[:3] == [("Now", ("- a",)), ("Open work", ("- b",)), ("Rules", ("- c",))]
-    assert found[3] == ("Goal", ("d", "It said this: no.", "- e"))
+@pytest.mark.parametrize("form", ["{}:", "## {}", "**{}**", "# {}:"])
+def test_titles_are_found_in_any_form_and_quoted_headings_are_not_titles(form: str):
+    quoted = "**Rules**" if form[0] == "#" else "# Rules"
+    lines = (form.format("Now"), "- a", quoted, "It said this: no.", form.format("Open work"), "- b")
+    found = [(section.title, section.lines) for section in sections_of("\n".join(lines))]
+    assert found == [("Now", ("- a", quoted, "It said this: no.")), ("Open work", ("- b",))]
+
+
+def test_a_title_may_have_its_text_beside_it():
+    found = [(section.title, section.lines) for section in sections_of("Goal: d\nIt said this: no.\nOpen: e")]
+    assert found == [("Goal", ("d", "It said this: no.")), ("Open", ("e",))]
 
 
 def test_a_history_of_go_aheads_alone_has_no_goal():
     passages = cut([user("continue"), agent("I did.")], AFTER).readable.passages
     assert goals_of(turns_of(passages)) == ()
+
+
+def test_a_plan_that_the_harness_puts_in_is_the_goal_and_short_requests_lean_on_it():
+    text = "Implement the following plan:\n\n# Compress the nightly export"
+    plan = Message(Role.USER, (Text(text),), Origin.INJECTED)
+    before = [
+        plan,
+        agent("I begin with the sinks of the export."),
+        user("not all of it at once"),
+        *BEFORE[-2:],
+    ]
+    given = cut(before, AFTER)
+    assert needs(given).settled.goals == ("not all of it at once", text)
+    assert score_of(given, given.items, 0.0).goal == 1
+    assert scored(given, f"Goal: {text}").goal == 1
+
+
+def test_the_whole_history_and_the_oracle_miss_nothing(given: Cut):
+    roomy = given.budgeted(0.9)
+    for policy in ("whole", "oracle"):
+        score = score_of(roomy, POLICIES[policy].compact(roomy), 0.0)
+        assert (score.goal, score.next_action, score.redo, score.reports) == (1, 1, 0, 1)

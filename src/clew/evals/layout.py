@@ -7,11 +7,11 @@ This is the one place that knows section titles. They are matched by their words
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clew.evals.reading import Speaker, passages, text_of, view_text
-from clew.evals.turns import is_request
+from clew.evals.reading import passages, text_of, view_text
+from clew.evals.turns import Turn, goals_of, turns_of
 from clew.message import Item, Origin, Text
 
 GOAL = re.compile(
@@ -64,24 +64,12 @@ class Layout:
     """All that it says."""
     sections: tuple[Section, ...]
     """Of what the policy wrote."""
-    requests: tuple[str, ...]
-    """What the user says in messages of their own, in order."""
+    requested: tuple[str, ...]
+    """What the user is shown to ask last, go-aheads resolved: texts of which each states it."""
 
     def under(self, titles: re.Pattern[str]) -> list[Section]:
         """Return the sections with such a title."""
         return [section for section in self.sections if titles.match(section.title)]
-
-    @property
-    def last_request(self) -> str:
-        """Return the last that the user is shown to ask: in a message, else on a line that quotes them."""
-        if self.requests:
-            return self.requests[-1]
-        quoted = [match.string[match.end() :] for line in self._lines if (match := ASKED.match(line))]
-        return quoted[-1] if quoted else ""
-
-    @property
-    def _lines(self) -> list[str]:
-        return [bare(line) for section in self.sections for line in section.lines]
 
 
 def layout_of(view: Sequence[Item]) -> Layout:
@@ -94,20 +82,30 @@ def layout_of(view: Sequence[Item]) -> Layout:
         if isinstance(part, Text)
     ]
     sections = tuple(section for text in written for section in sections_of(text))
-    requests = tuple(one.text for one in passages(view) if one.speaker is Speaker.USER and is_request(one))
-    return Layout(view_text(view), sections, requests)
+    said = [one for one in passages(view) if view[one.turn].message.origin is not Origin.SUMMARY]
+    asked = [*_quoted(sections), *turns_of(said)]
+    return Layout(view_text(view), sections, goals_of(asked))
+
+
+def _quoted(sections: Sequence[Section]) -> Iterator[Turn]:
+    """Yield what a written text quotes of the user, in order."""
+    for section in sections:
+        for line in map(bare, section.lines):
+            if match := ASKED.match(line):
+                yield Turn(0, line[match.end() :], "", ended=True)
 
 
 def sections_of(text: str) -> list[Section]:
-    """Return the sections of a text."""
-    title = ""
+    """Return the sections of a text. The first title sets the form of all; others are quoted text."""
+    title, form = "", ""
     held: list[str] = []
     found = []
     for line in text.split("\n"):
         heading, rest = _title_of(line)
-        if heading:
+        if heading and form in ("", _form_of(line)):
             found.append(Section(title, tuple(held)))
-            title, held = heading, [rest] if rest else []
+            title, form = heading, _form_of(line)
+            held = [rest] if rest else []
         elif line.strip():
             held.append(line)
     found.append(Section(title, tuple(held)))
@@ -121,8 +119,12 @@ def _title_of(line: str) -> tuple[str, str]:
     match = _TITLE.fullmatch(line)
     if match is None or len(match["title"].split()) > _MOST_TITLE_WORDS:
         return "", ""
-    is_marked = line.startswith(("#", "**"))
-    return (match["title"].strip(), "") if is_marked or match["colon"] else ("", "")
+    return (match["title"].strip(), "") if _form_of(line) or match["colon"] else ("", "")
+
+
+def _form_of(line: str) -> str:
+    """Return how a title is marked: as a heading, in bold, or by its colon alone."""
+    return next((form for form in ("#", "**") if line.startswith(form)), ":" if ":" in line else "")
 
 
 def bare(line: str) -> str:

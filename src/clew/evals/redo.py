@@ -77,7 +77,7 @@ def settled_at(turns: Sequence[Turn], done: Sequence[Exchange], later: str, *, n
     still = Survival("\n".join(open_tasks(done)))
     ended = (one for one in ended_tasks(done) if is_distinct(one) and still.share(one) < GOAL_SHARE)
     return Settled(
-        () if new_request else tuple(one for one in goals_of(turns) if len(set(content_words(one))) >= 2),
+        () if new_request else goals_of(turns),
         tuple(finished(turns, later)),
         tuple(ended),
         tuple(overruled(turns)),
@@ -153,9 +153,7 @@ def _strings(call: ToolCall) -> Iterator[str]:
 
 def states_goal(settled: Settled, view: Layout) -> bool:
     """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
-    stated = [Survival(section.text) for section in view.under(GOAL)]
-    if view.last_request:
-        stated.append(Survival(view.last_request))
+    stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
     return any(_holds(one, goal) for one in stated for goal in settled.goals)
 
 
@@ -170,7 +168,8 @@ def presents_finished(settled: Settled, view: Layout) -> list[str]:
     found = [text for text, _ in asked if any(_states(one, text) for one in lines)]
     found += [text for text in settled.ended if any(one.share(text) >= SAME_SHARE for one in lines)]
     if settled.goals and not states_goal(settled, view):
-        heads = [Survival(section.text) for section in view.under(GOAL)] or [Survival(view.last_request)]
+        texts = [section.text for section in view.under(GOAL)] or view.requested[:1]
+        heads = [Survival(text) for text in texts]
         flat = plain(view.text)
         stated = ((text, turn) for text, turn in asked if any(_states(one, text) for one in heads))
         found += [text for text, turn in stated if not _is_reported(turn, flat)]

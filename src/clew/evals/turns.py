@@ -20,14 +20,17 @@ GIST = 240
 """Characters at either end of a request by which it is recognised."""
 FEWEST_WORDS = 4
 """A request or sentence with fewer words that carry meaning cannot be told from others."""
+STANDALONE_WORDS = 6
+"""A request with fewer words that carry meaning leans on what was said before."""
 LONGEST_SENTENCE = 600
 
 _GO_AHEAD = re.compile(
     r"(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|fine|great|good|perfect|nice|cool|thanks|thank you|please|lgtm"
     r"|right|correct|exactly|continue|proceed|resume|go on|go ahead|keep going|carry on|do it|do that|do this"
     r"|go for it|go|next|ready|looks good|sounds good|try again|retry|again|approved?|agreed|start"
-    r"|finish(?: it)?|implement(?: it| this| that| the plan)?|with (?:it|that|the implementation)|now|then"
-    r"|and|so|just|both|all|first|second|third|the|one|option|[a-d]|\d{1,2})(?:\W+|$))+",
+    r"|finish(?: it)?|implement(?: it| this| that| the plan)?|with (?:it|that|the implementation)|w/|now|then"
+    r"|and|so|just|both|all|first|second|third|the|one|option|let['’]?s|done|do|give it a (?:try|go)"
+    r"|try (?:it|that|this)|try|this|that|[a-d]|\d{1,2})(?:\W+|$))+",
     re.IGNORECASE,
 )
 _INTERRUPTED = re.compile(r"\[Request interrupted[^\]]*\]|stop\W*|wait\W*", re.IGNORECASE)
@@ -115,17 +118,23 @@ def _turn(asked: Sequence[Passage], said: Passage | None, *, ended: bool) -> Tur
 
 
 def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Return what the agent works on at the end: the last request, or that which a go-ahead continues.
+    """Return what the agent works on at the end, as texts of which each states it: the last request first.
 
-    A go-ahead also continues what the agent had just proposed: either states the goal.
+    A go-ahead stands for the request that it continues, or for what the agent had just proposed. A request of
+    a few words ("commit this", "not all at the end") says little alone: the one before states the goal, too.
     """
+    asked: list[str] = []
     proposed: list[str] = []
     for i in range(len(turns) - 1, -1, -1):
-        if not turns[i].is_go_ahead:
-            return (turns[i].asked, *proposed)
-        if i and turns[i - 1].report:
-            proposed += [one for one in sentences(turns[i - 1].report)[-3:] if is_distinct(one)]
-    return tuple(turn.asked for turn in turns[:1] if is_distinct(turn.asked))
+        turn = turns[i]
+        if not turn.is_go_ahead:
+            asked.append(turn.asked)
+            if len(set(content_words(turn.asked))) >= STANDALONE_WORDS:
+                break
+        elif i and turns[i - 1].report:
+            said = sentences(turns[i - 1].report)
+            proposed += [one for one in (*said[:2], *said[-3:]) if is_distinct(one)]
+    return tuple(dict.fromkeys((*asked, *proposed))) if asked else ()
 
 
 def finished(turns: Sequence[Turn], later: str) -> list[Turn]:

@@ -13,6 +13,7 @@ from clew.evals.policies.fit import FRAMING, as_summary, filled, first_tokens
 from clew.evals.probe import Probe
 from clew.evals.questions import GAP
 from clew.evals.reading import passages
+from clew.evals.turns import GIST
 from clew.evals.words import plain_words
 from clew.message import Item
 
@@ -57,10 +58,19 @@ def oracle(cut: Cut) -> Sequence[Item]:
     needs = cut.needs
     if needs is None:
         return ()
+    going_on = [
+        f"Now: {' '.join(needs.settled.goals[0].split())[:GIST]}" if needs.settled.goals else "",
+        *(target.key for call in needs.next_calls for target in call.targets),
+        *(call.reason for call in needs.next_calls),
+    ]
     answers = [question.text.replace(GAP, question.answer) for question in needs.questions]
-    pieces = [*_laid_down(needs), *_lines(needs.probes), *answers]
+    pieces = [*filter(None, going_on), *_laid_down(needs), *_lines(needs.probes), *answers, *_reported(needs)]
     held = filled(pieces, cut.budget_tokens - FRAMING)
     return as_summary("\n".join(pieces[i] for i in held))
+
+
+def _reported(needs: Needs) -> list[str]:
+    return [sentence for report in needs.reports for sentence in report]
 
 
 def _laid_down(needs: Needs) -> list[str]:
