@@ -19,7 +19,15 @@ from clew.ledger.constraints.force import announces, judge
 from clew.ledger.constraints.languages import guess
 from clew.ledger.constraints.layout import Spans
 from clew.ledger.constraints.model import confidence, model
-from clew.ledger.constraints.pasted import LONG, NOTHING_PASTED, is_briefing, is_deep, pasted, tasks
+from clew.ledger.constraints.pasted import (
+    LONG,
+    NOTHING_PASTED,
+    foreign,
+    is_briefing,
+    is_deep,
+    pasted,
+    tasks,
+)
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence, sentences
 from clew.ledger.constraints.terminal import is_status, printed, stands_alone
@@ -109,6 +117,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
+    others = foreign(text) if trust is Trust.USER else []
     output = Spans(iter(printed(text) if trust is Trust.USER else ()))
     orders = trust > Trust.USER and len(text) >= LONG
     briefing = orders or is_briefing(text)
@@ -117,6 +126,8 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
     for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
         inside = paste.start <= sentence.start < paste.end
         if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
+            continue
+        if any(start <= sentence.start < end for start, end in others):
             continue
         deep = speaks and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
         briefed = briefing and not handed_on.hold(sentence.start)

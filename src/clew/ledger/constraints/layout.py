@@ -108,9 +108,13 @@ def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
 
 
 def _without_reported(text: str, found: Iterator[Line]) -> Iterator[Line]:
-    """Yield lines, those as foreign that somebody else says: from "Bob says:" to the next blank line."""
-    announced = begun = False
+    """Yield lines, those as foreign that somebody else says: "Bob says:" to a blank line or fence."""
+    announced = begun = fenced = False
     for line in found:
+        if announced and not begun:
+            fenced = line.kind is LineKind.FOREIGN
+        if announced and fenced and begun and line.kind is not LineKind.FOREIGN:
+            announced = False
         if announced and line.kind is not LineKind.BLANK:
             begun = True
             yield Line(LineKind.FOREIGN, line.start, line.end)

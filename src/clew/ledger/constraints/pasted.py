@@ -141,8 +141,94 @@ def is_briefing(text: str) -> bool:
     return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
 
 
-def foreign(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text is announced as somebody else's: pasted, forwarded, quoted, to be worked on."""
+# What is announced as somebody else's -----------------------------------------------------------------
+
+_WORKED_ON = (
+    r"(?:summari[sz]e|translate|answer|reply|respond|draft|proofread|rewrite|rephrase|paraphrase|reword|classify"
+    r"|explain|analy[sz]e|extract|review|read|correct|shorten|improve|check|fix|solve|resolve|triage|handle"
+    r"|look(?:\s+at|\s+into)?|see|consider|interpret|parse|grade|rate|compare|evaluate|assess|debug|investigate"
+    r"|what\s+(?:do\s+you\s+think|does)|here(?:['’]s|\s+(?:is|are))|i\s+(?:got|received|found)"
+    r"|(?:my|the|a|our)\s+\w+\s+(?:sent|wrote|says|said|posted)|[üu]bersetze?|fasse?|beantworte|traduis"
+    r"|r[ée]sume|r[ée]ponds|traduce|resume|responde|traduci|riassumi)"
+)
+_MATTER = (
+    r"(?:e-?mails?|mails?|messages?|texts?|issues?|tickets?|bugs?(?:\s+reports?)?|reports?|reviews?|comments?"
+    r"|feedback|articles?|posts?|threads?|letters?|paragraphs?|passages?|documents?|docs?|pages?|snippets?"
+    r"|sentences?|contents?|notes?|transcripts?|conversations?|chats?|stories|story|errors?|logs?|outputs?"
+    r"|responses?|answers?|descriptions?|proposals?|nachricht|courriel|mensaje|correo|messaggio)"
+)
+_ANNOUNCED = re.compile(
+    rf"^[^\n]{{0,80}}?\b{_WORKED_ON}\b[^\n]{{0,60}}?\b(?:this|these|that|the|following|below|my|our|a|an|from"
+    rf"|diese\w*|folgende\w*|ce(?:tte|t)?|este|esta|questo)\b[^\n]{{0,40}}?"
+    rf"\b{_MATTER}\b[^\n]{{0,60}}?[:?：][ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line that announces a text to be worked on, on the lines below."""
+_ON_ONE_LINE = re.compile(
+    r"^[^\n:]{0,40}\b(?:translate|summari[sz]e|proofread|rephrase|paraphrase|rewrite|explain|answer|correct"
+    r"|[üu]bersetze?|traduis|traduce)\b"
+    r"[^\n:]{0,60}:[ \t]+(?=\S)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FORWARDED = re.compile(
+    r"^[ \t>]*-{2,}[ \t]*(?:forwarded|original|weitergeleitete|urspr[üu]ngliche)\b[^\n]*$"
+    r"|^[ \t]*begin forwarded message:?[ \t]*$|^(?:from|von|de|da):[ \t]+\S[^\n]*\n"
+    r"(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|[àa]|objet|para|asunto)[^\n:]{0,20}:[^\n]*\n){1,6}"
+    r"|^on [^\n]{6,80} wrote:[ \t]*$|^am [^\n]{6,80} schrieb [^\n]{1,60}:[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TRIPLE = re.compile(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
+_ASKED_ABOUT = re.compile(
+    rf"""\W*(?:(?:so|and|ok|now|please|can\ you|could\ you|hey|hi)\W+)*(?:
+      what\ (?:does|do|did|is|are|should\ i|would\ you)\b[^\n]{{0,40}}\b(?:this|that|it|the|he|she|they|i)\b
+        [^\n]{{0,40}}\b(?:mean|say|about|want|think|answer|reply|respond|ask(?:ing)?|saying|{_MATTER})
+    | (?:is|does|do|was|how|why|when|who)\b[^\n]{{0,60}}\b(?:this|that|the|above)\ {_MATTER}\b
+    | (?:how|what)\ (?:should|would|do|can)\ (?:i|we|you)\ (?:answer|reply|respond|react)\b
+    | (?:any\ )?thoughts\b | tl;?dr\b | who\ (?:wrote|sent|said)\b
+    | should\ i\ (?:trust|answer|reply|worry|click|pay)\b
+    | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer
+      |reply\ to|respond\ to)\ (?:this|that|it|the\ above)\b
+    | is\ (?:this|that|it)\ (?:spam|phishing|a\ scam|legit|true|correct\ english|urgent|serious)\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A last paragraph that asks about the text above it as a text."""
+_TO_FOLLOW = re.compile(
+    r"\b(?:rules?|guidelines?|constraints?|conventions?|instructions|polic(?:y|ies)|requirements?|steps|plan|spec"
+    r"|follow|obey|adhere|stick)\b",
+    re.IGNORECASE,
+)
+"""By these words what is announced is to be followed, or carried out."""
+_FENCED = re.compile(r"\s*(?:`{3}|~{3}|>|<)")
+_DIVIDER = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
+_ASKING_WITHIN = 200
+
+
+def foreign(text: str) -> list[tuple[int, int]]:
+    """Return where a text is somebody else's by what is said of it: pasted, forwarded, to be worked on.
+
+    What is fenced, quoted or tagged is known by its layout, so a fence behind such a line ends the paste.
+    """
     document = pasted(text)
-    if document.material:
-        yield document.start, document.end
+    spans = [(document.start, document.end)] if document.material else []
+    spans += [match.span() for match in _TRIPLE.finditer(text)] if '"""' in text or "'''" in text else []
+    if forwarded := _FORWARDED.search(text):
+        spans.append((forwarded.start(), len(text)))
+    if ":" in text or "?" in text:
+        spans += _announced(text)
+    asked = text.rstrip().rfind("\n\n")
+    if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
+        spans.append((0, asked))
+    return sorted(spans)
+
+
+def _announced(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands below a line that announces a text, and behind one on the same line."""
+    for line in _ANNOUNCED.finditer(text):
+        if not _TO_FOLLOW.search(line[0]) and not _FENCED.match(text, line.end()):
+            opened = _DIVIDER.match(text, line.end() + 1) or _DIVIDER.match(text, line.end() + 2)
+            closed = _DIVIDER.search(text, opened.end()) if opened else None
+            long = len(text) - line.end() >= LONG  # people add a last word below a long text
+            yield line.end(), closed.start() if closed else _last_words(text) if long else len(text)
+    for line in _ON_ONE_LINE.finditer(text):
+        end = text.find("\n\n", line.end())
+        yield line.start(), end if end > 0 else len(text)
