@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.cli.text import named
+from clew.cli.text import columns, named, one_line
 
 LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.jsonl"
 
@@ -18,3 +18,18 @@ LONG = "/home/me/sessions/of/a/tool/that/likes/long/folders/2026-01-01-019d7372.
 )
 def test_of_a_long_path_the_end_is_shown_and_of_a_long_name_the_beginning(name, width, shown):
     assert named(name, width) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("修复解析器", 10, "修复解析器"),
+        ("修复解析器", 9, "修复解析…"),
+        ("修复解析器", 8, "修复解…"),
+        ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
+        ("fix the parser", 8, "fix the…"),
+    ],
+)
+def test_a_line_is_cut_to_the_columns_that_it_takes(text: str, width: int, shown: str):
+    assert one_line(text, width) == shown
+    assert columns(one_line(text, width)) <= width

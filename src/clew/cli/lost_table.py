@@ -83,7 +83,10 @@ def _print(rows: Sequence[Row], found: Sequence[list[Forgotten]], term: Terminal
         told = [one for one in several if not one.unjudged and not one.sealed]
         cells = _cells(told, kinds) if told else f"{'not judged':>{CELL}}"
         term.print(Styled.assemble((f"{row.id:<9}", "bold"), f"{age_of(row):>4} {row.tool:<12}{cells}"))
-    term.print(Styled(f"{'all':<9}{'':>4} {'':<12}{_cells(judged, kinds)}", "bold"), "")
+    term.print("", Styled("all together", "bold"))
+    for kind, head in HEADS.items():
+        term.print(f"  {head.lower():<12}{_losses(judged, (kind,)):>16}")
+    term.print("")
     sealed = sum(bool(one.unjudged or one.sealed) for several in found for one in several)
     term.print(
         f"{count(len(judged), 'compaction')} judged in {count(len(rows), 'session')}"

@@ -27,7 +27,7 @@ from rich.text import Text as Styled
 
 from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_short_id, own_store
 from clew.cli.terminal import Terminal
-from clew.cli.text import age, one_line, positive, printable, thousands
+from clew.cli.text import age, columns, one_line, positive, printable, thousands
 from clew.errors import StoreError
 from clew.log import COMPACTION, MESSAGE
 from clew.log.imports import OWN
@@ -184,7 +184,8 @@ def _wide(row: Row, room: int) -> Iterator[Styled]:
     tokens = "–" if row.tokens is None else thousands(row.tokens)
     compacted = f"{row.compactions}×" if row.compactions else "–"
     line = Styled.assemble((row.id, "bold"), f"{age_of(row):>6}  {row.tool:<12} ")
-    yield line.append(f"{one_line(row.project_name, room - 1):<{room}}{tokens:>8}{compacted:>11}")
+    project = one_line(row.project_name, room - 1)
+    yield line.append(f"{project}{' ' * (room - columns(project))}{tokens:>8}{compacted:>11}")
 
 
 def _narrow(row: Row, width: int) -> Iterator[Styled]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import unicodedata
 from datetime import timedelta
 
 from clew.message import JsonObject
@@ -20,9 +21,33 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """Return the first words, on one line of at most ``width`` characters."""
+    """Return the first words, on one line of at most ``width`` columns."""
     flat = " ".join(printable(text[: width * 4]).split())
-    return flat if len(flat) <= width and len(text) <= width * 4 else f"{flat[: width - 1]}…"
+    if columns(flat) <= width and len(text) <= width * 4:
+        return flat
+    return f"{fitting(flat, width - 1)}…"
+
+
+def columns(text: str) -> int:
+    """Return the columns that a text takes: two for each character of Chinese, Japanese or Korean."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+def fitting(text: str, width: int) -> str:
+    """Return the first characters of a text that fit in so many columns."""
+    if text.isascii():
+        return text[:width]
+    for place, character in enumerate(text):
+        width -= _columns_of(character)
+        if width < 0:
+            return text[:place]
+    return text
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def named(name: str, width: int) -> str:
