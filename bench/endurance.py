@@ -282,7 +282,7 @@ def lengthy(long: Grown) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--compactions", type=int, nargs="*", default=[100, 1_000])
+    parser.add_argument("--compactions", type=int, nargs="*", default=[100, 1_000], help="0 for none")
     parser.add_argument("--messages", type=int, default=1_000_000, help="0 for none")
     parser.add_argument("--gigabytes", type=float, default=0.0, help="of screenshots among the messages")
     parser.add_argument("--keep", type=Path, help="a folder for the long session, to go on with")
@@ -294,7 +294,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         endured = []
-        for rounds in args.compactions:
+        for rounds in filter(None, args.compactions):  # 0 for none
             with SqliteStore(Path(folder, f"{rounds}.db")) as store:
                 endured.append(endure(Session.open("main", store, window=WINDOW), rounds))
         long = grown(args.keep or Path(folder), args.messages, args.gigabytes) if args.messages else None

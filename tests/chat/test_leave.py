@@ -101,7 +101,19 @@ def test_no_way_of_writing_a_path_gets_around_a_rule(tmp_path: Path, path: str):
 
 @pytest.mark.parametrize(
     "path",
-    ["AGENTS.md", "src/claude.md", ".claude/rules/a.md", ".git/config", "pyproject.toml", "docs/more.md"],
+    [
+        *(
+            "AGENTS.md",
+            "src/claude.md",
+            ".claude/rules/a.md",
+            ".git/config",
+            "pyproject.toml",
+            "docs/more.md",
+        ),
+        *(".envrc", "Makefile", "web/package.json", ".mcp.json", ".husky/pre-commit", ".cursorrules"),
+        *(".cursor/rules/a.mdc", ".pre-commit-config.yaml", "tests/conftest.py", ".gitattributes"),
+        *("vite.config.ts", "eslint.config.mjs", "docker-compose.yml", "Dockerfile.dev", "build.rs", "x.pth"),
+    ],
 )
 def test_what_steers_agents_is_asked_about_whatever_was_said_before(tmp_path: Path, path: str):
     (tmp_path / "docs").mkdir()
@@ -109,7 +121,9 @@ def test_what_steers_agents_is_asked_about_whatever_was_said_before(tmp_path: Pa
     (tmp_path / "CLAUDE.md").write_text("@docs/more.md")
     chat = new_chat(writer(path), root=tmp_path, trusted=True)
     chat.approvals.record("write_file", "c0", "earlier", Answer.ALWAYS)
-    assert [one.what.endswith("what agents or clew do here)") for one in asked(tell(chat, "go"))] == [True]
+    assert [one.what.endswith("what tools, agents or clew do here)") for one in asked(tell(chat, "go"))] == [
+        True
+    ]
 
 
 # Instructions that a model gives to itself -----------------------------------------------------------

@@ -252,5 +252,27 @@ def test_an_ollama_on_this_computer_is_found_and_nobody_elsewhere_is_asked():
     assert found == [f"openai-chat/llama3.2:1b@http://127.0.0.1:{port}/v1"]
 
 
+def test_the_look_for_an_ollama_goes_to_no_proxy(monkeypatch: pytest.MonkeyPatch):
+    seen: list[str] = []
+
+    class Proxy(_Ollama):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            super().do_GET()
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        address = f"http://127.0.0.1:{proxy.server_address[1]}"
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, address)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        thread = Thread(target=proxy.serve_forever, args=(0.01,))
+        thread.start()
+        assert local_models({"OLLAMA_HOST": "127.0.0.1:9"}, seconds=5) == []
+        proxy.shutdown()
+        thread.join()
+    assert seen == []
+
+
 def test_where_nobody_listens_there_are_no_local_models():
     assert local_models({"OLLAMA_HOST": "127.0.0.1:9"}) == []

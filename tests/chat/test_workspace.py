@@ -67,6 +67,17 @@ def test_a_search_finds_lines_and_follows_no_link(root: Path):
     assert run(root, "search_files", text="outside").text == "no file has 'outside'"
 
 
+def test_a_hard_link_to_a_file_outside_is_neither_read_nor_searched(root: Path):
+    (root / "hard.txt").hardlink_to(root.parent / "secret.txt")
+    told = run(root, "read_file", path="hard.txt")
+    assert told.is_error
+    assert "hard link" in told.text
+    assert run(root, "search_files", text="outside").text == "no file has 'outside'"
+    write_text(root, "hard.txt", "mine")
+    assert (root.parent / "secret.txt").read_text() == "outside"
+    assert run(root, "read_file", path="hard.txt").text.endswith("mine")
+
+
 def test_a_listing_names_what_is_there(root: Path):
     assert run(root, "list_files").text.splitlines() == [
         "./",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -66,3 +67,11 @@ def test_that_nothing_can_be_gained_is_remembered_by_every_process_after(tmp_pat
             verdicts.append(type(session.fit().budget.verdict).__name__)
             assert session.compact() is None
     assert verdicts == ["Compact", "Compact", "Compact", Stop.__name__]
+
+
+def test_the_benchmark_runs_without_chained_compactions():
+    script = Path(__file__).parents[2] / "bench" / "endurance.py"
+    command = [sys.executable, str(script), "--compactions", "0", "--messages", "200", "--print"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "| 200 |" in done.stdout

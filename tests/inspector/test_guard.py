@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from email.message import Message
 from typing import NamedTuple
+from urllib.parse import quote
 
 import pytest
 
@@ -205,3 +209,42 @@ def test_two_starts_have_two_tokens(shared: House):
     for one in (first, second):
         assert one.socket.getsockname()[0] == "127.0.0.1"
         one.socket.close()
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"",
+        b"GET /api/sessions HTTP/1.1\r\nHost: x",
+        b"POST /api/act HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+    ],
+)
+def test_a_request_that_never_arrives_whole_is_given_up(
+    shared: House, monkeypatch: pytest.MonkeyPatch, half: bytes
+):
+    monkeypatch.setattr("clew.inspector.server.REQUEST_SECONDS", 0.5)
+    server = Server.bind(shared.shelf)
+    with server.running():
+        with closing(socket.create_connection(server.socket.getsockname()[:2], timeout=20)) as slow:
+            slow.sendall(half)
+            while slow.recv(4_096):  # what is refused at once is answered first
+                pass
+        assert ask(server, headers={TOKEN: server.token}).status == 200
+
+
+def test_an_answer_may_take_longer_than_a_request(shared: House, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("clew.inspector.server.REQUEST_SECONDS", 0.3)
+    server = Server.bind(shared.shelf)
+    place = server.socket.getsockname()[:2]
+    with server.running(), closing(socket.create_connection(place, timeout=20)) as page:
+        path = f"/api/follow?session={quote(TOUR, safe='')}"
+        page.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: {server.host}\r\n{TOKEN}: {server.token}\r\n\r\n".encode()
+        )
+        assert page.recv(12) == b"HTTP/1.1 200"
+        time.sleep(1.5)
+        page.settimeout(0.2)
+        with contextlib.suppress(TimeoutError):
+            while got := page.recv(65_536):
+                pass
+            assert got  # closed

@@ -24,8 +24,30 @@ STEERING = frozenset(
 )
 """Files that say what agents and clew do here."""
 STEERING_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", ".claude", ".clew", ".codex", ".gemini", ".agents", ".github", ".vscode"}
+    {
+        *(".git", ".hg", ".svn", ".claude", ".clew", ".codex", ".gemini", ".agents", ".github", ".vscode"),
+        *(".cursor", ".windsurf", ".clinerules", ".roo", ".continue", ".zed", ".idea", ".devcontainer"),
+        *(".husky", ".cargo", ".circleci", ".yarn"),
+    }
 )
+RUNNING = (
+    *(".envrc", ".mcp.json", ".cursorrules", ".windsurfrules", ".clinerules", ".aider.conf.yml"),
+    *(".pre-commit-config.yaml", "lefthook.y*ml", ".gitattributes", ".gitmodules", ".npmrc", ".yarnrc*"),
+    *(
+        ".pnpmfile.*js",
+        ".tool-versions",
+        "*mise.toml",
+        "package.json",
+        "*.config.[cm][jt]s",
+        "*.config.[jt]s",
+    ),
+    *("makefile", "gnumakefile", "*.mk", "justfile", "rakefile", "gemfile", "cmakelists.txt", "build.rs"),
+    *("build.gradle*", "settings.gradle*", "pom.xml", "dockerfile*", "*compose.y*ml", ".gitlab-ci.yml"),
+    *(".travis.yml", "jenkinsfile", "conftest.py", "noxfile.py", "setup.py", "setup.cfg", "tox.ini"),
+    *("pytest.ini", "sitecustomize.py", "usercustomize.py", "*.pth", ".bashrc", ".bash_profile", ".zshrc"),
+    *(".profile", "cargo.toml", "deno.json*", "procfile", "vagrantfile"),
+)
+"""Files that tools run, or run something because of: names and patterns, in lower case."""
 
 
 # What it would do ------------------------------------------------------------------------------------
@@ -98,11 +120,15 @@ def against(pins: tuple[Pin, ...], arguments: Mapping[str, Any], root: Path | No
 
 
 def steers(arguments: Mapping[str, Any], root: Path | None = None) -> bool:
-    """Tell whether a call would write to a file that says what agents, clew or git do here."""
+    """Return whether a call would write to a file that says what agents, clew or git do here, or runs."""
     return any(
-        parts and (parts[-1] in STEERING or not STEERING_FOLDERS.isdisjoint(parts))
+        parts and (parts[-1] in STEERING or not STEERING_FOLDERS.isdisjoint(parts) or _runs(parts[-1]))
         for parts in (PurePosixPath(folded(place)).parts for place in places_of(arguments, root))
     )
+
+
+def _runs(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in RUNNING)
 
 
 def places_of(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from clew.session import Session
 
 NOT_RUN = "The user interrupted; this was not run."
 NOT_KNOWN = "The session ended before this was answered; it is not known whether it took effect."
-STEERING = "asked every time, since it says what agents or clew do here"
+STEERING = "asked every time, since it says what tools, agents or clew do here"
 DENIED = "The user said no: this was not done. Do not try it another way."
 
 Running: TypeAlias = Generator[Happening, Answer | None, ToolAnswer]

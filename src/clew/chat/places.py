@@ -1,4 +1,4 @@
-"""Paths below a root, and no way out: not by ``..``, not by an absolute path, not by a link.
+"""Paths below a root, and no way out: not by ``..``, not by an absolute path, not by a link, soft or hard.
 
 Where a path leads is found out first, links included. Then that place is walked to from the root, folder by
 folder, and no link is followed any more: one that is put in the way meanwhile leads nowhere.
@@ -93,8 +93,13 @@ def opened(root: Path, path: str) -> Iterator[BinaryIO]:
         raise InputError(f"{path!r} is no ordinary file", "list_files shows what is in a folder")
     with _spot(root, place) as spot, os.fdopen(spot.open(_READ), "rb") as file:
         # What was a file a moment ago may be a pipe by now.
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise InputError(f"{path!r} is no ordinary file", "name another")
+        if found.st_nlink > 1:
+            raise InputError(
+                f"{path!r} has other names, perhaps outside (hard links)", "copy it, read the copy"
+            )
         yield file
 
 
@@ -158,5 +163,5 @@ def files_below(root: Path, place: Path) -> Iterator[Path]:
         names[:] = sorted(name for name in names if name not in SKIPPED)
         for name in sorted(files):
             file = Path(folder, name)
-            if file.is_file() and file.resolve().is_relative_to(base):
+            if file.is_file() and file.stat().st_nlink == 1 and file.resolve().is_relative_to(base):
                 yield file

@@ -59,16 +59,27 @@ def named_model(name: str, session: Session) -> StreamingModel:
     return cast(StreamingModel, open_model(full))
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows nobody who would send the question elsewhere."""
+
+    def redirect_request(self, *_given: object) -> None:
+        return None
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+"""Goes to this computer alone, whatever proxy the environment names."""
+
+
 def local_models(env: Mapping[str, str] = os.environ, seconds: float = OLLAMA_SECONDS) -> list[str]:
     """Return the models of an Ollama on this computer; none where it does not answer at once.
 
-    Only a loopback address is ever asked.
+    Only a loopback address is ever asked, and never through a proxy.
     """
     host = env.get("OLLAMA_HOST", "")
     port = host.rpartition(":")[2] if ":" in host else ""
     address = f"http://127.0.0.1:{port}" if port.isdecimal() else OLLAMA
     try:
-        with urllib.request.urlopen(f"{address}/api/tags", timeout=seconds) as answer:
+        with _DIRECT.open(f"{address}/api/tags", timeout=seconds) as answer:
             listed = json.loads(answer.read(1_000_000))
         return [f"openai-chat/{one['name']}@{address}/v1" for one in listed["models"]]
     except (OSError, ValueError, KeyError, TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 import socket
@@ -13,7 +14,9 @@ from urllib.parse import quote
 from clew.errors import InputError, MissingExtra
 
 try:
+    import h11
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     from clew.inspector.app import inspector
     from clew.inspector.guard import Gate
@@ -25,6 +28,46 @@ from clew.inspector.talk import Talks, Voice
 
 LOOPBACK = "127.0.0.1"
 WILDCARDS = ("", "0.0.0.0", "::")
+
+
+REQUEST_SECONDS = 10.0
+"""How long a request may take to arrive whole; a page sends its own at once."""
+
+
+class Impatient(H11Protocol):
+    """Closes a connection on which no whole request arrives in time."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Take in what arrived; once a request is whole, its answer may take as long as it takes."""
+        super().handle_events()
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._wait()
+        super().on_response_complete()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._patience = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
 
 @dataclass(slots=True)
@@ -78,6 +121,7 @@ class Server:
         # themselves.
         config = uvicorn.Config(
             app,
+            http=Impatient,
             log_level="warning",
             access_log=False,
             lifespan="off",
