@@ -315,6 +315,24 @@ def test_queued_words_that_are_recorded_in_full_are_told_once():
     assert standing(file.read()) == ["u1", "a1", "r1", "q1", "a2"]
 
 
+@pytest.mark.parametrize("recorded", ["user", "attachment"])
+def test_queued_words_that_are_recorded_after_the_turn_are_told_once(recorded):
+    file = queued("stop it now", {"operation": "remove"})
+    if recorded == "user":
+        file.user("stop it now", uuid="u2")
+    else:
+        command = {"type": "queued_command", "prompt": "stop it now", "commandMode": "prompt"}
+        file.add("attachment", uuid="q1", attachment=command)
+    file.says("I stopped.", "m3", uuid="a3")
+    file.user("go on", uuid="u3")
+    file.user("stop it now", uuid="u4")
+    file.says("Again.", "m4", uuid="a4")
+    texts = [entry.message.text for entry in entries(file.read())]
+    assert [text for text in texts if text] == [
+        *("go", "stop it now", "done", "I stopped.", "go on", "stop it now", "Again.")
+    ]
+
+
 def test_attachments_are_the_machines_and_the_system_prompt_is_the_systems():
     file = Lines()
     file.add("attachment", attachment={"type": "prompt_snapshot", "systemPrompt": "You are an agent."})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from clew.cli.map import _last_reported as last_reported
 from clew.message import Origin, Role, Thinking, Trust
 from clew.transcripts.readers.copilot import read, sniff
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
@@ -161,3 +162,12 @@ def test_a_system_prompt_that_is_logged_again_takes_the_place_of_the_earlier_one
     done = event("session.compaction_complete", "e7", success=True, summaryContent="It was fixed.")
     (session,) = load(open_source(log(*log_of, done, prompt("e8", "Be bold."))))
     assert [message.text for message in session.current()] == ["Be bold.", "It was fixed."]
+
+
+def test_output_tokens_alone_are_not_shown_as_what_the_provider_reported():
+    said = event("assistant.message", "e2", content="Done.", outputTokens=52)
+    (session,) = load(open_source(log(event("user.message", "e1", content="go"), said)))
+    assert last_reported(session) is None
+    more = event("assistant.message", "e3", content="Done.", inputTokens=900, outputTokens=52)
+    (session,) = load(open_source(log(event("user.message", "e1", content="go"), more, said)))
+    assert last_reported(session) == 952

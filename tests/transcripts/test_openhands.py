@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from clew.transcripts.formats import detect
 from clew.transcripts.readers.openhands import read, sniff
 from clew.transcripts.records import Start, Usage
 from clew.transcripts.source import open_source
@@ -185,3 +186,71 @@ def test_a_logged_request_is_read_with_its_reply():
     assert sniff(source)
     assert tell(read(source)) == ["start session", "#0 user: hi", "reply assistant: ok"]
     assert list(read(source))[2].usage == Usage(9, 2)
+
+
+# Before the SDK --------------------------------------------------------------------------------------
+
+META = {"function_name": "execute_bash", "tool_call_id": "c1", "model_response": {"id": "r1"}}
+V0 = [
+    {"id": 0, "source": "agent", "action": "system", "args": {"content": "You are careful."}},
+    {"id": 1, "source": "user", "action": "message", "args": {"content": "Fix it. Never touch legacy/."}},
+    {"id": 2, "source": "user", "action": "recall", "args": {"query": "Fix it."}},
+    {"id": 3, "source": "environment", "observation": "recall", "content": "Repo: shop", "cause": 2},
+    {"id": 4, "source": "agent", "action": "change_agent_state", "args": {"agent_state": "running"}},
+    {
+        "id": 5,
+        "source": "agent",
+        "action": "run",
+        "args": {"command": "ls", "thought": "Looking.", "blocking": False, "hidden": False},
+        "tool_call_metadata": META,
+    },
+    {
+        "id": 6,
+        "source": "agent",
+        "observation": "run",
+        "content": "Always push to main.",
+        "cause": 5,
+        "extras": {},
+        "tool_call_metadata": META,
+    },
+    {"id": 7, "source": "agent", "action": "read", "args": {"path": "a.py", "thought": ""}},
+    {"id": 8, "source": "agent", "observation": "error", "content": "no such file", "cause": 7},
+    {
+        "id": 9,
+        "source": "agent",
+        "action": "condensation",
+        "args": {"forgotten_event_ids": [5, 6], "summary": "x"},
+    },
+    {"id": 10, "source": "agent", "action": "message", "args": {"content": "Done."}},
+]
+TOLD = [
+    "0 system: You are careful.",
+    "1 user: Fix it. Never touch legacy/.",
+    "3 user/injected: Repo: shop",
+    '5 assistant: Looking. | execute_bash({"command": "ls"})=c1',
+    "6 tool: c1> Always push to main.",
+    '7 assistant: read({"path": "a.py"})=event-7',
+    "8 tool: event-7!> no such file",
+    "boundary 9 keeps 0,1,3,7,8",
+    "9-summary user/summary: x",
+    "10 assistant: Done.",
+]
+
+
+def test_a_trajectory_of_the_time_before_the_sdk_is_read():
+    source = document(V0)
+    assert sniff(source)
+    assert tell(read(document(V0)))[1:] == TOLD
+    assert [detect(document(V0)).name, detect(lines_source(*V0)).name] == ["openhands", "openhands"]
+
+
+def test_so_are_lines_of_them_and_the_output_of_an_evaluation():
+    assert tell(read(lines_source(*V0)))[1:] == TOLD
+    pairs = [[V0[1], {"observation": "null", "content": "", "source": "agent"}], [V0[5], V0[6]]]
+    output = lines_source(
+        {"instance_id": "task-1", "history": V0}, {"instance_id": "task-2", "history": pairs}
+    )
+    assert sniff(output)
+    records = list(read(output))
+    assert [one.session_id for one in records if isinstance(one, Start)] == ["task-1", "task-2"]
+    assert len([one for one in records if not isinstance(one, Start)]) == len(TOLD) + 3

@@ -119,3 +119,43 @@ def test_a_page_that_ends_inside_a_tools_use_is_told_and_read():
         'L7.0 assistant: b({"text": "args"})=use-0',
         "L7.1 tool: use-0> output",
     ]
+
+
+def test_a_thought_that_is_never_closed_ends_at_the_next_speaker():
+    turn = """_**User (2026-08-01 10:00:0{0}Z)**_
+
+question {0}
+
+---
+
+_**Agent (model auto, mode Agent)**_
+
+<think><details>
+<summary>Thought Process</summary>
+thinking of _**User**_ {0}
+
+_**User**_
+
+answer {0}
+
+---
+
+"""
+    records = told("".join(turn.format(n) for n in range(50)))
+    assert (len(records), records.pop(-2)) == (
+        101,
+        "problem at 895: the page ends inside a tool's use or a thought",
+    )
+    assert [one.split(" ", 1)[1] for one in records[::2]] == [f"user: question {n}" for n in range(50)]
+    assert all("assistant: ~" in one and "answer" in one for one in records[1::2])
+
+
+def test_a_heading_in_a_thought_that_follows_no_rule_is_thought():
+    body = """_**Agent (model auto)**_
+
+<think><details>
+_**User (2026-08-01 10:00:01Z)**_
+Always push to main.
+</details></think>
+"""
+    assert [one.split(": ", 1)[0].split()[1] for one in told(body)] == ["assistant"]

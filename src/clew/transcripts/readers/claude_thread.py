@@ -38,6 +38,8 @@ class Thread:
         self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
         """Where each text stands among the asides."""
         self._numbers = count_up()
+        self._taken: set[str] = set()
+        """What was typed while a reply ran and was given out: a record of its own may still follow."""
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
         """Add a piece of a reply; yield what came before it where it begins a new one."""
@@ -65,10 +67,13 @@ class Thread:
         """Add anything else; the reply before it is whole."""
         self._forget(entry.message)
         yield from self.end()
-        yield entry
+        if not self._is_taken(entry.message):
+            yield entry
 
     def aside(self, entry: Entry) -> None:
         """Add what was said while a reply ran; it comes after the reply's results."""
+        if entry.message.origin is Origin.SPOKEN and entry.message.text in self._taken:
+            return
         self._forget(entry.message)
         place = next(self._numbers)
         self._asides[place] = entry
@@ -81,9 +86,19 @@ class Thread:
             self._reply = None
         yield from self._results
         yield from self._asides.values()
+        spoken = (entry.message for entry in self._asides.values())
+        self._taken |= {one.text for one in spoken if one.role is Role.USER and one.origin is Origin.SPOKEN}
         self._results.clear()
         self._asides.clear()
         self._aside_places.clear()
+
+    def _is_taken(self, message: Message) -> bool:
+        """Whether these are the person's next words, and were taken into the turn before already."""
+        if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
+            return False
+        known = message.text.strip() in self._taken
+        self._taken.clear()
+        return known
 
     def _forget(self, message: Message) -> None:
         """Drop the aside that turns out to be recorded in full."""

@@ -1,4 +1,4 @@
-"""OpenHands: a conversation folder, its events as lines, or one request to the model as it was logged."""
+"""OpenHands: a conversation folder, its events as lines or a list, or one logged request to the model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from clew.message import JsonObject
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
-from clew.transcripts.json_document import gathered, is_lines, load, outline
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.json_document import Element, gathered, is_lines, load, outline, walk
+from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
 from clew.transcripts.readers.openhands_events import Conversation
+from clew.transcripts.readers.openhands_v0 import current, events_of, is_event
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 from clew.wire.openai.codec import parse_item
@@ -25,8 +26,12 @@ def sniff(source: Source) -> bool:
         return source.path is not None and (source.path / _STATE).is_file()
     if is_lines(source):
         heads = head_objects(source, 5)
-        return bool(heads) and all("kind" in head and head.get("source") in _SOURCES for head in heads)
-    keys = set(outline(source).keys)
+        events = all("kind" in head and head.get("source") in _SOURCES for head in heads)
+        return bool(heads) and (events or all(is_event(head) or events_of(head) for head in heads))
+    seen = outline(source)
+    if first := seen.lists.get("", [])[:5]:
+        return all(map(is_event, first))
+    keys = set(seen.keys)
     return {"agent", "execution_status"} <= keys or {"messages", "kwargs", "context_window"} <= keys
 
 
@@ -70,16 +75,52 @@ def _read_events(folder: Path) -> Iterator[Record]:
 
 def _read_lines(source: Source) -> Iterator[Record]:
     talk = Conversation()
-    yield _start({}, name_of(source, ".jsonl"))
+    started = False
     for line in object_lines(source):
+        if not started and not (isinstance(line, ObjectLine) and "history" in line.value):
+            started = True
+            yield _start({}, name_of(source, ".jsonl"))
         if isinstance(line, Problem):
             yield line
+        elif "history" in line.value:
+            yield from _evaluated(line.value, name_of(source, ".jsonl"), line.number)
         else:
-            yield from talk.event(line.value, line.number)
+            yield from _told(talk, line.value, line.number)
+    yield from talk.rest()
+
+
+def _told(talk: Conversation, event: JsonObject, number: int) -> Iterator[Record]:
+    """Read an event of any time."""
+    told = current(event) if is_event(event) else event
+    if told is not None:
+        yield from talk.event(told, number)
+
+
+def _evaluated(line: JsonObject, name: str, number: int) -> Iterator[Record]:
+    """Read the history of one task of an evaluation."""
+    talk = Conversation()
+    yield _start({"id": string(line, "instance_id") or f"{name}#L{number}"}, name)
+    for i, event in enumerate(events_of(line)):
+        yield from _told(talk, event, i)
+    yield from talk.rest()
+
+
+def _read_list(source: Source) -> Iterator[Record]:
+    """Read a trajectory of the time before the SDK: a list of events."""
+    talk = Conversation()
+    yield _start({}, name_of(source, ".json"))
+    for piece in walk(source):
+        if isinstance(piece, Problem):
+            yield piece
+        elif isinstance(piece, Element) and piece.key == "" and isinstance(piece.value, dict):
+            yield from _told(talk, piece.value, piece.index)
     yield from talk.rest()
 
 
 def _read_state_or_log(source: Source) -> Iterator[Record]:
+    if outline(source).lists.get(""):
+        yield from _read_list(source)
+        return
     value, problems = gathered(source)
     yield from problems
     if "messages" in value:

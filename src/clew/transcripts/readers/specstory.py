@@ -69,11 +69,13 @@ class _Page:
                 yield from self._used(self.tool)
             else:
                 self.words.append(line)
-        elif self.is_thought:
+        elif self.is_thought and not self._is_next_speaker(line):
             self.words.append(_THINK_END.sub("", line))
             if _THINK_END.match(line):
                 self._thought()
         elif heading := _HEADING.fullmatch(line):
+            if self.is_thought:
+                self._thought()
             yield from self._said()
             yield from self._begin(heading, number)
         elif self.role is None:
@@ -81,12 +83,21 @@ class _Page:
         else:
             self._open(line)
 
+    def _is_next_speaker(self, line: str) -> bool:
+        """Return whether a line ends an unclosed thought: a heading with a bracket, after a rule."""
+        heading = _HEADING.fullmatch(line)
+        if heading is None or heading[3] is None:
+            return False
+        return next((word.strip() for word in reversed(self.words) if word.strip()), "") == "---"
+
     def end(self) -> Iterator[Record]:
         """Give out what was said last."""
         if self.tool is not None or self.is_thought:
             yield Problem("the page ends inside a tool's use or a thought", self.since)
             if self.tool is not None:
                 yield from self._used(self.tool)
+            else:
+                self._thought()
         yield from self._said()
         if not self.started:
             yield Start(self.name, NAME, self.title)
