@@ -165,6 +165,8 @@ def test_the_parts_add_up_for_other_programs(home: Home):
 
 
 def test_a_session_that_is_not_there_is_one_line(home: Home):
+    (home.path / "notes.txt").write_text("dear diary")
+    assert "text that starts with 'dear diary'" in home.run("bill", "notes.txt", status=2)
     assert home.run("bill", "nothing-here", status=2).startswith("clew: no file and no session")
     assert home.run("bill", "nothing.jsonl", status=2).startswith("clew: no file and no session")
 

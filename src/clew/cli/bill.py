@@ -36,7 +36,7 @@ from clew.evals.files import SessionFile
 from clew.evals.study import mapped
 from clew.evals.whole_bill import Bill, Bills, bills_of
 from clew.tokens.models import prices_date
-from clew.transcripts import FORMATS, load, open_source
+from clew.transcripts import FORMATS, detect, load, open_source
 
 MOST_SESSIONS = 30
 WAYS = ("as it was", "no compaction", "with clew")
@@ -122,6 +122,7 @@ def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
         if found:
             yield found.short_id, SessionFile(found.path, found.id)
         else:
+            detect(open_source(name))  # says what is wrong with it
             yield "", SessionFile(Path(name), "")
 
 

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         rows = [asdict(one) for one in found]
         term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
     elif not found:
-        term.write(f"{args.file} was not compacted by its tool: nothing was lost.")
+        term.write("Its tool never compacted this session: nothing was lost.")
     else:
         term.print(*_lines(session, args.file, found, args.full, term.console().width))
     return 0

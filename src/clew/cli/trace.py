@@ -44,7 +44,8 @@ DETAIL = 9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="SESSION", help="an id from clew sessions, or a file")
-    parser.set_defaults(format=None, session=None)
+    parser.add_argument("--format", metavar="NAME", help="the file's format, if clew guesses wrong")
+    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
     parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2, c1")
     parser.add_argument("--report", metavar="REF", help="print what the checks said of a compaction: d2")
     parser.add_argument("--json", action="store_true", help="for other programs")
