@@ -6,6 +6,9 @@ import json
 import sqlite3
 from pathlib import Path
 
+import zstandard
+
+from clew.store import SqliteStore
 from tests.cli.conftest import EXAMPLE, Run
 
 SESSION = "mini-swe-agent:sphinx-9229"
@@ -129,3 +132,21 @@ def test_export_of_a_session_that_is_not_there_says_so(clew: Run, tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no session 'nobody'" in done.stderr
     assert not Path(one).exists()
+
+
+def test_audit_lists_events_that_no_longer_apply(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    Path(one).mkdir()
+    golden = Path(__file__).parents[1] / "session" / "golden" / "6116f38.db.zst"
+    Path(one, "clew.db").write_bytes(zstandard.decompress(golden.read_bytes()))
+    SqliteStore(Path(one, "clew.db")).close()  # with today's schema
+    done = clew("audit", CLEW_HOME=one)
+    assert done.returncode == 0
+    assert "! race undo undo: event 48 (undo): it undoes the compaction of event 46" in done.stdout
+    assert "! race close done: event 49 (loop): skipped: no open work is called t2" in done.stdout
+    assert "✓ log intact: all hashes match" in done.stdout
+    told = json.loads(clew("audit", "--json", CLEW_HOME=one).stdout)
+    assert told["sound"]
+    problems = {row["session"]: row["problems"] for row in told["sessions"]}
+    assert problems["race undo undo"][0]["seq"] == 48
+    assert problems["acts"] == []

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from clew.budget import Region
-from clew.errors import InputError, NotFound
+from clew.errors import InputError, NotFound, StalePlan
 from clew.inspector import acts, context, history, kept, sessions, timeline, transcript
 from clew.inspector.app import Answer
 from clew.inspector.shelf import Book
 from clew.inspector.sources import expanded
 from clew.inspector.words import marked_to_json
-from clew.log import fold, load, names
+from clew.log import UNDO, fold, load, names, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.plan import ClaimKind
 from clew.plan.render import render_digest
@@ -319,3 +319,28 @@ def test_half_of_a_surrogate_pair_is_told_as_it_is(house: House):
     with house.shelf.book("odd") as book:
         body = Answer(transcript.page(book, 1, 1)).body
     assert json.loads(body)["rows"][0]["parts"][0]["text"] == "half \ud83e of a pair"
+
+
+# Events that no longer apply -------------------------------------------------------------------------
+
+
+def test_events_that_no_longer_apply_are_listed_with_the_ledger(house: House):
+    session = Session.open(TOUR, house.store)
+    seq = session.undo()[0].seq
+    house.store.append(session.ctx, [new_event(UNDO.name, {"compaction": seq}, UNDO.version)], None)
+    with house.shelf.book(TOUR) as book:
+        (problem,) = kept.ledger(book)["problems"]
+        assert problem["kind"] == "undo"
+        assert f"the compaction of event {seq}, which is not in force" in problem["reason"]
+        assert [one.name for one in history.past_of(book) if one.in_force] == [
+            one.name for one in session.trace()
+        ]
+        assert len(context.map_of(book, book.places.upto)["blocks"]) == len(session.view())
+
+
+def test_a_page_undoes_only_the_compaction_that_it_shows(house: House):
+    with house.shelf.book(TOUR, opened=True) as book:
+        last = next(one for one in reversed(history.past_of(book)) if one.in_force).name
+        Session.open(TOUR, house.store).undo()
+        with pytest.raises(StalePlan, match=f"{last} is no longer the last"):
+            acts.act(house.shelf, book, {"does": "undo", "newest": last})

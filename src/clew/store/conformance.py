@@ -229,7 +229,8 @@ def any_stretch_can_be_read(open_store: Opener) -> None:
     assert seqs(after=590) == list(range(591, 601))
     assert seqs(after=10, until=300) == list(range(11, 301))
     assert seqs(after=600) == seqs(after=10, until=10) == seqs(after=10, until=3) == []
-    assert seqs(until=10_000) == list(range(1, 601))
+    assert seqs(until=10_000) == seqs(after=-5) == list(range(1, 601))
+    assert seqs(until=0) == seqs(until=-5) == []
 
 
 @_case
