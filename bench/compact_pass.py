@@ -48,7 +48,7 @@ SHARE = 0.25
 """Of the tokens before, what the view may have after."""
 AT_A_COMPACTION = ("propose", "evidence", "verify", "apply")
 STAGES = ("count tokens", "ledger", *AT_A_COMPACTION)
-"""A session, and ``clew.compact`` with ``after=``, count and read each message when it comes in."""
+"""A session, and ``clew.compact`` with ``previous=``, count and read each message when it comes in."""
 
 Result = TypeVar("Result")
 

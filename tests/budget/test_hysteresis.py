@@ -129,7 +129,7 @@ def test_results_of_20_percent_of_the_window_never_overflow_it(model: str, polic
 def test_a_giant_that_nobody_expected_is_compacted_before_it_is_sent():
     verdict = judge(Fill(WINDOW, 160_000 + 60_000, FIXED))
     assert isinstance(verdict, Compact)
-    assert (verdict.trigger, verdict.target_tokens) == (Trigger.PRESSURE, 115_200)
+    assert (verdict.trigger, verdict.target_tokens) == (Trigger.PRESSURE, 57_600)
 
 
 def test_an_undone_compaction_is_not_done_again_at_once():

@@ -59,7 +59,7 @@ def full(used: int, fixed: int = 0) -> Fill:
             Compact(
                 Trigger.PRESSURE,
                 "163,200 of 192,000 usable tokens are in use (85%); the mark is 163,200: 85% of 192,000",
-                115_200,
+                57_600,
             ),
         ),
         (
@@ -67,25 +67,26 @@ def full(used: int, fixed: int = 0) -> Fill:
             Compact(
                 Trigger.PRESSURE,
                 "184,001 of 192,000 usable tokens are in use (96%); not even a summary call fits",
-                115_200,
+                57_600,
             ),
         ),
     ],
 )
-def test_pressure_compacts_at_85_percent_down_to_60(used: int, verdict: object):
+def test_pressure_compacts_at_85_percent_down_to_30(used: int, verdict: object):
     assert judge(full(used)) == verdict
 
 
 @pytest.mark.parametrize(
     ("policy", "mark", "target"),
     [
-        (EARLY, 144_000, 96_000),
+        (EARLY, 144_000, 57_600),
         (Policy(compact_at=Limit(tokens=100_000), down_to=Limit(tokens=40_000)), 100_000, 40_000),
-        (Policy(compact_at=Limit(share=0.85, tokens=150_000)), 150_000, 115_200),
-        # 60 % of the window is more than the mark, so the default's proportion is kept.
-        (Policy(compact_at=Limit(tokens=100_000)), 100_000, 70_588),
+        (Policy(compact_at=Limit(share=0.85, tokens=150_000)), 150_000, 57_600),
+        (Policy(compact_at=Limit(tokens=100_000)), 100_000, 57_600),
+        # 30 % of the window is more than the mark, so the default's proportion is kept.
+        (Policy(compact_at=Limit(tokens=50_000)), 50_000, 17_647),
     ],
-    ids=["preset at 75 %", "absolute counts", "whichever first", "absolute above, share below"],
+    ids=["preset at 75 %", "absolute counts", "whichever first", "absolute above, share below", "both below"],
 )
 def test_the_marks_can_be_set(policy: Policy, mark: int, target: int):
     assert not isinstance(judge(full(mark - 1), policy), Compact)
@@ -102,7 +103,7 @@ def test_a_session_of_large_results_is_warned_and_compacted_sooner():
         Trigger.PRESSURE,
         "144,000 of 192,000 usable tokens are in use (75%); the mark is 144,000: "
         "leaves 40,000 for the next tool result and 8,000 for a summary",
-        101_647,
+        50_823,
     )
 
 
@@ -145,7 +146,7 @@ def test_a_good_moment_right_after_a_compaction_is_let_pass(signal: Signal, _tri
     assert verdict == Calm(f"{why}, but the last compaction left 115,200 and the next waits until 163,200")
 
 
-@pytest.mark.parametrize(("used", "target"), [(1_000, 500), (120_000, 60_000), (180_000, 90_000)])
+@pytest.mark.parametrize(("used", "target"), [(1_000, 500), (100_000, 50_000), (180_000, 57_600)])
 def test_a_user_who_asks_is_obeyed_at_any_time(used: int, target: int):
     verdict = judge(full(used), signals=[Asked(Asker.USER)], state=State(after_tokens=used))
     assert verdict == Compact(Trigger.MANUAL, "the user asked for it", target)

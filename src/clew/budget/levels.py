@@ -9,6 +9,8 @@ from clew.budget.regions import FIXED, Allotment, Region
 from clew.budget.results import ResultSizes
 from clew.budget.window import Window
 
+LEAST_GROWTH = 0.25
+"""Of the usable window, what must come in before the next compaction, even if the last one ended too high."""
 _UNTOUCHED = (*FIXED, Region.INSTRUCTIONS, Region.MEMORY)
 _COMPACTABLE = (Region.HISTORY, Region.TOOL_OUTPUTS)
 
@@ -51,11 +53,8 @@ class Levels:
     """Above this not even the request for a summary fits."""
     why: str
     """What sets ``compact_at``."""
-
-    @property
-    def band(self) -> int:
-        """Return how much has to come in between two compactions."""
-        return self.compact_at - self.target
+    band: int
+    """How much has to come in between two compactions."""
 
 
 def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
@@ -69,12 +68,14 @@ def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
         why = policy.compact_at.why(usable)
     else:
         why = f"leaves {next_result:,} for the next tool result and {usable - full_at:,} for a summary"
+    target = _target(compact_at, fill.fixed_tokens, policy, usable)
     return Levels(
-        target=_target(compact_at, fill.fixed_tokens, policy, usable),
+        target=target,
         warn_at=min(policy.warn_at.of(usable), compact_at * 9 // 10),
         compact_at=compact_at,
         full_at=full_at,
         why=why,
+        band=min(compact_at - target, round(LEAST_GROWTH * usable)),
     )
 
 

@@ -14,7 +14,7 @@ from clew.plan.apply import apply
 from clew.ports import Event, Steps, drive
 from clew.session.asking import nobody
 from clew.session.engine import Job, Outcome, Writer, decide
-from clew.session.fit import Fitted, Gauge, budget_event
+from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.record import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
 
@@ -166,7 +166,10 @@ def fitting(
         choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
         if auto and choice.move is not Move.WAIT:
             other = sum((request.fixed_tokens or {}).values())  # is sent too, and is none of the view
-            wish = Wish(verdict.target_tokens - other, verdict.trigger, verdict.why)
+            sizes = [replay.counter.count(item.message) for item in replay.items]
+            usable = gauge.window.usable_tokens
+            target = with_unread(verdict.target_tokens, replay.items, sizes, usable)
+            wish = Wish(target - other, verdict.trigger, verdict.why)
             compaction = yield from compacting(replay, gauge, wish, writer)
     if compaction:
         budget = measure(replay, gauge, Request((), request.fixed_tokens))

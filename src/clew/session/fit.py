@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.budget import (
@@ -31,12 +31,16 @@ from clew.budget import (
 )
 from clew.ladder.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
-from clew.message import Item, JsonObject
+from clew.message import Item, JsonObject, Role
 from clew.ports import Event
 from clew.session.record import Compaction
 from clew.session.replay import region_of
 from clew.tokens import Model
 
+UNREAD_ROOM = 2
+"""Tokens added to a target for each token that the model has not read: itself, and a digest beside it."""
+MOST_LEFT = 0.6
+"""Of the usable window, the most that a target is raised to."""
 SUMMARY_SHARE = 0.3
 """Of the target, reckoned for the digest that a model writes."""
 
@@ -104,6 +108,16 @@ class Gauge:
         )
         outlook = Outlook(used, cache, requests_to_come(requests))
         return choose(outlook, [option], verdict)
+
+
+def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int], usable_tokens: int) -> int:
+    """Return a target that leaves what the model has not read yet whole, if that takes no more than most."""
+    unread = 0
+    for item, size in zip(reversed(items), reversed(sizes), strict=True):
+        if item.message.role is Role.ASSISTANT:
+            break
+        unread += size
+    return max(target_tokens, min(target_tokens + UNREAD_ROOM * unread, round(MOST_LEFT * usable_tokens)))
 
 
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:

@@ -29,7 +29,7 @@ from clew.session.asking import answered, answered_async
 from clew.session.compacting import Wish
 from clew.session.conversation import Carry, advance, start
 from clew.session.engine import Job, Outcome, Writer, decide
-from clew.session.fit import Gauge
+from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput
 from clew.session.recover import carried_by, restore
 from clew.session.result import CompactOptions, CompactResult, Options
@@ -103,7 +103,7 @@ def _compacting(
         found = _started(parsed, previous, counter)
     carry = found
     now = _measured(parsed, carry, gauge, options)
-    wish = _wish(now, carry, options)
+    wish = _wish(now, carry, gauge, options)
     if wish is None:
         return now
     if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
@@ -142,7 +142,7 @@ def _measured(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options)
     )
 
 
-def _wish(now: CompactResult, carry: Carry, options: Options) -> Wish | None:
+def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> Wish | None:
     """Return what is to be done: what was asked for, or what the window asks for."""
     view = carry.view
     if options.target_tokens is not None:
@@ -154,7 +154,9 @@ def _wish(now: CompactResult, carry: Carry, options: Options) -> Wish | None:
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact):
         return None
-    return Wish(verdict.target_tokens - options.fixed_tokens, verdict.trigger, verdict.why, options.focus)
+    usable = gauge.window.usable_tokens
+    target = with_unread(verdict.target_tokens, view.items, view.sizes, usable) - options.fixed_tokens
+    return Wish(target, verdict.trigger, verdict.why, options.focus)
 
 
 # What is done about it -------------------------------------------------------------------------------

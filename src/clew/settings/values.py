@@ -16,9 +16,9 @@ class Preset(StrEnum):
     """When compaction begins, and how far down it goes, where nothing else is said."""
 
     DEFAULT = "default"
-    """At 85 % of the usable window, down to 60 %."""
+    """At 85 % of the usable window, down to 30 %."""
     EARLY = "early"
-    """At 75 %, down to 50 %: for models that get worse as their window fills."""
+    """At 75 %, down to 30 %: for models that get worse as their window fills."""
 
 
 class Holder(StrEnum):
