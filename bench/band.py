@@ -3,8 +3,8 @@
     uv run python bench/band.py [--window 40000 200000] [--write]
 
 The sizes of the messages are those of real sessions, read from ``../shared/data/transcripts``; a session
-shorter than four windows is continued with the next ones of its tool. Each reply of the model is one request. A
-request reads what was sent before from the cache (0.1 of the input price) and writes what is new (1.25); a
+shorter than four windows is continued with the next ones of its tool. Each reply of the model is one request.
+A request reads what was sent before from the cache (0.1 of the input price) and writes what is new (1.25); a
 compaction at 85 % of the usable window leaves the given share of it and writes all of that but the system
 prompt and tools. Nothing is compacted in fact: only sizes count, so that every share is tried on the same
 sessions. Costs are relative to the same session without compaction, in a window that holds all of it.
@@ -25,7 +25,13 @@ from clew.session.fit import Gauge
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 RESULTS = Path(__file__).parent / "results" / "band.md"
-TOOLS = ("claude-code-context-evaluator", "claude-code-entire-cli", "mini-swe-agent", "opencode-gatomia", "swe-agent")
+TOOLS = (
+    "claude-code-context-evaluator",
+    "claude-code-entire-cli",
+    "mini-swe-agent",
+    "opencode-gatomia",
+    "swe-agent",
+)
 SHARES = (0.60, 0.50, 0.40, 0.35, 0.30, 0.25, 0.20, 0.15)
 READ, WRITE = 0.1, 1.25
 FIXED = 12_000
@@ -44,7 +50,9 @@ class Bill(NamedTuple):
 def sizes_of(folder: Path) -> Iterator[list[tuple[bool, int]]]:
     """Yield the sessions of a tool: for each message whether the model wrote it, and its tokens."""
     counter = clew.counter_for("claude-sonnet-4-5")
-    for path in sorted(one for one in folder.rglob("*") if one.is_file() and one.suffix not in (".md", ".txt")):
+    for path in sorted(
+        one for one in folder.rglob("*") if one.is_file() and one.suffix not in (".md", ".txt")
+    ):
         try:
             sessions = [one.full() for one in clew.load(str(path))]
         except clew.ClewError:

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from clew.errors import ClewError
+    from clew.integrations.client import wrap
     from clew.log import fold, message_event
     from clew.message import (
         ApprovalAnswer,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "errors": ("ClewError",),
+    "integrations.client": ("wrap",),
     "log": ("fold", "message_event"),
     "message": (
         "ApprovalAnswer",
@@ -120,6 +122,7 @@ __all__ = [
     "said",
     "turns",
     "wire_named",
+    "wrap",
 ]
 
 

@@ -81,9 +81,14 @@ class Compactor:
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return what another process needs to go on with a conversation, as JSON; None if unknown."""
+        result = self.last(key)
+        return result.to_json() if result else None
+
+    def last(self, key: str = "") -> CompactResult | None:
+        """Return the last result of a conversation; without a key, that of the one that was last used."""
         with self._lock:
             slot = self._slots.get(key) or (next(reversed(self._slots.values()), None) if not key else None)
-        return slot.result.to_json() if slot and slot.result else None
+        return slot.result if slot else None
 
     def restore(self, state: Mapping[str, Any], key: str = "") -> None:
         """Go on with what ``state`` returned in another process."""

@@ -37,8 +37,6 @@ from clew.session.record import Compaction
 from clew.session.replay import region_of
 from clew.tokens import Model
 
-UNREAD_ROOM = 2
-"""Tokens added to a target for each token that the model has not read: itself, and a digest beside it."""
 MOST_LEFT = 0.6
 """Of the usable window, the most that a target is raised to."""
 SUMMARY_SHARE = 0.3
@@ -117,7 +115,7 @@ def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int],
         if item.message.role is Role.ASSISTANT:
             break
         unread += size
-    return max(target_tokens, min(target_tokens + UNREAD_ROOM * unread, round(MOST_LEFT * usable_tokens)))
+    return max(target_tokens, min(target_tokens + unread, round(MOST_LEFT * usable_tokens)))
 
 
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:

@@ -43,13 +43,13 @@ def saved_state(carry: Carry) -> JsonObject:
 def _hash(record: Record, count: int) -> str:
     """Return the hash of what the first entries say, whatever objects say it and is marked in them."""
     said = (item.message for items in record.items[:count] for item in items)
-    return chained(message_to_json(_bare(message)) for message in said)
+    return chained(message_to_json(without_natives(message)) for message in said)
 
 
 def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
     if isinstance(slot, int):
         return slot
-    messages: list[Json] = [{"id": one.id, **message_to_json(_bare(one.message))} for one in items]
+    messages: list[Json] = [{"id": one.id, **message_to_json(without_natives(one.message))} for one in items]
     entry = plain(slot.entry) if isinstance(slot.entry, dict) else None
     body: JsonObject = {"first": slot.first, "last": slot.last, "messages": messages, "entry": entry}
     return {**body, "continues": True} if slot.continues else body
@@ -94,7 +94,7 @@ def _restore_slot(view: View, slot: Any, record: Record, counter: TokenCounter) 
     view.shown.append(entry)
 
 
-def _bare(message: Message) -> Message:
+def without_natives(message: Message) -> Message:
     """Return a message without the objects that it was read from."""
     return replace(message, parts=tuple(map(_bare_part, message.parts)), native=None)
 

@@ -1,0 +1,1 @@
+"""clew inside seven frameworks, against their own compaction and none."""

@@ -1,0 +1,1 @@
+"""clew inside agent frameworks and SDKs: one line each. See README.md."""

@@ -1,0 +1,69 @@
+"""Google ADK: ``App(name=…, root_agent=agent, plugins=[ClewPlugin()])``.
+
+The events of the session stay whole; only the contents of each request are compacted. ``ClewSummarizer`` is
+for apps that use ``EventsCompactionConfig``: it writes the summary without a model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai.types import Content, Part
+
+from clew.integrations.fitting import Fitting, FittingOptions
+from clew.session import compact_async
+
+SUMMARY_SHARE = 10
+"""A summary takes a tenth of what it stands for, 1,000 tokens at the least."""
+
+
+class ClewPlugin(BasePlugin):
+    """Makes the contents of every request fit; ``window``, ``policy`` and ``session`` are optional."""
+
+    def __init__(self, name: str = "clew", **options: Unpack[FittingOptions]) -> None:
+        super().__init__(name=name)
+        self.fitting = Fitting(**options)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Fit the contents of a request; the session's events are not touched."""
+        context = callback_context
+        key = f"{context.session.id}/{context.agent_name}"
+        fixed = (llm_request.config.system_instruction or "", *(llm_request.config.tools or ()))
+        given, model = llm_request.contents, llm_request.model
+        result = await self.fitting.fit_async(given, key, model=model, fixed=fixed, wire="gemini")
+        if result is not None:
+            llm_request.contents = [_content(entry) for entry in result.messages]
+
+
+def _content(entry: Any) -> Content:  # noqa: ANN401  # the caller's object, or what clew wrote
+    return entry if isinstance(entry, Content) else Content.model_validate(entry)
+
+
+class ClewSummarizer(BaseEventsSummarizer):
+    """Summarises events without a model, rules word for word."""
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """Return an event that stands for others; None if nothing is to be gained."""
+        contents = [event.content for event in events if event.content and event.content.parts]
+        if len(contents) < 2:
+            return None
+        whole = await compact_async(contents, 10**9, wire="gemini")
+        target = max(1_000, whole.tokens_before // SUMMARY_SHARE)
+        result = await compact_async(contents, previous=whole, target_tokens=target, wire="gemini")
+        if not result.digest:
+            return None
+        text = result.items[[item.id for item in result.items].index(result.digest.id)].message.text
+        compaction = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=Content(role="user", parts=[Part(text=text)]),
+        )
+        return Event(author="user", actions=EventActions(compaction=compaction), invocation_id=Event.new_id())

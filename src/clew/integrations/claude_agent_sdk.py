@@ -1,0 +1,46 @@
+"""Claude Agent SDK: ``ClaudeAgentOptions(hooks=clew_hooks())``.
+
+Before the CLI compacts, its summary is told what must be kept; after that, rules, goal and open work are put
+back into the session word for word. Both are read from the session's own transcript.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from claude_agent_sdk import HookContext, HookMatcher
+
+from clew.hosts.hook import answer
+from clew.integrations.fitting import Fitting
+
+_EVENTS = ("PreCompact", "SessionStart", "UserPromptSubmit")
+_fitting = Fitting()
+
+
+def clew_hooks() -> dict[Any, list[HookMatcher]]:
+    """Return the hooks that keep rules and open work through a compaction of the CLI's own."""
+    return {name: [HookMatcher(hooks=[_hook])] for name in _EVENTS}
+
+
+async def _hook(event: Any, _tool_use: str | None, _context: HookContext) -> Any:  # noqa: ANN401  # JSON of the CLI
+    try:
+        said = await asyncio.to_thread(answer, "claude-code", dict(event))
+        return _output(str(event.get("hook_event_name")), said) if said else {}
+    except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
+        _fitting.report(error)
+        return {}
+
+
+def _output(name: str, said: str) -> dict[str, Any]:
+    """Return an answer as the SDK takes it: JSON as it is, plain text as context for the model."""
+    try:
+        value = json.loads(said)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return value
+    if name == "PreCompact":
+        return {"systemMessage": said}
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": said}}

@@ -1,0 +1,129 @@
+"""``clew.wrap(client)``: an Anthropic or OpenAI client whose requests always fit the model's window.
+
+The client behaves as before; ``messages.create``, ``messages.stream``, ``chat.completions.create``,
+``responses.create`` and their kin send a list that was made to fit. Conversations are told apart by how their
+lists begin. Requests that the provider keeps the history of (``previous_response_id``) are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, TypeVar, Unpack, cast
+
+from clew.integrations.fitting import Fitting, FittingOptions
+
+Client = TypeVar("Client")
+_METHODS = frozenset({"create", "stream", "parse"})
+_STORED = ("previous_response_id", "conversation", "thread")
+"""Arguments with which the provider adds earlier messages itself."""
+_FIXED = ("tools", "instructions")
+
+
+def wrap(client: Client, **options: Unpack[FittingOptions]) -> Client:
+    """Return a client that compacts what it sends; ``window``, ``policy`` and ``session`` are optional."""
+    return cast(Client, _Wrapped(client, Fitting(**options)))
+
+
+class _Wrapped:
+    """A client, or a resource of one; what it does not know is the client's own."""
+
+    def __init__(self, inner: Any, fitting: Fitting, path: tuple[str, ...] = ()) -> None:  # noqa: ANN401
+        self._inner, self._path = inner, path
+        self.fitting = fitting
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the client has
+        found = getattr(self._inner, name)
+        path = (*self._path, name)
+        if name in _METHODS and _wire(path):
+            return _fitted(found, self.fitting, path, type(self._inner).__name__.startswith("Async"))
+        if name in ("with_options", "copy"):
+            return lambda *args, **fields: _Wrapped(found(*args, **fields), self.fitting)
+        kind = type(found).__module__.partition(".")[0]
+        is_resource = kind in ("anthropic", "openai") and not callable(found)
+        return _Wrapped(found, self.fitting, path) if is_resource else found
+
+    def __enter__(self) -> _Wrapped:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._inner.__exit__(*raised)
+
+    async def __aenter__(self) -> _Wrapped:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._inner.__aexit__(*raised)
+
+
+def _wire(path: tuple[str, ...]) -> str | None:
+    """Return the format of the list that a method takes; None for a method that takes none."""
+    if "completions" in path and "chat" in path:
+        return "openai"
+    if "responses" in path:
+        return "responses"
+    return "anthropic" if "messages" in path and "threads" not in path and "batches" not in path else None
+
+
+def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what of a request is fitted; None if there is nothing to fit."""
+    key = "input" if wire == "responses" else "messages"
+    if not isinstance(fields.get(key), list) or any(fields.get(name) for name in _STORED):
+        return None
+    system = fields.get("system")
+    body = {key: fields[key], "model": fields.get("model")}
+    return {**body, "system": system} if isinstance(system, str | list) else body
+
+
+def _fitted(
+    call: Callable[..., Any], fitting: Fitting, path: tuple[str, ...], is_async: bool
+) -> Callable[..., Any]:
+    wire = _wire(path) or ""
+    key = "input" if wire == "responses" else "messages"
+
+    def arguments(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        body = _body(wire, fields)
+        fixed = [fields[name] for name in _FIXED if fields.get(name)]
+        return (body, {"fixed": fixed, "wire": wire, "model": fields.get("model")}) if body else None
+
+    def sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+        asked = arguments(fields)
+        result = fitting.fit(asked[0], **asked[1]) if asked else None
+        return call(*args, **({**fields, key: result.messages} if result else fields))
+
+    async def awaited(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+        asked = arguments(fields)
+        result = await fitting.fit_async(asked[0], **asked[1]) if asked else None
+        return await call(*args, **({**fields, key: result.messages} if result else fields))
+
+    def streamed(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
+        async def opened() -> Any:  # noqa: ANN401  # a stream manager
+            asked = arguments(fields)
+            result = await fitting.fit_async(asked[0], **asked[1]) if asked else None
+            return call(*args, **({**fields, key: result.messages} if result else fields))
+
+        return _Stream(opened)
+
+    if not is_async:
+        return sync
+    return streamed if path[-1] == "stream" else awaited
+
+
+class _Stream(AbstractAsyncContextManager[Any]):
+    """A stream that is opened when it is entered, so that fitting its messages does not block."""
+
+    def __init__(self, opened: Callable[[], Any]) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> Any:  # noqa: ANN401  # the stream of the SDK
+        self._manager = await self._opened()
+        return await self._manager.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        left: bool | None = await self._manager.__aexit__(kind, error, trace)
+        return left

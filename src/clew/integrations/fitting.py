@@ -1,0 +1,112 @@
+"""What every integration shares: fit a conversation's messages before a request, and never fail.
+
+An error of clew's never reaches the framework: the messages go out as they came, the error is logged once
+for each kind, and counted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict
+
+from clew.budget import DEFAULT, Policy
+from clew.message import JsonObject, Message
+from clew.session import Compactor, CompactResult, Session
+from clew.session.saved import without_natives
+from clew.tokens import counter_for
+
+log = logging.getLogger("clew.integrations")
+
+
+class FittingOptions(TypedDict, total=False):
+    """The three options of every integration."""
+
+    window: int | None
+    """The model's context window in tokens; without it, that of the model which the framework names."""
+    policy: Policy
+    """When to compact and how far down."""
+    session: Session | Callable[[str], Session] | None
+    """A session of clew's log that keeps every message as it was, or a function from key to session."""
+
+
+class Fitting:
+    """Fits the messages of many conversations, keeps their state, and logs them if asked to."""
+
+    def __init__(
+        self,
+        window: int | None = None,
+        policy: Policy = DEFAULT,
+        session: Session | Callable[[str], Session] | None = None,
+    ) -> None:
+        self.compactor = Compactor(window, policy=policy)
+        self.session = session
+        self.errors = 0
+        self._reported: set[str] = set()
+        self._logged: dict[str, int] = {}
+
+    def fit(
+        self,
+        messages: Iterable[Any] | Mapping[str, Any],
+        key: str | None = None,
+        *,
+        model: str | None = None,
+        fixed: Iterable[object] = (),
+        wire: str | None = None,
+    ) -> CompactResult | None:
+        """Return what to send, or None if it is what was given; ``fixed`` is what else is sent each time."""
+        try:
+            given = (messages,) if key is None else (key, messages)
+            tokens = sum(counter_for(model or "unknown").count_text(str(one)) for one in fixed)
+            result = self.compactor.fit(*given, model=model, fixed_tokens=tokens, wire=wire)
+            self._record(result, key or "")
+        except Exception as error:  # noqa: BLE001  # inside another program: report it, never break it
+            self.report(error)
+            return None
+        return result
+
+    async def fit_async(
+        self,
+        messages: Iterable[Any] | Mapping[str, Any],
+        key: str | None = None,
+        *,
+        model: str | None = None,
+        fixed: Iterable[object] = (),
+        wire: str | None = None,
+    ) -> CompactResult | None:
+        """Do the same in a thread."""
+        import asyncio  # only if it is awaited: importing it loads the network modules
+
+        return await asyncio.to_thread(self.fit, messages, key, model=model, fixed=fixed, wire=wire)
+
+    def report(self, error: Exception) -> None:
+        """Count an error, and log the first of its kind."""
+        self.errors += 1
+        kind = f"{type(error).__name__}: {error}"
+        if type(error).__name__ not in self._reported:
+            self._reported.add(type(error).__name__)
+            log.warning("clew left the messages as they are: %s", kind)
+
+    def state(self, key: str = "") -> JsonObject | None:
+        """Return what another process needs to go on with a conversation, as JSON."""
+        return self.compactor.state(key)
+
+    def restore(self, state: Mapping[str, Any] | None, key: str = "") -> None:
+        """Go on with what ``state`` returned, unless this process knows better."""
+        if state and self.compactor.state(key) is None:
+            self.compactor.restore(state, key)
+
+    def originals(self, key: str = "") -> tuple[Message, ...]:
+        """Return every message of a conversation as it was, in order, as far as this process saw it."""
+        result = self.compactor.last(key)
+        return tuple(result.originals.values()) if result else ()
+
+    def _record(self, result: CompactResult, key: str) -> None:
+        """Put the messages that are new into clew's log."""
+        if self.session is None:
+            return
+        session = self.session(key) if callable(self.session) else self.session
+        said = [message for name, message in result.originals.items() if name.startswith("m")]
+        known = self._logged.setdefault(key, len(session.ledger))
+        session.add(*map(without_natives, said[known:]))
+        self._logged[key] = max(known, len(said))

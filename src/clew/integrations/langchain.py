@@ -1,0 +1,82 @@
+"""LangChain: ``create_agent(model, tools, middleware=[ClewMiddleware()])``.
+
+The messages in the agent's state stay as they are; each model call sends a list that fits. What was
+compacted is kept in the state under ``clew``, so that a checkpointer carries it to other processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NotRequired, Unpack
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langgraph.config import get_config
+from langgraph.types import Command
+
+from clew.integrations.fitting import Fitting, FittingOptions
+from clew.session import CompactResult
+
+
+class ClewState(AgentState[Any]):
+    """The agent's state, with how its messages are compacted."""
+
+    clew: NotRequired[dict[str, Any]]  # type: ignore[valid-type]
+
+
+class ClewMiddleware(AgentMiddleware):
+    """Makes the messages of every model call fit; ``window``, ``policy`` and ``session`` are optional."""
+
+    state_schema = ClewState
+
+    def __init__(self, **options: Unpack[FittingOptions]) -> None:
+        super().__init__()
+        self.fitting = Fitting(**options)
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> Any:  # noqa: ANN401
+        """Fit the messages, then call the model."""
+        key = self._key(request)
+        result = self.fitting.fit(request.messages, key, model=_model(request), fixed=_fixed(request))
+        return self._kept(handler(_changed(request, result)), result)
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> Any:  # noqa: ANN401
+        """Do the same in a thread."""
+        key = self._key(request)
+        fit = self.fitting.fit_async
+        result = await fit(request.messages, key, model=_model(request), fixed=_fixed(request))
+        return self._kept(await handler(_changed(request, result)), result)
+
+    def _key(self, request: ModelRequest) -> str | None:
+        """Return the thread of the graph, and go on from what the state says of it."""
+        try:
+            thread = get_config().get("configurable", {}).get("thread_id")
+        except RuntimeError:
+            thread = None
+        key = None if thread is None else str(thread)
+        self.fitting.restore(request.state.get("clew"), key or "")
+        return key
+
+    def _kept(self, response: ModelResponse, result: CompactResult | None) -> Any:  # noqa: ANN401
+        if result is None or not result.changed:
+            return response
+        return ExtendedModelResponse(response, Command(update={"clew": result.to_json()}))
+
+
+def _changed(request: ModelRequest, result: CompactResult | None) -> ModelRequest:
+    return request.override(messages=result.messages) if result else request
+
+
+def _model(request: ModelRequest) -> str | None:
+    name = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
+    return name if isinstance(name, str) else None
+
+
+def _fixed(request: ModelRequest) -> list[object]:
+    """Return what is sent besides the messages: the system prompt, and the tools' descriptions."""
+    system = [request.system_message.text] if request.system_message else []
+    return [
+        *system,
+        *((getattr(tool, "description", ""), getattr(tool, "args", tool)) for tool in request.tools),
+    ]

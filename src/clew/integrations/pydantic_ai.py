@@ -1,0 +1,59 @@
+"""pydantic-ai: ``Agent(model, capabilities=[Clew()])``, or a history processor.
+
+``Clew`` changes only what is sent: the run's history, ``all_messages()``, stays whole. ``clew_processor()``
+is for agents that use ``ProcessHistory``; pydantic-ai then keeps the compacted history instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Unpack
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models import ModelRequestContext
+
+from clew.integrations.fitting import Fitting, FittingOptions
+
+
+class Clew(AbstractCapability[Any]):
+    """Makes the messages of every request fit; ``window``, ``policy`` and ``session`` are optional."""
+
+    def __init__(self, **options: Unpack[FittingOptions]) -> None:
+        self.fitting = Fitting(**options)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Fit the messages of a request; the history in ``ctx`` is not touched."""
+        model = request_context.model.model_name
+        result = await self.fitting.fit_async(request_context.messages, _key(ctx), model=model)
+        if result is not None:
+            request_context.messages = result.messages
+        return request_context
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        """Return None: it cannot be written into an agent specification."""
+        return None
+
+
+Processor = Callable[[RunContext[Any], list[ModelMessage]], Awaitable[list[ModelMessage]]]
+
+
+def clew_processor(**options: Unpack[FittingOptions]) -> Processor:
+    """Return a history processor for ``ProcessHistory(clew_processor())``."""
+    fitting = Fitting(**options)
+
+    async def process(ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
+        result = await fitting.fit_async(messages, _key(ctx), model=ctx.model.model_name)
+        return result.messages if result else messages
+
+    process.fitting = fitting  # type: ignore[attr-defined]  # for its state and counts
+    return process
+
+
+def _key(ctx: RunContext[Any]) -> str | None:
+    """Return what tells a conversation from others; None leaves that to how its messages begin."""
+    return getattr(ctx, "conversation_id", None)

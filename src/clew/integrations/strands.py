@@ -1,0 +1,76 @@
+"""Strands Agents: ``Agent(conversation_manager=ClewConversationManager())``.
+
+Strands sends ``agent.messages`` as it is, so the manager compacts that list before each model call. What it
+took out is in ``fitting.originals()``, or in clew's log with ``session=``; the digest in the list and the
+manager's state go through Strands' own session managers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from strands.agent.conversation_manager import ConversationManager
+from strands.hooks.events import BeforeModelCallEvent
+from strands.hooks.registry import HookRegistry
+
+from clew.integrations.fitting import Fitting, FittingOptions
+
+if TYPE_CHECKING:
+    from strands import Agent
+
+
+class ClewConversationManager(ConversationManager):
+    """Makes the messages of every call fit; ``window``, ``policy`` and ``session`` are optional."""
+
+    def __init__(self, **options: Unpack[FittingOptions]) -> None:
+        super().__init__()
+        self.fitting = Fitting(**options)
+
+    def register_hooks(self, registry: HookRegistry, **_: Any) -> None:  # noqa: ANN401  # of later versions
+        """Compact before each model call, in the middle of a turn too."""
+        super().register_hooks(registry)
+        registry.add_callback(BeforeModelCallEvent, self._before_model_call)
+
+    def _before_model_call(self, event: BeforeModelCallEvent) -> None:
+        self.apply_management(event.agent)
+
+    def apply_management(self, agent: Agent, **_: Any) -> None:  # noqa: ANN401  # of later versions
+        """Make the agent's messages fit, in place."""
+        self._fit(agent, agent.messages)
+
+    def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ANN401
+        """Make room after the provider refused a request as too long: half of what there is."""
+        key = _key(agent)
+        last = self.fitting.compactor.last(key)
+        before = len(agent.messages)
+        try:
+            target = (last.tokens_after if last else 20_000) // 2
+            result = self.fitting.compactor.fit(key, agent.messages, target_tokens=target)
+        except Exception as error:
+            self.fitting.report(error)
+            raise (e or error) from error
+        self._replace(agent, result.messages, before)
+
+    def _fit(self, agent: Agent, messages: list[Any]) -> None:
+        model = agent.model.get_config().get("model_id") if hasattr(agent.model, "get_config") else None
+        fixed = (agent.system_prompt or "", *agent.tool_registry.get_all_tool_specs())
+        result = self.fitting.fit(messages, _key(agent), model=model, fixed=fixed)
+        if result is not None and result.changed:
+            self._replace(agent, result.messages, len(messages))
+
+    def _replace(self, agent: Agent, messages: list[Any], before: int) -> None:
+        agent.messages[:] = messages
+        self.removed_message_count += max(0, before - len(messages))
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state as JSON, for a session manager of Strands'."""
+        return {**super().get_state(), "clew": self.fitting.state()}
+
+    def restore_from_session(self, state: dict[str, Any]) -> None:
+        """Go on with the state of another process; the digest is in the agent's messages."""
+        super().restore_from_session(state)
+        self.fitting.restore(state.get("clew"))
+
+
+def _key(agent: Agent) -> str:
+    return f"{getattr(agent, 'agent_id', '')}/{id(agent)}"

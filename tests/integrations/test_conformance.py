@@ -1,0 +1,199 @@
+"""Every integration, with the real package: the same loop, sync, async and eight conversations at once."""
+
+import asyncio
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from frameworks.drivers import ASKS, DRIVERS, RULE, Run
+
+import clew
+from clew.wire import Choices, Scope, convert
+
+PACKAGES = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "langchain": "langchain.agents",
+    "pydantic_ai": "pydantic_ai",
+    "openai_agents": "agents",
+    "adk": "google.adk",
+    "strands": "strands",
+}
+REWRITES = {"strands"}
+"""Frameworks whose own history is the compacted one."""
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(params=DRIVERS)
+def driver(request):
+    package = PACKAGES[request.param]
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        pytest.skip(f"{package} is not installed: uv run --no-default-groups --group frameworks pytest")
+    made = DRIVERS[request.param]()
+    made.key = request.param
+    return made
+
+
+def refused(driver, messages):
+    """Return what the provider would refuse in a request."""
+    wire = clew.WIRES[driver.wire or "anthropic"]
+    body = convert(messages, wire, Choices(repair=False)).body
+    return [
+        str(one) for one in wire.check(body, scope=Scope.MESSAGES).violations if "REFUSE" in one.level.name
+    ]
+
+
+def holds(run, driver, kept):
+    """Check what must hold of a conversation that clew compacted."""
+    counter = clew.counter_for("claude-sonnet-4-5")
+    sizes = [sum(map(counter.count, messages)) for messages in run.sent]
+    assert len(run.sent) == (run.reads + 1) * len(run.asks)
+    assert max(sizes) <= run.window
+    assert len(run.sent[-1]) < len(run.sent), "it was never compacted"
+    said = (run.reads + 1) + 1
+    assert all(RULE in str(messages) for messages in run.sent[said - 1 :])
+    assert not [problem for messages in run.sent[::7] for problem in refused(driver, messages)]
+    if driver.key not in REWRITES:
+        assert sum(f"rate_{n}_0 = " in str(kept) for n in range(1, run.calls, 9)) >= run.calls // 9 - 3
+
+
+def small(name="conversation"):
+    return Run(name=name, reads=8, window=16_000)
+
+
+def test_a_loop_of_sixty_turns(driver):
+    run = Run()
+    holds(run, driver, driver.run(run, "clew"))
+
+
+def test_the_same_awaited(driver):
+    run = small()
+    holds(run, driver, asyncio.run(driver.arun(run, "clew")))
+
+
+def test_eight_conversations_at_once(driver):
+    runs = [Run(f"c{n}", [f"This is task {n}. {ask}" for ask in ASKS], 8, 16_000) for n in range(8)]
+
+    async def main():
+        return await asyncio.gather(*(driver.arun(run, "clew") for run in runs))
+
+    for n, (run, kept) in enumerate(zip(runs, asyncio.run(main()), strict=True)):
+        holds(run, driver, kept)
+        assert f"task {n}." in str(run.sent[-1])
+        assert not any(f"task {other}." in str(run.sent[-1]) for other in range(8) if other != n)
+
+
+def test_without_clew_the_driver_shows_the_whole_history(driver):
+    run = small()
+    driver.run(run, "none")
+    assert len(run.sent[-1]) > 2 * 3 * run.reads
+
+
+def test_an_error_of_clews_never_reaches_the_framework(driver, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise RuntimeError("clew is broken")
+
+    monkeypatch.setattr(clew.Compactor, "fit", broken)
+    run = small()
+    driver.run(run, "clew")
+    assert len(run.sent[-1]) > 2 * 3 * run.reads
+    assert caplog.text.count("clew is broken") == 1
+
+
+# State, through what the framework keeps itself ------------------------------------------------------
+
+
+def test_langchain_state_goes_through_its_checkpointer():
+    pytest.importorskip("langgraph.checkpoint.memory")
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    driver, saver, run = DRIVERS["langchain"](), InMemorySaver(), small("t")
+    config = {"configurable": {"thread_id": "t"}, "recursion_limit": 500}
+    for ask in ASKS:
+        driver.agent(run, "clew", saver).invoke(
+            {"messages": [("user", ask)]}, config
+        )  # a new middleware each
+    heads = [re.search(r'<clew-digest id="d(\d+)"', str(messages)) for messages in run.sent]
+    numbers = [int(head[1]) for head in heads if head]
+    state = driver.agent(run, "clew", saver).get_state(config).values
+    assert state["clew"]["state"]["digest"]["id"] == f"d{numbers[-1]}"
+    assert numbers == sorted(numbers)
+    assert numbers[-1] > 1
+    assert len(state["messages"]) == 2 * len(run.sent)
+
+
+def test_strands_state_goes_through_its_manager():
+    pytest.importorskip("strands")
+    import json
+
+    driver, run = DRIVERS["strands"](), small()
+    agent = driver.agent(run, "clew")
+    asyncio.run(agent.invoke_async(ASKS[0]))
+    asyncio.run(agent.invoke_async(ASKS[1]))
+    state, messages = json.loads(json.dumps([agent.conversation_manager.get_state(), agent.messages]))
+    assert len(agent.conversation_manager.fitting.originals()) >= 30
+    other = driver.agent(run, "clew", messages)
+    other.conversation_manager.restore_from_session(state)
+    asyncio.run(other.invoke_async(ASKS[2]))
+    assert RULE in str(run.sent[-1])
+    assert run.sent[-1][0].text.startswith("<clew-digest")
+
+
+def test_an_agents_session_stays_whole_and_hands_out_what_fits(tmp_path):
+    agents = pytest.importorskip("agents")
+    from clew.integrations.openai_agents import ClewSession
+
+    driver, run = DRIVERS["openai_agents"](), small()
+    for ask in ASKS:  # a new session object each time, as in a new process
+        session = ClewSession("s1", tmp_path / "s.db", window=16_000)
+        work = agents.Runner.run(
+            driver.agent(run), ask, session=session, run_config=driver.config(run, "clew"), max_turns=99
+        )
+        asyncio.run(work)
+    assert len(asyncio.run(session.inner.get_items())) == 2 * len(run.sent)
+    assert RULE in str(run.sent[-1])
+
+
+def test_adk_events_can_be_summarised_without_a_model():
+    pytest.importorskip("google.adk")
+    from google.adk.events.event import Event
+    from google.genai.types import Content, Part
+
+    from clew.integrations.adk import ClewSummarizer
+
+    said = [RULE, *(f"line {n} of the plan\n" * 40 for n in range(20))]
+    events = [Event(author="user", content=Content(role="user", parts=[Part(text=one)])) for one in said]
+    made = asyncio.run(ClewSummarizer().maybe_summarize_events(events=events))
+    assert RULE in made.actions.compaction.compacted_content.parts[0].text
+
+
+def test_raw_messages_go_to_a_session_of_clews_log(tmp_path):
+    pytest.importorskip("anthropic")
+    with clew.Session.open("raw", clew.SqliteStore(tmp_path / "s.db")) as session:
+        run = small()
+        run.options = {"session": session}
+        DRIVERS["anthropic"]().run(run, "clew")
+        said = [item.message for item in session.originals([f"m{n}" for n in range(1, 70)])]
+    assert sum(len(list(message.results)) for message in said) == 3 * run.reads
+
+
+def test_claude_agent_sdk_hooks_answer_like_the_command(tmp_path, monkeypatch):
+    pytest.importorskip("claude_agent_sdk")
+    from clew.integrations.claude_agent_sdk import clew_hooks
+
+    hooks = clew_hooks()
+    assert set(hooks) == {"PreCompact", "SessionStart", "UserPromptSubmit"}
+    event = {
+        "hook_event_name": "PreCompact",
+        "session_id": "s",
+        "transcript_path": str(tmp_path / "none.jsonl"),
+    }
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert isinstance(asyncio.run(hooks["PreCompact"][0].hooks[0](event, None, {})), dict)
