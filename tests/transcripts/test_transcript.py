@@ -158,3 +158,22 @@ def test_the_model_never_sees_what_was_dropped_nor_what_was_never_said(steps):
     assert {text for text in seen if text not in whole} <= {
         e.id for e in told.entries if e.message.origin is Origin.SUMMARY
     }
+
+
+def test_a_session_is_called_by_its_title_its_words_a_plan_or_its_id():
+    plan = Entry(
+        said(Role.USER, "Implement the following plan:\n\n# Fix the path\n\n…", Origin.INJECTED), "e1"
+    )
+    words = Entry(said(Role.USER, "<task>\nfix the   parser\n</task>"), "e2")
+    start = Start("s1", "claude-code")
+    assert Transcript(start, (plan,)).label == "Fix the path"
+    assert Transcript(start, (plan, words)).label == "fix the parser </task>"
+    assert Transcript(Start("s1", "claude-code", title="The path"), (plan, words)).label == "The path"
+    assert Transcript(start, ()).label == "s1"
+
+
+def test_the_model_is_that_of_the_main_conversation():
+    main = Entry(said(Role.ASSISTANT, "a"), "e1", model="large")
+    aside = Entry(said(Role.ASSISTANT, "b"), "e2", model="small", sidechain="a1")
+    assert Transcript(Start("s", "claude-code"), (main, aside)).model == "large"
+    assert Transcript(Start("s", "claude-code"), (aside,)).model == "small"

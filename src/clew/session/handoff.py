@@ -16,6 +16,7 @@ from clew.ladder.brief import user_words
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
+from clew.ledger.tool_names import BY_NAME, Does
 from clew.message import Item, Origin, Role, Text, Trust
 from clew.plan.handoff import Handoff
 from clew.secrets import mask
@@ -24,6 +25,8 @@ LONGEST_LINE = 300
 LONGEST_RULE = 600
 LONGEST_COMMAND = 120
 MOST_FAILURES = 6
+SHORTEST_TASK = 60
+"""Characters of a harness's words that can be a task."""
 MOST_LISTED = 10
 STORY_SHARE = 0.65
 """Of the room that is left, for the story: it tells more than findings without it."""
@@ -32,6 +35,8 @@ _INSTRUCTIONS = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
 """Not behind the number of a list item."""
+_REFUSED_CHANGES = (Does.EDIT, Does.WRITE, Does.PATCH, Does.READ, Does.SEARCH)
+"""What these tools refuse was asked for in the wrong way: it says nothing about the work."""
 _PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
 
 
@@ -144,20 +149,32 @@ class _Turn:
     reported: str = ""
     busy: bool = False
     """Tools were called after that."""
+    by_user: bool = True
+    """False for a task that the harness gave."""
 
 
 def _turns(items: Sequence[Item]) -> list[_Turn]:
-    asks = {claim.sources[0].message: claim.text for claim in user_words(items)}
+    spoken = {claim.sources[0].message: claim.text for claim in user_words(items)}
+    asks = spoken or _given(items)
     turns: list[_Turn] = []
     for item in items:
         if item.id in asks:
-            turns.append(_Turn(asks[item.id], item.id))
+            turns.append(_Turn(asks[item.id], item.id, by_user=bool(spoken)))
         elif turns and item.message.role is Role.ASSISTANT and item.message.origin is Origin.SPOKEN:
             said = "\n".join(part.text for part in item.message.parts if isinstance(part, Text)).strip()
             if said:
                 turns[-1].report, turns[-1].reported = said, item.id
             turns[-1].busy = any(item.message.calls)
     return turns
+
+
+def _given(items: Sequence[Item]) -> dict[str, str]:
+    """Return the task that a harness gave where no user spoke: a plan that was approved elsewhere."""
+    for item in items:
+        text = item.message.text
+        if item.message.origin is Origin.INJECTED and len(text) >= SHORTEST_TASK:
+            return {item.id: text}
+    return {}
 
 
 def _story(turns: Sequence[_Turn]) -> Iterator[Line]:
@@ -191,7 +208,8 @@ def _now(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Li
     if goal and not (last and goal.source.message == last.ask):
         yield Line(f"Goal: “{_flat(goal.quote, limits.request)}”", (goal.source.message,))
     if last:
-        request = f"Last request: “{_flat(last.asked, limits.request)}”"
+        by = "Last request" if last.by_user else "Task, given by the tool"
+        request = f"{by}: “{_flat(last.asked, limits.request)}”"
         yield Line(request, (last.ask,), topic=Topic.REQUEST)
         if last.report:
             yield Line(f"Last report: {_flat(last.report, limits.report)}", (last.reported,))
@@ -240,7 +258,8 @@ def _last_change(artifact: Artifact) -> str:
 
 def _findings(ledger: Ledger) -> Iterator[Line]:
     """Yield what was decided and what failed, the latest first."""
-    failures = ledger.failures[-MOST_FAILURES:]
+    failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
+    failures = failures[-MOST_FAILURES:]
     for failure in sorted(failures, key=lambda one: one.is_mended):
         lines = _flat(" / ".join(failure.lines), LONGEST_LINE)
         tries = f", {failure.count} times" if failure.count > 1 else ""

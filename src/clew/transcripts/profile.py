@@ -20,7 +20,7 @@ from clew.transcripts.discover import Found
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 1
+VERSION = 2
 """Of what is kept; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 LARGEST_BYTES = 300 << 20
@@ -48,7 +48,7 @@ def profile_of(session: Transcript) -> Profile:
     gone = session.dropped
     words = [*session.user_words()]
     return Profile(
-        title=_short(session.label if session.title or words else None),
+        title=_short(session.label if session.label != session.id else None),
         project=session.start.directory,
         model=session.model,
         tokens=_tokens_now(session),

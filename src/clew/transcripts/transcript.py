@@ -15,6 +15,7 @@ from clew.transcripts.typed import typed_words
 
 _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
 """Tags that a harness puts around a task say nothing about it."""
+_HEADING = re.compile(r"^#+[ \t]+(\S[^\n]*)", re.MULTILINE)
 HIDDEN = "[this output is no longer shown to the model]"
 
 
@@ -57,9 +58,14 @@ class Transcript:
 
     @property
     def label(self) -> str:
-        """Return what to call it: its title, else the user's first words, else its id."""
-        words = self.title or next(self.user_words(), self.id)
+        """Return what to call it: its title, the user's first words, a plan's heading, or its id."""
+        words = self.title or next(self.user_words(), "") or self._plan_heading()
         return " ".join(_LEADING_TAGS.sub("", words).split()) or self.id
+
+    def _plan_heading(self) -> str:
+        """Return the first heading that the harness gave the agent: a session may begin with a plan."""
+        given = (one.message.text for one in self._standing() if one.message.origin is Origin.INJECTED)
+        return next((found[1] for text in given if (found := _HEADING.search(text[:2_000]))), "")
 
     def user_words(self) -> Iterator[str]:
         """Yield what the user typed, message by message."""
