@@ -1,6 +1,7 @@
 """A plain list in, a plain list out."""
 
 import random
+import textwrap
 
 import pytest
 
@@ -332,3 +333,30 @@ def test_rules_are_listed_before_the_first_digest_and_after_it(wire):
     assert RULE in [rule.quote for rule in before.rules]
     assert [rule.quote for rule in before.rules] == [rule.quote for rule in after.rules]
     assert after.pins == after.rules
+
+
+def test_the_loop_of_the_docstring_makes_requests_that_the_provider_takes():
+    lines = clew.compact.__doc__.split("::\n\n", 1)[1].split("\n\n", 1)[0]
+    code = textwrap.dedent(lines).replace("..., ", "").replace(", ...", "")
+    sent = []
+
+    class Reply:
+        id, model, role, stop_reason = "msg_1", "claude-sonnet-4-5", "assistant", "end_turn"
+        content = (Block("I will look."),)
+
+    class Messages:
+        def create(self, messages):
+            sent.append(messages)
+            return Reply()
+
+    class Client:
+        messages = Messages()
+
+    names = {"clew": clew, "client": Client(), "fitted": None}
+    names["messages"] = [{"role": "user", "content": "Fix the parser."}]
+    for _ in range(2):
+        exec(code, names)
+        names["messages"].append({"role": "user", "content": "Go on."})
+    request = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": sent[-1]}
+    assert len(sent[-1]) == 3
+    assert not clew.WIRES["anthropic"].check(request).refused

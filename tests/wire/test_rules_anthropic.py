@@ -29,6 +29,11 @@ def thinking(signature="c2ln"):
     return {"type": "thinking", "thinking": "hm", "signature": signature}
 
 
+def compacted(signature="c2ln", content="It was said that …"):
+    block = {"type": "compaction", "content": content, "signature": signature}
+    return {key: value for key, value in block.items() if key == "content" or value is not None}
+
+
 def search(call_id="srvtoolu_1"):
     return {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {}}
 
@@ -223,6 +228,35 @@ EXAMPLES = [
         "A15",
         body(user(), assistant({"type": "compaction", "content": ""}), user()),
         body(user(), assistant({"type": "compaction", "content": None}), user()),
+    ),
+    Example("A15b", body(user(), assistant(compacted()), user()), body(assistant(compacted()), user())),
+    Example(
+        "A15b",
+        body(assistant(compacted(), compacted(signature=None)), user()),
+        body(assistant(compacted(), compacted(signature=None, content=None)), user()),
+    ),
+    Example(
+        "A15c",
+        body(
+            user(),
+            assistant(compacted(signature=None), text()),
+            user(),
+            assistant(compacted(signature=None)),
+            user(),
+        ),
+        body(user(), assistant(compacted(signature=None), text()), user(), assistant(text()), user()),
+    ),
+    Example("A22", body(user(), compaction={"type": "trim"}), body(user(), compaction={"type": "summarize"})),
+    Example(
+        "A22",
+        body(user(), compaction={"type": "summarize"}, context_management={"edits": []}),
+        body(user(), compaction={"type": "summarize", "instructions": "Keep the rules."}),
+    ),
+    Example("A22", body(user(), thread={"type": "continue"}), body(user(), thread={"type": "create"})),
+    Example(
+        "A22",
+        body(user(), thread={"type": "fork"}),
+        body(user(), thread={"type": "continue", "previous_message_id": "msg_1"}),
     ),
     Example("A16", body(user(), n=1), body(user(), stream=True)),
     Example("A16b", body({**user(), "id": "msg_1"}), body(user())),

@@ -106,6 +106,11 @@ EXAMPLES = [
     ),
     Example("P6", body(user(), temperature=-1), body(user(), temperature=0)),
     Example("P7", body(user([file("audio/mpeg")])), body(user([file("application/pdf")]))),
+    Example(
+        "P8",
+        body(user(), {"type": "compaction_trigger"}, user()),
+        body(user(), spoken(), {"type": "compaction_trigger"}),
+    ),
 ]
 
 

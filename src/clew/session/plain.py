@@ -53,7 +53,7 @@ def compact(
 
         fitted = clew.compact(messages, window=200_000, previous=fitted)
         reply = client.messages.create(messages=fitted.messages, ...)
-        messages.append(reply)
+        messages.append({"role": "assistant", "content": reply.content})
 
     ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
     ``clew.Compactor`` keeps the last result for you.

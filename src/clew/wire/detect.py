@@ -40,6 +40,7 @@ _CHAT_BLOCKS = frozenset({"image_url", "input_audio", "file"})
 _RESPONSES_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _RESPONSES_ITEMS = frozenset(
     {"reasoning", "item_reference", "compaction", "compaction_summary", "context_compaction"}
+    | {"compaction_trigger"}
     | {"mcp_approval_request", "mcp_approval_response", "mcp_list_tools", "additional_tools"}
 )
 _CHAT_KEYS = frozenset(

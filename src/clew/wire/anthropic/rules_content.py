@@ -30,7 +30,11 @@ _FIELDS: dict[str, dict[str, Shape]] = {
     "mcp_tool_use": {"id": str, "name": str, "input": dict},
     "tool_result": {"tool_use_id": str, "content": (str, list, type(None))},
 }
-_COMPACTION: dict[str, Shape] = {"content": (str, type(None)), "encrypted_content": (str, type(None))}
+_COMPACTION: dict[str, Shape] = {
+    "content": (str, type(None)),
+    "encrypted_content": (str, type(None)),
+    "signature": (str, type(None)),
+}
 _ONLY_IN = {
     "tool_use": "assistant",
     "thinking": "assistant",
@@ -145,12 +149,34 @@ def empty_compaction(body: JsonObject) -> Iterator[Finding]:
             yield Finding(f"{block.where}.{field}", problem)
 
 
+def misplaced_compaction(body: JsonObject) -> Iterator[Finding]:
+    """A15b: a signed compaction block that is not the first block, or one beside another with content."""
+    found = [block for block in blocks(body) if block.kind == "compaction"]
+    signed = [block for block in found if as_text(block.value.get("signature"))]
+    for block in signed:
+        if (block.message, block.at) != (0, 0):
+            yield Finding(
+                block.where, "a signed compaction block must be the first block of the first message"
+            )
+    told = [block for block in found if as_text(block.value.get("content"))]
+    if signed and len(told) > 1:
+        yield Finding(told[-1].where, "only the latest compaction block with content may be sent")
+
+
+def several_compactions(body: JsonObject) -> Iterator[Finding]:
+    """A15c: more than one compaction block with content, none of them signed."""
+    found = [block for block in blocks(body) if block.kind == "compaction"]
+    told = [block for block in found if as_text(block.value.get("content"))]
+    if len(told) > 1 and not any(as_text(block.value.get("signature")) for block in found):
+        yield Finding(told[-1].where, "a second compaction block with content")
+
+
 def extra_message_fields(body: JsonObject) -> Iterator[Finding]:
     """A16b: a message with more than its role and content."""
-    for i, _role, message in messages(body):
+    for i, role, message in messages(body):
         if len(message) > 2:
             for key in message:
-                if key not in ("role", "content"):
+                if key not in ("role", "content") and not (role == "system" and key == "clear_at"):
                     yield Finding(f"messages.{i}.{key}", "extra inputs are not permitted")
 
 
@@ -235,11 +261,31 @@ RULES = (
         empty_compaction,
     ),
     Rule(
+        "A15b",
+        "a signed compaction block comes first, and alone",
+        Level.REFUSE,
+        "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
+        "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
+        "messages, only the latest one.",
+        "drop the messages that the block stands for and every earlier block, and put it first",
+        misplaced_compaction,
+    ),
+    Rule(
+        "A15c",
+        "one compaction block with content",
+        Level.REFUSE,
+        "Error code compaction_block_ambiguous, documented for compaction on demand; whether it holds for "
+        "histories with several blocks of compact_20260112 is not known.",
+        "send only the latest compaction block with content",
+        several_compactions,
+        verified=False,
+    ),
+    Rule(
         "A16b",
         "a message has only role and content",
         Level.REFUSE,
         "Anthropic's API forbids unknown fields everywhere ('Extra inputs are not permitted'), and the SDK "
-        "knows only these two.",
+        "knows only these two, and clear_at of a system message within the conversation.",
         "leave out the other fields (id, model, usage) of a stored response",
         extra_message_fields,
     ),

@@ -19,6 +19,7 @@ _FIELDS = frozenset(
     | {"temperature", "top_p", "top_k", "thinking", "output_config", "output_format", "speed"}
     | {"tools", "tool_choice", "mcp_servers", "cache_control", "context_management", "diagnostics"}
     | {"service_tier", "inference_geo", "fallbacks", "fallback_credit_token", "user_profile_id"}
+    | {"compaction", "thread"}
     | {"anthropic_version", "anthropic_beta"}  # of bodies for Bedrock and Vertex
 )
 
@@ -127,6 +128,22 @@ def unknown_fields(body: JsonObject) -> Iterator[Finding]:
             yield Finding(field, "extra inputs are not permitted")
 
 
+def unusable_compaction(body: JsonObject) -> Iterator[Finding]:
+    """A22: a compaction on demand or a thread that is not of the documented shape."""
+    wanted, thread = body.get("compaction"), body.get("thread")
+    if wanted is not None:
+        if as_object(wanted).get("type") != "summarize":
+            yield Finding("compaction.type", "must be summarize")
+        if body.get("context_management") is not None:
+            yield Finding("compaction", "cannot be combined with context_management")
+    if thread is not None:
+        kind = as_object(thread).get("type")
+        if kind not in ("create", "continue"):
+            yield Finding("thread.type", "must be create or continue")
+        if kind == "continue" and not as_text(as_object(thread).get("previous_message_id")):
+            yield Finding("thread.previous_message_id", "is required to continue a thread")
+
+
 def unusable_tools(body: JsonObject) -> Iterator[Finding]:
     """A17: tool definitions that the API refuses."""
     tools = list(objects(body.get("tools")))
@@ -195,7 +212,7 @@ RULES = (
         "the body has only known fields",
         Level.REFUSE,
         "Error text 'Extra inputs are not permitted' (Anthropic's page for gateways); the fields are those "
-        "of the SDK of August 2026 and of Bedrock and Vertex bodies.",
+        "of the SDK of November 2026 (anthropic 2.8.0) and of Bedrock and Vertex bodies.",
         "leave the field out",
         unknown_fields,
     ),
@@ -208,6 +225,15 @@ RULES = (
         "unique'.",
         "wrap the schema in an object; keep one tool loaded; name each tool once",
         unusable_tools,
+    ),
+    Rule(
+        "A22",
+        "a compaction on demand and a thread are of the documented shape",
+        Level.REFUSE,
+        "Types of the SDK (anthropic 2.8.0): compaction {type: summarize}, which cannot be combined with "
+        "context_management; thread {type: create} or {type: continue, previous_message_id}.",
+        "use the documented fields, and one way of compaction",
+        unusable_compaction,
     ),
     Rule(
         "A19",

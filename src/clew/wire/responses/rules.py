@@ -211,6 +211,14 @@ def sound_files(body: JsonObject) -> Iterator[Finding]:
                     yield Finding(f"input.{i}.{key}.{j}.file_data", "sound and film are no supported files")
 
 
+def trigger_not_last(body: JsonObject) -> Iterator[Finding]:
+    """P8: a compaction trigger that something follows."""
+    last = len(as_list(body.get("input"))) - 1
+    for i, kind, _item in _items(body):
+        if kind == "compaction_trigger" and i != last:
+            yield Finding(f"input.{i}", "a compaction trigger must be the last item")
+
+
 def missing_fields(body: JsonObject) -> Iterator[Finding]:
     """P0b: a request without a model."""
     if not body.get("model") and "prompt" not in body:
@@ -301,6 +309,14 @@ RULES = in_order(
             "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
             "send a transcript instead",
             sound_files,
+        ),
+        Rule(
+            "P8",
+            "a compaction trigger is the last item",
+            Level.REFUSE,
+            "OpenAI's types and documentation (openai 3.49.0): compaction_trigger must be last in the input.",
+            "move it to the end, or take it out",
+            trigger_not_last,
         ),
     )
 )
