@@ -100,7 +100,7 @@ def _ended(ledger: Ledger) -> Iterator[Claim]:
     ended = [
         (pin.quote, pin.ended_by)
         for pin in ledger.pins.all
-        if pin.ended_by and pin.source and pin.source.message != goal
+        if not pin.is_active and pin.ended_by and pin.source and pin.source.message != goal
     ]
     for quote, by in ended[-MOST_ENDED:]:
         yield Claim("", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER)

@@ -18,6 +18,7 @@ from clew.errors import NotFound
 from clew.ledger.codec import copied
 from clew.ledger.constraints.active import ActiveRules
 from clew.ledger.constraints.find import find, find_candidates
+from clew.ledger.constraints.provisional import go_ahead
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.silence import may_state_rule
@@ -91,13 +92,13 @@ class Pin:
     """Where the same words were said again, at most ``MOST_REPEATED`` of them."""
     status: PinStatus = PinStatus.ACTIVE
     ended_by: Cite | None = None
-    """The words that ended it; None where a person did it by hand."""
+    """The words that ended it, or might have (``certain``); None if a person did it by hand."""
     replaced_by: str = ""
     """The id of the pin that took its place."""
     why: str = ""
     """Why it ended, in one line."""
     certain: bool = True
-    """False where the words that ended it named no rule and the most recent one was taken."""
+    """False if ``ended_by`` only might have ended it: it is in force, and a person should decide."""
 
     @property
     def is_active(self) -> bool:
@@ -111,6 +112,13 @@ class Pin:
 
 
 MOST_REPEATED = 8
+LONGEST_END = 160
+"""Characters of the words that ended a rule, as they are quoted with it."""
+_STATUS = {
+    How.LIFTED: PinStatus.LIFTED,
+    How.SUPERSEDED: PinStatus.SUPERSEDED,
+    How.EXPIRED: PinStatus.EXPIRED,
+}
 _SYSTEM = (Role.SYSTEM, Role.DEVELOPER)
 
 
@@ -253,7 +261,7 @@ class Pins:
                 self.held[end.constraint].ref,
                 end.how,
                 span_in(end.span, source),
-                end.why,
+                f'"{_within(end.quote, LONGEST_END)}": {end.why}',
                 certain=end.certain,
             )
             for end in (retire(self._rules, message) if self._rules else ())
@@ -282,9 +290,11 @@ class Pins:
                 continue
             pin = self.match(step.rule)
             if pin is not None and pin.is_active:
-                status = PinStatus.LIFTED if step.how is How.LIFTED else PinStatus.SUPERSEDED
                 place = Cite(message, *step.at)
-                self._put(replace(pin, status=status, ended_by=place, why=step.why, certain=step.certain))
+                if not step.certain:  # what only might end a rule leaves it in force
+                    self._put(replace(pin, ended_by=place, why=step.why, certain=False))
+                    continue
+                self._put(replace(pin, status=_STATUS[step.how], ended_by=place, why=step.why, certain=True))
                 ended.setdefault(step.at, []).append(pin.id)
 
     def _found(self, found: Found, place: Cite, replaces: Iterable[str]) -> None:
@@ -391,7 +401,8 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
     if message.origin is not Origin.SPOKEN:
         return
     if message.role in SPEAKERS and any(
-        isinstance(part, Text) and may_state_rule(part.text) for part in message.parts
+        isinstance(part, Text) and (may_state_rule(part.text) or go_ahead(part.text))
+        for part in message.parts
     ):
         if all(len(part.text) <= WHOLE_SPEECH for part in message.parts if isinstance(part, Text)):
             yield message, Cite(reading.item.id)
@@ -429,16 +440,16 @@ def _pieces(text: str) -> Iterator[int]:
 _CLAUSE_END = re.compile(r"[,;:.!?)\]](?=\s)|[，；：。！？、）]|\n")
 
 
-def _within(quote: str) -> str:
+def _within(quote: str, most: int = LONGEST_RULE) -> str:
     """Return a rule, or of one that is longer than a rule may be, as many whole clauses as there is room for.
 
     Its source still names all of it. Text without clauses is cut at a word, or anywhere.
     """
-    if len(quote) <= LONGEST_RULE:
+    if len(quote) <= most:
         return quote
-    ends = [found.end() for found in _CLAUSE_END.finditer(quote, 0, LONGEST_RULE)]
-    words = quote.rfind(" ", 0, LONGEST_RULE)
-    cut = next((end for end in (*ends[-1:], words) if end > LONGEST_RULE // 2), LONGEST_RULE)
+    ends = [found.end() for found in _CLAUSE_END.finditer(quote, 0, most)]
+    words = quote.rfind(" ", 0, most)
+    cut = next((end for end in (*ends[-1:], words) if end > most // 2), most)
     return quote[:cut].rstrip()
 
 

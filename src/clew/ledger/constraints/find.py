@@ -43,6 +43,12 @@ _SAMPLE = 2_000
 _REMEMBERED = 512
 """Short texts kept as read: several keepers ask about each, and they read some hundred messages in turn."""
 _REMEMBERED_LONG = 4
+_TAKEN_BACK = re.compile(
+    r"\W*(?:oh |uh |um |hm+ )*(?:wait|actually|hold on|scratch that|on second thought"
+    r"|correction)\W+(?:no|nope|never|don['’]t|do not)\b",
+    re.IGNORECASE,
+)
+"""Words that take back the sentence before them and say something else."""
 _PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
@@ -101,6 +107,8 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
             if withdraws(sentence):
                 told = []  # "Don't push. Wait, no."
                 continue
+            if _TAKEN_BACK.match(sentence.text):
+                told = []  # "You can edit legacy/. Wait no, never modify it."
             if ";" in joint and borrows(sentence, *told[-1]):
                 seen = with_borrowed_verb(sentence, seen)
         yield from told

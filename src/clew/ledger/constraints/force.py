@@ -28,6 +28,8 @@ _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please")
 _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
 _FEWEST_WORDS = 2
 """Words a rule needs to be readable alone, besides those that point back."""
+_FRAGMENT = 3
+"""Words of "just the analysis", which says nothing alone."""
 _PLAIN_WORDS = 18
 _PLAIN_LIMIT = 8
 """Words up to which a sentence says little besides a rule, or besides a limit."""
@@ -144,7 +146,7 @@ def _restrains(text: str, *, lasting: bool) -> str:
         verb, *rest = [group.lower() for group in match.groups() if group]
         if not rest or (verb != "go" and _is_forbidden(verb, rest, text, lasting=lasting)):
             return "it forbids an act of the agent"
-    if _says("looks_only", text):
+    if _says("looks_only", text) and len(text.split()) > _FRAGMENT:
         return "it forbids changes for now"
     if _says("passive", text):
         return "it forbids an act of the agent"

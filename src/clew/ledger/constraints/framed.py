@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import re
 
+from clew.ledger.constraints.languages import ENGLISH
+from clew.ledger.constraints.values import Found
+
 _MAY = (
     r"(?:may|can|could|are\s+(?:allowed|free)|darfst|dürft|darf|kannst|könnt|peux|pouvez|puedes?|pueden|puoi"
     r"|potete|podes?|pode|mag|kunt|możesz|можешь|можете|можно)"
 )
 _NOT = r"(?:not|never|no\s+longer|nicht|nie(?:mals)?|kein\w*|pas|plus|jamais|não|nunca|mai|niet|nooit|нельзя)"
 _LOOK = (
-    r"(?:read|see|look|view|inspect|ignore|skip|forget|leave|find|imagine|notice|lesen|sehen|ansehen|ignorieren"
+    r"(?:read|see|look|view|inspect|ignore|skip|forget|leave|find|imagine|notice|lesen|sehen|ansehen"
+    r"|ignorieren"
     r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
     r"|читать|прочитать|смотреть|посмотреть|видеть)"
 )
@@ -47,7 +51,8 @@ _FRAMED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PROGRAM = (
-    r"(?:script|job|service|app|code|function|tool|pipeline|server|client|program|module|build|bot|workflow|command"
+    r"(?:script|job|service|app|code|function|tool|pipeline|server|client|program|module|build|bot"
+    r"|workflow|command"
     r"|method|class|worker|library|plugin|it|he|she|they)"
 )
 _TOLD = re.compile(
@@ -65,7 +70,8 @@ _TOLD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _REMINDS = re.compile(
-    r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
+    r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b"
+    r"|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
     r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
     re.IGNORECASE,
 )
@@ -84,3 +90,45 @@ def is_no_lift(text: str) -> bool:
 def reminds(text: str) -> bool:
     """Tell whether words ask not to forget something, or to give it up: they take nothing back."""
     return _REMINDS.search(text) is not None
+
+
+_RISKY = re.compile(
+    r"\b(?:secrets?|credentials?|passwords?|tokens?|api keys?|\.env|sensitive|personal data|delet\w*"
+    r"|drop|truncate|wipe|rm|push\w*"
+    r"|force|deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer)\b",
+    re.IGNORECASE,
+)
+"""What a rule is about that only an explicit permission ends."""
+_DIRECTED = re.compile(
+    r"\b(?:you|u|we)(?:['’]re| are)? (?:now |also |again |then )?(?:can|may|could|are (?:now )?allowed"
+    r"|allowed|free|are free|have (?:my )?permission"
+    r"|are good|good) ?(?:now |to |again )*\b|\bfeel free\b|\bgo ahead\b|\bplease (?:do|go)\b"
+    r"|\bi (?:now )?(?:allow|permit|approve|lift|withdraw|take back)"
+    r"|\b(?:it(?:['’]s| is)|that(?:['’]s| is)) (?:now )?(?:fine|ok(?:ay)?|alright|all right|safe)\b"
+    r"|\b(?:is|are) (?:now )?(?:allowed|fine|ok(?:ay)?|open|permitted)\b"
+    r"|\b(?:forget|drop|ignore|disregard|never mind|scrap|scratch|cancel|lift"
+    r"|remove) (?:about )?(?:the|that|this|my|what)\b|\bno longer\b|\banymore\b"
+    r"|\bcan be \w+|\b(?:rule|limit|ban|freeze|restriction)\b.{0,30}\b(?:over|lifted|gone|off|done"
+    r"|void|applies)\b|\bapproved\b|\bafter all\b|\bagain\b|\bnow\b",
+    re.IGNORECASE,
+)
+_ADDRESSED = re.compile(
+    r"\b(?:you|u|your|feel free|go ahead|i (?:now )?(?:allow|permit|approve|lift)|forget|never mind"
+    r"|drop|ignore)\b",
+    re.IGNORECASE,
+)
+_LONG_GRANT = 30
+"""Words above which a sentence says much besides a permission."""
+
+
+def is_directed(text: str, language: str, cues: set[str], rule: Found) -> bool:
+    """Return True if words that sound as if they ended a rule are an act of the speaker aimed at it.
+
+    Rules about secrets, deletion, pushing and production need words that speak to the agent; long sentences
+    that mention a permission in passing never count.
+    """
+    if language != ENGLISH:
+        return True
+    if len(text.split()) > _LONG_GRANT or _DIRECTED.search(text) is None:
+        return False
+    return _ADDRESSED.search(text) is not None or _RISKY.search(rule.quote) is None

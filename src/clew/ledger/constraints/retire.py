@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from clew.ledger.constraints import provisional
 from clew.ledger.constraints.active import ActiveRules, Rule, has_bound, numbers
 from clew.ledger.constraints.cues import Hit
 from clew.ledger.constraints.evidence import Evidence
 from clew.ledger.constraints.find import found_in, spoken
-from clew.ledger.constraints.framed import is_no_leave, is_no_lift, reminds
+from clew.ledger.constraints.framed import is_directed, is_no_leave, is_no_lift, reminds
 from clew.ledger.constraints.leave import LEAVE, clause_of_leave
 from clew.ledger.constraints.letgo import ends_by, let_go
 from clew.ledger.constraints.model import model
+from clew.ledger.constraints.provisional import go_ahead, is_provisional
 from clew.ledger.constraints.scope import scope_of
 from clew.ledger.constraints.sentences import Sentence
 from clew.ledger.constraints.subject import Choice, Subject, choices, subject_of
@@ -26,6 +29,7 @@ _LETS_GO = "let_go"
 _TAKES_BACK = _LIFTS | LEAVE | {"needless"}
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
+_ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
 _ANY_WORK = frozenset(("edit",))
 """What is done to a thing, whatever it is; the words that mean the same count as this one."""
 _ALIKE = 0.75
@@ -48,10 +52,24 @@ def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list
         def may_end(rule: Rule, trust: Trust = part.trust) -> bool:
             return rule.constraint.found.trust <= trust and rule.constraint.id not in ended
 
+        for end in _expired(rules, may_end, part.text, index):
+            ended.setdefault(end.constraint, end)
         for sentence, seen in spoken(part.text, part.trust):
             for end in _ends(rules, may_end, Said(sentence, seen, index, part.trust)):
                 ended.setdefault(end.constraint, end)
     return list(ended.values())
+
+
+def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
+    """Yield the rules for the time being that end because the speaker says to go ahead."""
+    if not rules or not (words := go_ahead(text)):
+        return
+    start = text.find(words)
+    span = Span(part, start, start + len(words))
+    for rule in filter(may_end, rules.latest()):
+        found = rule.constraint.found
+        if is_provisional(found) and provisional.ends_by(found, text):
+            yield Retirement(rule.constraint.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 
 class Said(NamedTuple):
@@ -78,12 +96,38 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
     matter = _matter(sentence.text, seen)
     if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
         constraint, certain, why = lifted
+        certain = certain and is_directed(sentence.text, seen.language, cues, constraint.found)
         yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
     elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
         why = f"it lets go of what {given_up.found.quote!r} is about, and chooses something else"
         yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
     else:
         yield from _superseded(rules, may_end, cues, matter, said)
+        yield from _replaced(rules, may_end, said)
+
+
+def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
+    """Yield the rules that chose what a sentence wants something else for: "vitest instead of jest"."""
+    sentence, _, part, _ = said
+    instead = _INSTEAD.search(sentence.text)
+    if instead is None or sentence.text.endswith("?"):
+        return
+    span = Span(part, sentence.start, sentence.end)
+    chosen, dropped = instead[1].casefold(), instead[2].casefold()
+    for rule in filter(may_end, rules.latest()):
+        old = rule.constraint.found
+        named = re.search(rf"(?<!\w){re.escape(dropped)}(?!\w)", old.quote.casefold())
+        if named and old.kind is not Kind.PROHIBITION and chosen not in old.quote.casefold():
+            why = f"{instead[1]} replaces {instead[2]}"
+            yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+
+
+_INSTEAD = re.compile(
+    r"\b(?:use|using|go with|switch to|take|prefer|with"
+    r"|do)\s+[`'\"]?([\w.+#-]{2,30})[`'\"]?(?:\s+\w+){0,3}?\s+"
+    r"(?:instead of|rather than)\s+(?:the |using )?[`'\"]?([\w.+#-]{2,30})",
+    re.IGNORECASE,
+)
 
 
 def _superseded(
@@ -261,4 +305,6 @@ def _opposed(new: Found, old: Found) -> bool:
     """
     if new.kind is Kind.PERMISSION or any(reason.cue == "if" for reason in new.reasons):
         return False
+    if is_provisional(new) or any(reason.cue in _ON_CONDITION for reason in old.reasons):
+        return False  # "show me the plan before you write code" and "don't write code" hold together
     return (new.kind is Kind.PROHIBITION) != (old.kind is Kind.PROHIBITION)

@@ -136,6 +136,8 @@ class How(StrEnum):
     """The speaker took it back: "you can push now"."""
     SUPERSEDED = "superseded"
     """A newer rule on the same matter contradicts it: "use tabs, not spaces"."""
+    EXPIRED = "expired"
+    """It was for the time being, and the speaker said to go ahead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,85 @@
+"""When rules end: only by an act aimed at them; what is for the time being ends at the go-ahead."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import Ledger
+from clew.ledger.pins import PinStatus
+from clew.message import Item, Role, said
+
+
+def ledger_of(*texts: str) -> Ledger:
+    ledger = Ledger()
+    ledger.extend(Item(f"m{number}", said(Role.USER, text)) for number, text in enumerate(texts, start=1))
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("Don't write any code yet.", "Looks good, go ahead."),
+        ("Talk me through it, don't write any code.", "ok do it"),
+        ("Don't make any changes, just the analysis.", "Great plan. Please implement it."),
+        ("Do not push yet.", "Now go ahead and push it."),
+        ("tell me your thoughts without implementing any code changes", "Let's get started."),
+        ("Don't take any action yet.", "approved"),
+    ],
+)
+def test_what_is_for_the_time_being_ends_at_the_go_ahead(rule, words):
+    for pin in ledger_of(rule, words).pins.all:
+        assert pin.status in (PinStatus.EXPIRED, PinStatus.LIFTED)
+        assert pin.ended_by is not None
+        assert pin.ended_by.message == "m2"
+        assert pin.why.startswith('"')
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("Never modify files under legacy/.", "go ahead and implement it"),
+        ("Do not push yet.", "go ahead and implement the parser"),
+        ("Don't write any code yet.", "Should I go ahead?"),
+        ("Don't write any code yet.", "Don't go ahead with the second option."),
+        ("Don't write any code yet.", "What happens before you proceed?"),
+        (
+            "as always never push sensitive data to the repo",
+            "The installer will ask for permission to push its data folder, and one only needs to allow it once.",
+        ),
+        ("Never delete the production database.", "The script grants permission to delete the database."),
+        ("Never push to main.", "The bot can push to main."),
+        ("Never modify files under legacy/.", "> you may edit legacy/ now"),
+        ("Before writing any code, I'd like to see your plans.", "don't write code or run anything"),
+        ("Never commit secrets.", "ignore that"),
+    ],
+)
+def test_nothing_else_ends_a_rule(rule, words):
+    pin = ledger_of(rule, words).pins.all[0]
+    assert pin.is_active
+
+
+def test_what_only_might_end_a_rule_is_marked_and_the_rule_holds():
+    (pin,) = ledger_of("Never commit secrets.", "ignore that").pins.all
+    assert pin.is_active
+    assert not pin.certain
+    assert '"ignore that"' in pin.why
+
+
+def test_an_explicit_end_says_the_words_that_ended_it():
+    (pin,) = ledger_of("Never modify files under legacy/.", "ok, you may edit legacy/ now").pins.all
+    assert pin.status is PinStatus.LIFTED
+    assert "you may edit legacy/ now" in pin.why
+
+
+def test_one_thing_instead_of_another_replaces_it():
+    ledger = ledger_of("Always use jest for the tests.", "From now on use vitest instead of jest.")
+    assert [(pin.quote, pin.is_active) for pin in ledger.pins.all] == [
+        ("Always use jest for the tests.", False),
+        ("From now on use vitest instead of jest.", True),
+    ]
+
+
+def test_a_permission_that_is_taken_back_at_once_leaves_one_rule():
+    ledger = ledger_of("You can edit legacy/. Wait no, never modify files under legacy/.")
+    assert [pin.quote for pin in ledger.pins.active] == ["Wait no, never modify files under legacy/."]
+    assert not ledger.decisions
