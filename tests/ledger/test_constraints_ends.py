@@ -44,7 +44,7 @@ def test_what_is_for_the_time_being_ends_at_the_go_ahead(rule, words):
         ("Don't write any code yet.", "What happens before you proceed?"),
         (
             "as always never push sensitive data to the repo",
-            "The installer will ask for permission to push its data folder, and one only needs to allow it once.",
+            "The installer asks for permission to push its data folder, one only needs to allow it once.",
         ),
         ("Never delete the production database.", "The script grants permission to delete the database."),
         ("Never push to main.", "The bot can push to main."),
