@@ -24,6 +24,8 @@ RULE = "Never modify files under legacy/."
 MODEL = "claude-sonnet-4-5"
 BEGIN = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 HOUR = 3600
+MOVED = ("CLEW_HOME", "CLEW_STORE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""Variables that would lead a tool, or clew, out of the home folder."""
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -148,24 +150,22 @@ class Home:
     """Return what a command prints; ``columns`` sets the width, ``status`` what must come back."""
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Home:
-    """Return a home with four sessions."""
-    path = tmp_path / "home"
+def make_home(path: Path) -> Path:
+    """Write four sessions into a home folder, each of another age."""
     claude = path / ".claude/projects/-home-me-shop" / f"{CLAUDE}.jsonl"
     _write(claude, claude_session().records, 2 * HOUR)
     codex = path / ".codex/sessions/2026/11/01" / f"rollout-2026-11-01T08-00-00-{CODEX}.jsonl"
     _write(codex, codex_session(), 26 * HOUR)
     _write(path / ".copilot/session-state" / COPILOT / "events.jsonl", copilot_session(), 72 * HOUR)
     _opencode(path / ".local/share/opencode/opencode.db", 96 * HOUR)
-    for name in (
-        "CLEW_HOME",
-        "CLEW_STORE",
-        "XDG_DATA_HOME",
-        "XDG_CONFIG_HOME",
-        "CLAUDE_CONFIG_DIR",
-        "CODEX_HOME",
-    ):
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Home:
+    """Return a home with four sessions."""
+    path = make_home(tmp_path / "home")
+    for name in MOVED:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(path))
     monkeypatch.setenv("NO_COLOR", "1")
