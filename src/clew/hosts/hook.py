@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,11 +175,11 @@ def _tool_call(tool: str, event: Event) -> str:
     note = _noted(tool, event)
     session = CurrentSession(tool, note.session, Path(note.transcript), note.directory)
     given = event.get("arguments")
-    try:
-        tools = SessionTools(note.directory, session)
-        return _json(text=tools.call(str(event.get("name")), given if isinstance(given, dict) else {}))
-    except ClewError as error:
-        return _json(text=str(error))
+    with closing(SessionTools(note.directory, session)) as tools:
+        try:
+            return _json(text=tools.call(str(event.get("name")), given if isinstance(given, dict) else {}))
+        except ClewError as error:
+            return _json(text=str(error))
 
 
 def _opencode_compacts(tool: str, event: Event) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -251,5 +253,7 @@ def _error(id_: object, refused: Refused) -> dict[str, Any]:
 
 
 def serve() -> None:
-    """Serve the host that started this process."""
-    Server(SessionTools(os.getcwd()), sys.stdin.buffer, sys.stdout.buffer).run()  # noqa: PTH109 - as given
+    """Serve the host that started this process, until it closes our input or ends us."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with closing(SessionTools(os.getcwd())) as tools:  # noqa: PTH109 - as the host named it
+        Server(tools, sys.stdin.buffer, sys.stdout.buffer).run()

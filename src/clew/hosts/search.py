@@ -48,6 +48,11 @@ class ProjectSearch:
         self._sizes: dict[Path, int] = {}
         self._lines: dict[str, list[int | None]] = {}
 
+    def close(self) -> None:
+        """Remove the index."""
+        self._index.close()
+        self._folder.cleanup()
+
     def recall(self, query: str, limit: int, *, whole_project: bool) -> str:
         """Return the turns that answer a query, one line each."""
         self._catch_up(self.current)
@@ -92,16 +97,15 @@ class ProjectSearch:
         size = one.path.stat().st_size
         if self._sizes.get(one.path) == size and one.path.suffix == ".jsonl":
             return
-        self._sizes[one.path] = size
         read = read_session(one.path, one.format, one.session, WHOLE_BYTES)
-        self._lines[one.session] = [entry.line for entry in read.entries]
         ids = tuple(entry.id for entry in read.entries)
-        known = self._known.get(one.session, ())
-        if ids[: len(known)] != known:
+        if ids[: len(self._known.get(one.session, ()))] != self._known.get(one.session, ()):
+            self._index.close()
             self._start()
-            known = ()
-        self._append(one.session, read, len(known))
+        self._append(one.session, read, len(self._known.get(one.session, ())))
         self._known[one.session] = ids
+        self._lines[one.session] = [entry.line for entry in read.entries]
+        self._sizes[one.path] = size
 
     def _append(self, session: str, read: HostSession, start: int) -> None:
         ctx = Ctx(workspace=WORKSPACE, session=session)

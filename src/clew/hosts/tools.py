@@ -121,8 +121,15 @@ class SessionTools:
 
         one = self.current
         if self._search is None or self._search.current.path != one.path:
+            self.close()
             self._search = ProjectSearch(one)
         return self._search
+
+    def close(self) -> None:
+        """Remove what searching has put on disk."""
+        if self._search is not None:
+            self._search.close()
+            self._search = None
 
     def rules(self) -> str:
         """Return the rules that hold, those that are not certain apart."""
