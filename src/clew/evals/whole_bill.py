@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from clew.budget import DEFAULT, Policy
+from clew.budget import DEFAULT, Compact, Policy, Region
 from clew.budget.prices import FIVE_MINUTES, USUAL_OUTPUT, long_input, long_output
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Message, Origin, Role
@@ -27,6 +27,9 @@ LEAST_POINTS = 4
 """Requests that are needed to fit how the provider counts; with fewer, clew's own count is taken."""
 SCALES = (0.6, 2.0)
 """How far the provider's count of a message may lie from clew's before it is taken for something else."""
+
+LEAST_TARGET = 2_000
+"""Tokens that messages keep after a compaction where tools and system prompt alone fill the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,18 +315,16 @@ def _with_clew(
     for number, request in enumerate(requests):
         before = real[number - 1] if number else None
         replay.send(request, real[number], before)
-        gauge = Gauge(request.model, policy, window)
-        share = policy.compact_at.share or 1.0
-        if before is None or replay.prompts[-1].tokens < gauge.window.usable_tokens * share:
+        target = _target(replay, Gauge(request.model, policy, window))
+        if before is None or target is None:
             continue
         try:
             tried = compact(
                 list(said[: request.said]),
-                round(gauge.window.usable_tokens / scale + gauge.window.reply_tokens),
                 previous=fitted,
+                target_tokens=target,
                 model=request.model.id,
                 policy=policy,
-                fixed_tokens=round(besides / scale),
             )
         except (BudgetExceeded, CompactionRefused):
             refused += 1
@@ -336,6 +337,19 @@ def _with_clew(
         [replace(one, compacted=None) for one in requests], replay.prompts, compactions=compactions
     )
     return replace(bill, refused=refused)
+
+
+def _target(replay: _Replay, gauge: Gauge) -> int | None:
+    """Return what the messages may take after a compaction, in clew's own count; None if none is due."""
+    besides = min(replay.besides, replay.prompts[-1].tokens)
+    sizes = {Region.TOOLS: round(besides), Region.HISTORY: round(replay.prompts[-1].tokens - besides)}
+    try:
+        verdict = gauge.measure(sizes).verdict
+    except BudgetExceeded:  # tools and system prompt alone do not fit: nothing that clew could do
+        return None
+    if not isinstance(verdict, Compact):
+        return None
+    return max(LEAST_TARGET, round((verdict.target_tokens - besides) / replay.scale))
 
 
 def _tool_window(requests: Sequence[_Request], real: Sequence[_Prompt], policy: Policy) -> int | None:
