@@ -83,6 +83,8 @@ def test_the_goal_is_the_request_that_a_go_ahead_continues(given: Cut):
     assert scored(given, "nothing said", kept=(user(GOAL),)).goal == 1
     assert scored(given, f"User: {FIRST}", f"User: {GOAL}").goal == 1
     assert scored(given, f"User: {GOAL}", f"User: {FIRST}").goal == 0
+    assert scored(given, "First request: please,", GOAL, "Agent said: no").goal == 1
+    assert scored(given, "User: please,", "Agent said: no", GOAL).goal == 0
     assert scored(given, "Files:", GOAL).goal == 0  # named somewhere is not stated as the goal
 
 
@@ -175,6 +177,14 @@ def test_a_plan_that_the_harness_puts_in_is_the_goal_and_short_requests_lean_on_
     assert needs(given).settled.goals == ("not all of it at once", text)
     assert score_of(given, given.items, 0.0).goal == 1
     assert scored(given, f"Goal: {text}").goal == 1
+
+
+def test_a_request_in_a_frame_is_stated_by_what_its_heading_announces():
+    frame = "You are a helpful agent of the search team, and your manager is waiting."
+    framed = f"{frame}\n---\nTask:\n{GOAL}\nGood luck."
+    given = cut([user(framed), *BEFORE[-2:]], AFTER)
+    assert scored(given, "Now:", f"{GOAL} Good luck.").goal == 1
+    assert scored(given, "Now:", FIRST).goal == 0
 
 
 def test_the_whole_history_and_the_oracle_miss_nothing(given: Cut):

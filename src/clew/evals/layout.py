@@ -28,6 +28,13 @@ ASKED = re.compile(
     r"(?:user|asked|the user asked|(?:first |last |latest |original )?request|human)\b[^:\n]{0,40}: ?", re.I
 )
 """How a line begins that quotes the user outside of any section of the kind above."""
+ENDING = re.compile(
+    r"(?:(?:the )?agent|assistant|reported|result|calls? so far|story|findings|files|facts|</?[\w-]*digest)\b"
+    rf"|(?:{GOAL.pattern}|{OPEN.pattern}|{VALID.pattern})[^\n:]{{0,30}}:",
+    re.I,
+)
+"""How a line begins that ends such a quote."""
+LONGEST_QUOTE = 600
 DONE = re.compile(
     r"\b(?:done|finished|completed?|answered|reported|closed|fixed|merged|overruled|replaced|superseded"
     r"|withdrawn|revoked|lifted|cancelled|dropped|no longer|formerly|was asked)\b|\[x\]|✅|✓|☑|→|->",
@@ -83,16 +90,24 @@ def layout_of(view: Sequence[Item]) -> Layout:
     ]
     sections = tuple(section for text in written for section in sections_of(text))
     said = [one for one in passages(view) if view[one.turn].message.origin is not Origin.SUMMARY]
-    asked = [*_quoted(sections), *turns_of(said)]
-    return Layout(view_text(view), sections, goals_of(asked))
+    quoted = [turn for text in written for turn in _quoted(text)]
+    return Layout(view_text(view), sections, goals_of([*quoted, *turns_of(said)]))
 
 
-def _quoted(sections: Sequence[Section]) -> Iterator[Turn]:
+def _quoted(text: str) -> Iterator[Turn]:
     """Yield what a written text quotes of the user, in order."""
-    for section in sections:
-        for line in map(bare, section.lines):
-            if match := ASKED.match(line):
-                yield Turn(0, line[match.end() :], "", ended=True)
+    asked = ""
+    for line in map(bare, text.split("\n")):
+        match = ASKED.match(line)
+        if asked and (match or ENDING.match(line)):
+            yield Turn(0, asked, "", ended=True)
+            asked = ""
+        if match:
+            asked = line[match.end() :]
+        elif asked and len(asked) < LONGEST_QUOTE:
+            asked += f"\n{line}"  # the quote goes on
+    if asked:
+        yield Turn(0, asked, "", ended=True)
 
 
 def sections_of(text: str) -> list[Section]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,9 +20,11 @@ LONGEST_ARGUMENT = 300
 """Longer ones are bodies of files, not what a call is about."""
 MOST_TARGETS = 6
 """To a call: a long command must not outweigh the others."""
-FEWEST_WORDS = 3
+FEWEST_WORDS = 4
 HISTORY_SHARE = 0.5
 """Of a reason's words that stand close together in the history; with fewer it was not taken from there."""
+HABITUAL_SHARE = 0.2
+"""Of the agent's texts that have a word, for it to say nothing about one step."""
 SHORTEST_COMMAND = 6
 _COMMANDS = ("command", "cmd", "script", "commands", "code")
 _LINK = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
@@ -39,7 +42,8 @@ _PROCESS = frozenset(
         """let's let now need check look see read run verify make sure first next also then try find update
         add fix test tests file files code change changes understand continue start i'll i'm i've okay
         good great let’s i’ll i’m how where what more some other each here work works working get view
-        show search""",
+        show search thought thoughts script line lines around content command commands insert after before
+        create new one updated plan step steps seems place apply existing different approach""",
     )
 )
 """Words that agents say of any step."""
@@ -67,13 +71,14 @@ def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
     """Return the first calls after the cut that ask for something the history holds."""
     commands = frozenset(_commands_before(before))
     history = Survival(before.text)
+    habitual = _habitual_words(before)
     shown = ""
     said = ""
     found = []
     for one in _until_three_calls(later):
         if isinstance(one.part, ToolCall):
             targets = _targets(one.part, before.text, shown, commands)
-            reason = " ".join(_telling_words(said))
+            reason = " ".join(_telling_words(said, habitual))
             share = history.share(reason)
             if targets or share >= HISTORY_SHARE:
                 reason = reason if share >= HISTORY_SHARE else ""
@@ -86,10 +91,18 @@ def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
     return found
 
 
-def _telling_words(sentence: str) -> list[str]:
+def _telling_words(sentence: str, habitual: frozenset[str]) -> list[str]:
     """Return the words of a sentence that say what this step is about; none if they are too few."""
-    words = dict.fromkeys(word for word in content_words(sentence) if word not in _PROCESS)
-    return list(words) if len(words) >= FEWEST_WORDS else []
+    words = [word for word in content_words(sentence) if word not in _PROCESS and word not in habitual]
+    found = list(dict.fromkeys(words))
+    return found if len(found) >= FEWEST_WORDS else []
+
+
+def _habitual_words(before: Readable) -> frozenset[str]:
+    """Return the words that the agent says again and again in this session, whatever it does."""
+    said = [one for one in before.passages if one.speaker is Speaker.AGENT and isinstance(one.part, Text)]
+    counts = Counter(word for one in said for word in set(content_words(one.text)))
+    return frozenset(word for word, count in counts.items() if count > max(4, HABITUAL_SHARE * len(said)))
 
 
 def _until_three_calls(later: Sequence[Passage]) -> Iterator[Passage]:

@@ -37,6 +37,10 @@ _INTERRUPTED = re.compile(r"\[Request interrupted[^\]]*\]|stop\W*|wait\W*", re.I
 _PLAN = re.compile(
     r"\s*(?:please )?(?:implement|execute|follow) (?:the|this) (?:following )?plan\b", re.IGNORECASE
 )
+_HEADED = re.compile(
+    r"^\W*(?:task|request|question|goal|objective)\W*$\n|^(?:task|request|question|goal): ",
+    re.IGNORECASE | re.MULTILINE,
+)
 _COMMAND = re.compile(r"/[\w:-]+\s*")
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s|$)|(?=\n)|$)")
 _FENCED = re.compile(r"(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$")
@@ -169,11 +173,14 @@ def is_done(report: str) -> bool:
 
 
 def gists(request: str) -> list[str]:
-    """Return the texts by which a request is recognised: its beginning, and its end if it is long."""
+    """Return the texts by which a request is recognised: its beginning, and its end if it is long.
+
+    Of one that has a heading for it, also what comes after: the rest is a frame.
+    """
     flat = " ".join(request.split())
-    if len(flat) <= 2 * GIST:
-        return [flat[:GIST]]
-    return [flat[:GIST], flat[-GIST:]]
+    found = [flat[:GIST]] if len(flat) <= 2 * GIST else [flat[:GIST], flat[-GIST:]]
+    headed = _HEADED.search(request)
+    return [*found, " ".join(request[headed.end() :].split())[:GIST]] if headed else found
 
 
 def sentences(text: str) -> list[str]:
