@@ -44,7 +44,7 @@ TARGETS: dict[str, tuple[int, str]] = {
     "session/replay.py": (5, "session/test_by_hand.py session/test_saved.py session/test_session.py"),
     "ledger/findings.py": (5, "session/test_by_hand.py"),
     "verify/structure.py": (4, "verify/test_structure.py verify/test_repair.py verify/test_report.py"),
-    "verify/survival.py": (4, "verify/test_structure.py verify/test_repair.py verify/test_report.py"),
+    "verify/survival.py": (4, "verify/test_survival.py verify/test_repair.py verify/test_report.py"),
     "wire/anthropic/rules_turns.py": (4, "wire/test_rules_anthropic.py wire/test_rules_mutations.py"),
     "wire/openai/rules.py": (3, "wire/test_rules_openai.py wire/test_rules_mutations.py"),
     "inspector/guard.py": (7, "inspector/test_guard.py"),

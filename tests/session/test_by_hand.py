@@ -13,7 +13,7 @@ import clew.ledger.pins as pins_module
 from clew.errors import InputError, NotFound, StalePlan
 from clew.ledger.constraints.values import Found, Kind, Scope, Span, Strength
 from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
-from clew.log import PIN, RULES, export_session, import_session, message_event, new_event
+from clew.log import LOOP, PIN, RULES, export_session, import_session, message_event, new_event
 from clew.memory.entries import catch_up
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -492,6 +492,21 @@ def test_findings_are_the_same_when_read_back(store):
                 findings_from_json(json.loads(json.dumps(findings_to_json(found, number, known))), item)
                 == found
             )
+
+
+def test_open_work_that_is_not_there_is_skipped_and_listed(store):
+    opened(store).add(said(Role.USER, "TODO:\n- [ ] write the parser"))
+    for does in ("close", "reopen"):
+        gone = [{"id": "t1", "kind": "todo", "text": "test the lexer", "message": "m1"}]
+        body = {"does": does, "loop": "t1", "why": "x", "loops": gone}
+        store.append(CTX, [new_event(LOOP.name, body, LOOP.version)], None)
+    store.append(CTX, [new_event(LOOP.name, {**body, "loops": [{"x": 1}]}, LOOP.version)], None)
+    session = opened(store)
+    assert "write the parser" in [loop.text for loop in session.ledger.loops.open]
+    assert [one.reason for one in session.problems][:2] == [
+        "skipped: 'test the lexer' of m1 is not there"
+    ] * 2
+    assert "no open work that clew wrote" in session.problems[2].reason
 
 
 def test_a_reference_that_fits_no_rule_is_not_guessed(store):

@@ -138,6 +138,8 @@ def test_what_the_log_does_not_have_is_not_dropped_or_shortened():
 def test_an_excerpt_with_its_omissions_marked_is_a_smaller_form():
     shown = f"[about 1,500 tokens, shown in excerpt; the whole of it is kept as m4]\n{SHORT}"
     assert judged(Shrink("m4", result(shown), "a large output")).accepted
+    within_a_line = "cla [… 3 characters] Invoice:"
+    assert judged(Shrink("m4", result(within_a_line), "a large output")).accepted
 
 
 @pytest.mark.parametrize(

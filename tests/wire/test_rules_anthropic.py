@@ -373,3 +373,9 @@ def test_a_model_is_known_by_its_family_whoever_serves_it(model, family):
 def test_an_unknown_model_is_not_refused():
     request = body(user(), assistant(), model="claude-sonnet-5-5", temperature=0.1, top_k=5)
     assert judged(RULES, request).refusing == set()
+
+
+def test_a_result_after_text_is_only_out_of_order_where_calls_are_answered():
+    refused = judged(RULES, body(user(), assistant(), user(text(), result()))).refusing
+    assert refused
+    assert "A5" not in refused

@@ -116,3 +116,8 @@ def test_an_open_model_with_an_openai_name_is_not_openai_s():
 def test_parallel_calls_may_be_answered_in_any_order():
     history = body(user(), assistant(call("a"), call("b")), answer("b"), answer("a"), spoken())
     assert judged(RULES, history).refusing == set()
+
+
+@pytest.mark.parametrize("temperature", [0, 0.5, 1, 2])
+def test_a_temperature_from_0_to_2_is_taken(temperature):
+    assert judged(RULES, body(user(), temperature=temperature)).refusing == set()
