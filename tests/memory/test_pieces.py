@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.memory import Memory, Query, analyse, passages, search
 from clew.memory.findable import LARGE, LARGE_PIECE, OVERLAP, PIECE
+from clew.memory.in_view import InView
 from clew.memory.words import joined_terms, name_terms
 from clew.message import Role, said
 from clew.ports import Ctx
@@ -128,7 +129,7 @@ def test_a_search_leaves_out_what_the_view_shows_and_lists_it(tmp_path):
         session = compacted(store)
         memory = Memory(store, session.ctx, index, numbered=session)
         in_view = {item.id: item.message.text for item in session.view()}
-        hits, seen = memory.find("the kiln in Bergen", view=session.view())
+        hits, seen = memory.find("the kiln in Bergen", in_view=InView("main", session.view()))
         assert hits
         assert not [hit for hit in hits if hit.entry.text in in_view.get(hit.entry.ref, "")]
         assert seen[0].ref == "m32"

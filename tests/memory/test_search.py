@@ -145,7 +145,7 @@ def test_a_log_is_indexed_as_far_as_it_is_new(index):
     store.append(CTX, events[2:], None)
     assert [catch_up(store, CTX, index), catch_up(store, CTX, index)] == [1, 0]
     assert found(index, "what costs 19 EUR?")[0] == "m3"
-    assert found(index, "prices", filters=Filters(files=("web/prices.md",))) == ["m2", "m3"]
+    assert set(found(index, "prices", filters=Filters(files=("web/prices.md",)))) == {"m2", "m3"}
     assert "m3" not in found(index, "EUR", filters=Filters(trust=Trust.ASSISTANT))
 
 

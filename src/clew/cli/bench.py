@@ -1,8 +1,10 @@
 """Measure how well clew finds things again, on public benchmarks that lie on this computer.
 
-DIR holds `locomo10.json` (github.com/snap-research/locomo) or `longmemeval_oracle.json`
-(github.com/xiaowu0162/LongMemEval), in any folder below it; .gz will do. Nothing is downloaded and no
-model is asked. How it is measured stands in docs/concepts/retrieval.md.
+DIR holds local copies, in any folder below it: `locomo10.json` (github.com/snap-research/locomo),
+`longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; .gz will do), a folder
+`REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
+(github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is asked. Plain BM25, grep and
+reading everything are measured beside clew. See docs/concepts/retrieval.md.
 
 examples:
   clew bench retrieval --data ~/benchmarks
@@ -23,10 +25,16 @@ from clew.errors import MissingExtra
 from clew.memory.datasets import Pool, datasets
 from clew.memory.embedding import embed_lacking
 from clew.memory.static import StaticEmbedder
-from clew.memory.trial import Result, ask_all, fill, summary
+from clew.memory.trial import Result, ask_all, ask_baselines, fill, summary
 from clew.store.index import SqliteIndex
 
-SHOWN = ("turn_r5", "turn_r10", "turn_ndcg10", "session_r5", "session_r10")
+SHOWN = {
+    "any@5": "turn_any5", "all@5": "turn_all5", "share@5": "turn_r5", "share@10": "turn_r10",
+    "nDCG@10": "turn_ndcg10", "sessions any@5": "session_any5", "share@10 ": "session_r10",
+    "tokens": "tokens",
+}  # fmt: skip
+"""Columns, and the figures they show."""
+CLEW = ("lexical", "hybrid")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +63,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
-    """Yield each result with its mode: words alone, then with the embedder that clew brings along."""
+    """Yield each result with its mode: the baselines, words alone, then with the embedder of clew's own."""
+    yield from ask_baselines(pool)
     try:
         embedder = StaticEmbedder()
     except MissingExtra as missing:
@@ -75,11 +84,13 @@ def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
 
 
 def _table(figures: dict[str, dict[str, Any]]) -> Iterator[str]:
-    yield f"{'':34}{'questions':>10}" + "".join(f"{name:>14}" for name in SHOWN)
+    yield f"{'':34}{'questions':>10}" + "".join(f"{name:>15}" for name in SHOWN)
     for name, modes in figures.items():
         for mode, found in modes.items():
-            kinds = {f"  {kind}": some for kind, some in found["per_kind"].items()}
-            rows = {f"{name}, {mode}": found, **kinds}
-            for label, row in rows.items():
+            kinds = {f"  {kind}": some for kind, some in found["per_kind"].items()} if mode in CLEW else {}
+            for label, row in {f"{name}, {mode}": found, **kinds}.items():
                 if row["questions"]:
-                    yield f"{label:34}{row['questions']:>10}" + "".join(f"{row[f]:>14.1f}" for f in SHOWN)
+                    cells = "".join(f"{row[figure]:>15}" for figure in SHOWN.values())
+                    yield f"{label:34}{row['questions']:>10}{cells}"
+            if mode in CLEW and (interval := found["turn_r10_interval"]):
+                yield f"{'  95 % interval of share@10':34}{interval[0]} to {interval[1]}"

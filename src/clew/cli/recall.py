@@ -2,7 +2,7 @@
 
 Exact values (a path, an id, an error) are found to the letter and come first. Each hit has its reference,
 which --open takes. Sessions of other projects are searched with --all; what is found there says so. What is
-new in the log is indexed first; --embed finds by meaning, too, from then on.
+new in the log is indexed first; with the extra `embeddings`, it is found by meaning, too.
 
 examples:
   clew recall "what port did we choose"
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--after", type=_time, metavar="TIME", help="not before (ISO 8601)")
     parser.add_argument("--before", type=_time, metavar="TIME", help="before (ISO 8601)")
     parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many (default: 5)")
-    parser.add_argument("--embed", action="store_true", help="make vectors for what has none")
+    parser.add_argument("--embed", action="store_true", help="compute all vectors, and say how many")
     parser.add_argument("--json", action="store_true", help="for other programs")
 
 
@@ -83,10 +83,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         embedder = _embedder(required=args.embed)
         with SqliteIndex(store_path(), model=embedder.name if embedder else "") as index:
             _catch_up(store, index, term)
-            if embedder and args.embed:
-                _embed(index, embedder, term)
-            if embedder and not index.progress(embedder.name)[0]:
-                embedder = None  # nobody asked for vectors yet
+            if embedder:
+                _embed(index, embedder, term, told=args.embed)
             args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
             where = Where.EVERYWHERE if args.all or configured().settings.recall_everywhere else Where.PROJECT
@@ -150,12 +148,13 @@ def _catch_up(store: Store, index: SqliteIndex, term: Terminal) -> None:
             show(done, there)
 
 
-def _embed(index: SqliteIndex, embedder: StaticEmbedder, term: Terminal) -> None:
+def _embed(index: SqliteIndex, embedder: StaticEmbedder, term: Terminal, *, told: bool) -> None:
     done = 0
     with _bar(term, "making vectors") as show:
         for done, there in embed_lacking(index, embedder):
             show(done, there)
-    term.note(f"{count(done, 'entry')} can be found by meaning")
+    if told:
+        term.note(f"{count(done, 'entry')} can be found by meaning")
 
 
 @contextmanager
@@ -218,6 +217,7 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
             "exact": list[Json](why.exact),
             "terms": list[Json](why.terms),
             "share": why.share,
+            "around": why.around,
             "meaning": why.meaning,
             "speaker": why.speaker,
             "date": why.date,

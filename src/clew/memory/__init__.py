@@ -7,7 +7,7 @@ from clew.memory.injecting import Injection, Passage, recalled
 from clew.memory.memory import Memory
 from clew.memory.opening import Opened, Quotation
 from clew.memory.search import Hit, Query, Why, neighbours, search
-from clew.memory.static import StaticEmbedder
+from clew.memory.static import StaticEmbedder, shipped_embedder
 from clew.memory.words import analyse
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "passages",
     "recalled",
     "search",
+    "shipped_embedder",
 ]

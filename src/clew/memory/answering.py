@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from clew.memory.search import Hit
+from clew.memory.search import Found, Hit, Query, find
 from clew.memory.words import stop_words, terms
+from clew.ports.index import Embedder, Index
 
 MEANS = 0.4
 """How near in meaning something is that has none of the words."""
@@ -16,6 +18,8 @@ BRIEF = 400
 """Characters. What has few of the words and is longer speaks of something else."""
 NEWS = 3
 """Words that a brief neighbour needs beyond the question's and the hit's; with fewer it only nods."""
+MORE = 2
+"""New words of a brief neighbour that has none of the question's: "ok" and "fine" have one."""
 SPARE = 10
 """Hits to look at beyond those wanted, because some are no answers."""
 ADDS_NOTHING = 0.1
@@ -31,14 +35,30 @@ _LOOKING = frozenset(terms("let look search find check recall remember remind te
 _MESSAGE = re.compile(r"m(\d{1,18})")
 
 
+def recall(
+    index: Index,
+    workspace: str,
+    query: Query,
+    embedder: Embedder | None = None,
+    accept: Callable[[Hit], Hit | None] = lambda hit: hit,
+) -> Found:
+    """Return the hits that may answer a query: the one path of the product's searches and of the benchmark.
+
+    ``accept`` returns each hit as it may be seen here, or None if it may not.
+    """
+    found = find(index, workspace, replace(query, limit=query.limit + SPARE), embedder)
+    hits = [accepted for hit in found.hits if (accepted := accept(hit))]
+    return Found(answers(query.text, hits, query.limit), found.in_view[: query.limit])
+
+
 def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the hits that may answer a query, best first.
 
-    What asks the same is left out, and what has nothing of the query but its neighbourhood. A neighbour with
-    few of the words rides on the hit beside it where it is long or says nothing new: it comes last.
+    What asks the same is left out, and what has nothing of the query and is long or says little. A neighbour
+    with few of the words that is long or says nothing new comes last.
     """
     asked = frozenset(_telling(query))
-    real = [hit for hit in hits if has_something(hit) and not is_echo(asked, hit)]
+    real = [hit for hit in hits if (has_something(hit) or _goes_on(hit, asked)) and not is_echo(asked, hit)]
     there = {place: hit for hit in hits if (place := _place(hit))}
     riding = [hit for hit in real if _rides(hit, asked, there)]
     return [*(hit for hit in real if hit not in riding), *riding][:limit]
@@ -47,7 +67,16 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
 def has_something(hit: Hit) -> bool:
     """Tell whether a hit has anything of the question in it."""
     why = hit.why
-    return bool(why.exact or why.share > 0 or why.date) or (why.meaning or 0.0) >= MEANS
+    return bool(why.exact or why.share > 0 or why.date or why.speaker) or (why.meaning or 0.0) >= MEANS
+
+
+def _goes_on(hit: Hit, asked: frozenset[str]) -> bool:
+    """Return whether a hit without any of the words briefly goes on with a neighbour that has some.
+
+    An answer often has none of the words of its question: "When does it start?" "Next Friday, in Bergen."
+    """
+    text = hit.entry.text
+    return hit.why.around > 0 and len(text) <= BRIEF and len(set(_telling(text)) - asked) >= MORE
 
 
 def is_echo(asked: frozenset[str], hit: Hit) -> bool:

@@ -1,4 +1,4 @@
-"""Giving entries their vectors, and giving them anew when the model changes."""
+"""Computing the vectors of entries, and again when the model changes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) ->
         yield done, max(there, done)
 
 
-def embed_new(index: VectorIndex, embedder: Embedder) -> None:
-    """Embed what has no vector of this model, without counting all that has."""
-    while _embed_some(index, embedder, BATCH):
-        pass
+def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
+    """Embed entries that have no vector of this model, in the order they came, about ``most`` of them."""
+    made = 0
+    while made < most and (some := _embed_some(index, embedder, BATCH)):
+        made += some
 
 
 def _embed_some(index: VectorIndex, embedder: Embedder, batch: int) -> int:

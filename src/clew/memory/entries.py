@@ -33,6 +33,8 @@ AT_ONCE = 500
 """Entries that are put in together."""
 ANNOUNCING = 200
 """Characters up to which words that name a look-up only announce it: Let me use recall_search."""
+MOST_ASKED = 300
+"""Characters of a call by whose words its result is found, too: a command, a path, a pattern."""
 LOOK_BACK = 32
 """Events before the new ones in which the calls stand that new results answer."""
 
@@ -72,6 +74,8 @@ class _Reader:
         self._gone: list[str] = []
         self._notes: set[str] = set()
         self._calls: dict[str, tuple[str, ...]] = {}
+        self._asked: dict[str, str] = {}
+        """By call, what was asked for: a result is also found by the words of its call."""
         self._echoes: set[str] = set()
         self._foreign = Foreign()
         self._takes: dict[str, Taking] = {
@@ -108,12 +112,14 @@ class _Reader:
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
         at = self._at(f"m{self._mark.messages}", stored)
         said = self._without_echoes(message)
-        self._taken(stored, message_entries(at, said, sorted(files)), said)
+        asked = " ".join(self._asked.get(result.call_id, "") for result in said.results)
+        self._taken(stored, message_entries(at, said, sorted(files)), said, asked[:MOST_ASKED])
 
     def _remember_calls(self, stored: Stored) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         for call in message.calls:
             self._calls[call.call_id] = tuple(files_of(call))
+            self._asked[call.call_id] = f"{call.name} {call.input_text[:MOST_ASKED]}"
             if call.name in LOOKING_BACK:
                 self._echoes.add(call.call_id)
         return message
@@ -170,13 +176,15 @@ class _Reader:
     def _at(self, ref: str, stored: Stored) -> Entry:
         return blank(ref, self._ctx.session, said_at(stored), stored.seq)
 
-    def _taken(self, stored: Stored, entries: Iterable[Entry], said: Message | None = None) -> None:
+    def _taken(
+        self, stored: Stored, entries: Iterable[Entry], said: Message | None = None, context: str = ""
+    ) -> None:
         """Take entries of an event into the batch; what a file brought is data, whatever it says it is."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
         unescaped = Unescaped(said) if said and any(said.calls) else None
         for one in entries:
             meant = unescaped.between(one.start, one.start + len(one.text)) if unescaped else ""
-            self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant))
+            self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant, context))
 
     def _forget(self, refs: Iterable[str]) -> None:
         gone = set(refs)

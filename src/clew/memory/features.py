@@ -12,16 +12,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple, TypeAlias
 
-from clew.memory.question import Question
+from clew.memory.question import Question, stands_in
 from clew.memory.stem import stem
 from clew.memory.when import Span
-from clew.memory.words import Trait, marks_to_find, surface
+from clew.memory.words import NAMES_SHIFT, Trait, marks_to_find, surface
 from clew.ports.index import Analysed, Row, Stats
 
 LEXICAL = (
     "words", "window", "window_if_short", "covered", "covered_squared", "window_covered", "session_words",
     "close_together", "speaker", "asker", "assistant", "asks", "holds_question", "answers", "length",
     "date_wanted", "number_wanted", "name_wanted", "dated", "numbered", "date_named", "date_said",
+    "output", "names", "exact_alone", "exact",
 )  # fmt: skip
 DENSE = ("meaning", "window_meaning", "before_meaning", "session_meaning")
 
@@ -112,9 +113,10 @@ class Judge:
         self._sessions = self._session_words(seen)
         self._marks = frozenset(marks_to_find(question.spans))
         self._days: dict[str, tuple[frozenset[str], float]] = {}
+        self._values = sum(map(len, question.values)) or 1
 
     def lexical(self, seen: Seen) -> tuple[float, ...]:
-        """Return the features of ``LEXICAL``, in order."""
+        """Return the features of ``LEXICAL``, in order, but the last two."""
         question, entry, said = self.question, seen.row.analysed.entry, seen.said
         traits, length = said.traits, said.length
         words, covered = window, window_covered = self._words(said.at, length, 1)
@@ -144,6 +146,8 @@ class Judge:
             1.0 if traits & COUNTS else 0.0,
             date_named,
             date_said,
+            1.0 if entry.role == "tool" else 0.0,
+            math.log(1 + (traits >> NAMES_SHIFT)),
         )
 
     def exact(self, seen: Seen) -> tuple[str, ...]:
@@ -152,6 +156,14 @@ class Judge:
             return ()
         text = seen.row.entry.text.lower()
         return tuple(value for value in self.question.values if value.lower() in text)
+
+    def exactness(self, seen: Seen, exact: Sequence[str]) -> tuple[float, float]:
+        """Return how much of the question's values a candidate holds: as words of their own, and at all."""
+        if not exact:
+            return 0.0, 0.0
+        text = seen.row.entry.text
+        alone = sum(len(value) for value in exact if stands_in(value, text))
+        return alone / self._values, sum(map(len, exact)) / self._values
 
     def _words(self, at: Mapping[str, Sequence[int]], length: int, texts: int) -> tuple[float, float]:
         """Return the BM25 score, and how many of the question's words are there, the rare counting more.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from clew.memory.findable import text_of
 from clew.message import Item, Origin
@@ -22,6 +23,14 @@ class InView:
                 self._digests += f"\n{text}"
             else:
                 self._texts[item.id] = text
+
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join((self._digests, *self._texts.values()))
+
+    def holds(self, words: str) -> bool:
+        """Whether these words stand anywhere in the view."""
+        return words in self._whole
 
     def __call__(self, entry: Entry) -> bool:
         """Whether the view shows an entry: the message to the letter, or a digest that holds the line."""

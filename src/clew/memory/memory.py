@@ -6,24 +6,25 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
 from clew.log.imports import OWN
 from clew.log.kinds import TIER
-from clew.memory.answering import SPARE, answers
+from clew.memory.answering import recall
 from clew.memory.embedding import embed_new
 from clew.memory.entries import catch_up
 from clew.memory.in_view import InView
 from clew.memory.injecting import Injection, Passage, passage_of, recalled, speaks_for_itself
 from clew.memory.notes.journal import TRIES, Clock, unix_ms
-from clew.memory.notes.note import Status
+from clew.memory.notes.note import Note, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
 from clew.memory.opening import Library, Numbered, Opened, Quotation
 from clew.memory.scope import Projects, Where
-from clew.memory.search import Found, Hit, Query, find
+from clew.memory.search import Found, Hit, Query
+from clew.memory.static import shipped_embedder
 from clew.memory.tiers import (
     DEFAULT,
     Guest,
@@ -38,9 +39,19 @@ from clew.memory.tiers import (
     moves_due,
     moves_for,
 )
-from clew.message import Item
+from clew.message import Trust
 from clew.ports import Ctx, Store
-from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Mark, VectorIndex
+from clew.ports.index import (
+    ANYTHING,
+    SHIPPED_MODEL,
+    Embedder,
+    Entry,
+    EntryKind,
+    Filters,
+    Index,
+    Mark,
+    VectorIndex,
+)
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -49,6 +60,8 @@ if TYPE_CHECKING:
 
 OWN_SHARE = 0.5
 """Of the best score, from which a hit in this session goes before hits in others."""
+EMBEDDED_AT_ONCE = 4_000
+"""Entries that get their vectors before a search, about a second's work; of more, the rest comes later."""
 CANDIDATES = 12
 """Hits that are looked at for a request."""
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
@@ -66,7 +79,7 @@ class Memory:
         ctx: Ctx,
         index: Index | None = None,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Literal["shipped"] | None = "shipped",
         policy: TierPolicy = DEFAULT,
         counter: TokenCounter | None = None,
         notebook: Notebook | None = None,
@@ -77,14 +90,15 @@ class Memory:
     ) -> None:
         """Remember for a session; without an index, nothing can be searched.
 
-        ``numbered``, the session itself, saves reading the log where there is no index. A search looks into
-        the sessions of ``project``, by default the one on record for this session, unless ``where`` says
-        that it may look everywhere.
+        ``embedder`` finds by meaning, too. By default it is the one that comes with clew, if numpy is
+        installed and the index was opened for it. ``numbered``, the session itself, saves reading the log
+        where there is no index. A search looks into the sessions of ``project``, by default the one on
+        record for this session, unless ``where`` says that it may look everywhere.
         """
         self.store = store
         self.ctx = ctx
         self.index = index
-        self.embedder = embedder
+        self.embedder = _shipped(index) if embedder == "shipped" else embedder
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
         self.library = Library(store, ctx, index, numbered)
@@ -106,7 +120,7 @@ class Memory:
         kept = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
         new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, kept))
         if self.embedder and isinstance(self.index, VectorIndex):
-            embed_new(self.index, self.embedder)
+            embed_new(self.index, self.embedder, EMBEDDED_AT_ONCE)
         return new
 
     def search(
@@ -123,24 +137,24 @@ class Memory:
         query: str,
         filters: Filters = ANYTHING,
         limit: int = 10,
-        view: Sequence[Item] | None = None,
+        in_view: InView | None = None,
         where: Where | None = None,
     ) -> Found:
-        """Return the same, without what ``view`` shows anyway; that is listed instead."""
+        """Return the same, without what the view shows anyway; that is listed instead."""
         if self.index is None:
             return Found([], [])
         self.catch_up()
         filters = self._within(filters, where or self.where)
-        in_view = None if view is None else InView(self.ctx.session, view)
-        asked = Query(text=query, at=self.now, filters=filters, limit=limit + SPARE, in_view=in_view)
-        found = find(self.index, self.ctx.workspace, asked, self.embedder)
-        hits = [
-            hit
-            for hit in map(self._believed, found.hits)
-            if hit.entry.trust >= filters.trust
-            and (hit.entry.kind is not EntryKind.NOTE or self._holds(hit.entry))
-        ]
-        return Found(self._own_first(answers(query, hits, limit)), found.in_view[:limit])
+        asked = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
+
+        def accept(hit: Hit) -> Hit | None:
+            known = self._believed(hit)
+            is_note = known.entry.kind is EntryKind.NOTE
+            is_seen = known.entry.trust >= filters.trust and (not is_note or self._holds(known.entry))
+            return known if is_seen else None
+
+        found = recall(self.index, self.ctx.workspace, asked, self.embedder, accept)
+        return found._replace(hits=self._own_first(found.hits))
 
     def _within(self, filters: Filters, where: Where) -> Filters:
         """Return filters that look no further than they may; sessions that are named are asked for."""
@@ -214,25 +228,53 @@ class Memory:
 
     # What comes back -------------------------------------------------------------------------------------
 
-    def inject(self, query: str, cap_tokens: int = CAP_TOKENS, *, tags: tuple[str, ...] = ()) -> Injection:
+    def inject(
+        self,
+        query: str,
+        cap_tokens: int = CAP_TOKENS,
+        *,
+        tags: tuple[str, ...] = (),
+        trust: Trust = Trust.SEMI_TRUSTED,
+    ) -> Injection:
         """Return what of the memory goes into the next request; nothing is on record until ``shown``.
 
         ``query`` is what the user said and wants. What tools answered must not be in it: a web page
-        would choose what comes up.
+        would choose what comes up. Nor does what is less trusted than ``trust`` come up by itself: output
+        of tools and web pages are found by the agent's search, when it asks. What a forgotten note was
+        taken from does not come up either.
         """
-        hits = self.search(query, Filters(kinds=SAID), CANDIDATES)
-        tiers = self.tiers
+        hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES)
+        tiers, forgotten = self.tiers, self._forgotten()
         fresh = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
-            if speaks_for_itself(hit) and _is_out(self.ref(hit.entry), tiers)
+            if speaks_for_itself(hit)
+            and _is_out(self.ref(hit.entry), tiers)
+            and (hit.entry.session, hit.entry.ref) not in forgotten
         ]
         best = {one.ref: one for one in reversed(fresh)}  # of one message, the part that says most
         passages = [one for one in fresh if best[one.ref] is one]
         stay = (guest for ref, guest in tiers.guests.items() if ref not in best and _is_out(ref, tiers))
-        passages += filter(None, map(self._guest, stay))
+        passages += (one for one in map(self._guest, stay) if one and one.trust >= trust)
         situation = Situation(at=self.now, text=query, tags=tags)
         return recalled(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
+
+    def _forgotten(self) -> set[tuple[str, str]]:
+        """Return the messages, each with its session, that notes were taken from which were forgotten."""
+        notes = self.notebook.notes()
+        kept = {place for note in notes if note.status is Status.APPROVED for place in _sources(note)}
+        gone = {place for note in notes if note.status is Status.FORGOTTEN for place in _sources(note)}
+        return gone - kept
+
+    def outdated(self, entry: Entry) -> str:
+        """Return why what a message says may be outdated: a note taken from it was replaced or forgotten."""
+        for note in self.notebook.notes():
+            if (entry.session, entry.ref) in _sources(note):
+                if note.status is Status.FORGOTTEN:
+                    return f"the note {note.id} taken from it was forgotten"
+                if note.replaced_by:
+                    return f"superseded by the note {note.replaced_by}"
+        return ""
 
     def _guest(self, guest: Guest) -> Passage | None:
         """Return what came back earlier; None where it is there no more, as a document may be."""
@@ -315,6 +357,14 @@ class Memory:
         from clew.memory.tools import Toolbox, ask_later  # these know the memory, not it them
 
         return Toolbox(session, self, approve or ask_later)
+
+
+def _sources(note: Note) -> list[tuple[str, str]]:
+    return [(note.source.session, message) for message in note.source.messages]
+
+
+def _shipped(index: Index | None) -> Embedder | None:
+    return shipped_embedder() if getattr(index, "model", "") == SHIPPED_MODEL else None
 
 
 def _is_out(ref: str, tiers: Tiers) -> bool:

@@ -26,6 +26,7 @@ _VALUE = re.compile(
     r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
     r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{6,}|[A-Z]+[_-]?\d+|\w+(?:Error|Exception|Warning)|[a-z]+[A-Z]\w+)"
 )
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
 _ORDINARY = re.compile(
     r"\d+(?:st|nd|rd|th|s|k|m|am|pm)?|\d{1,2}[:.]\d\d(?:am|pm)?|[\d./:-]+|[a-z]+/[a-z]+|(?:[a-z]\.)+[a-z]?",
     re.I,
@@ -50,6 +51,8 @@ class Question:
     wants_date: bool
     wants_number: bool
     wants_name: bool
+    exacting: bool = False
+    """At least half of its terms are those of values: what holds the values is meant."""
 
 
 def understand(text: str, at: date) -> Question:
@@ -57,16 +60,19 @@ def understand(text: str, at: date) -> Question:
     stop = stop_words()
     said = [stem(word) for word in surface(text)]
     terms = [term for term in dict.fromkeys(said) if term not in stop] or list(dict.fromkeys(said))
+    values = exact_values(text)
+    of_values = {stem(word) for value in values for word in surface(value)}
     return Question(
         text,
         tuple(terms[:MOST_TERMS]),
-        exact_values(text),
+        values,
         spans(text, at),
         of_me=bool(_ME.search(text)),
         of_you=bool(_YOU.search(text)),
         wants_date=bool(_WHEN.search(text)),
         wants_number=bool(_COUNT.search(text)),
         wants_name=bool(_NAME.search(text)),
+        exacting=2 * sum(term in of_values for term in terms) >= len(terms) > 0,
     )
 
 
@@ -76,3 +82,22 @@ def exact_values(text: str) -> tuple[str, ...]:
     found += [match[0].rstrip(".:,") for match in _VALUE.finditer(text)]
     values = {value for value in found if len(value) >= 3 and not _ORDINARY.fullmatch(value)}
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
+
+
+def stands_in(value: str, text: str) -> bool:
+    """Return whether a value is a word of its own in a text: ``E12`` is none in ``E123``."""
+    low, wanted = text.lower(), value.lower()
+    place = low.find(wanted)
+    while place >= 0:
+        after = low[place + len(wanted) : place + len(wanted) + 1]
+        if not (wanted[:1].isalnum() and _goes_on(low, place)) and not (
+            wanted[-1:].isalnum() and after.isalnum()
+        ):
+            return True
+        place = low.find(wanted, place + 1)
+    return False
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Return whether a word that began before goes on here; an escape as JSON writes it ends one."""
+    return text[place - 1 : place].isalnum() and not _ESCAPED.search(text, max(0, place - 12), place)

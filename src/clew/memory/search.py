@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -12,12 +11,12 @@ from heapq import nlargest
 from importlib.resources import files
 from itertools import islice
 from operator import mul
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
 from clew.memory.meaning import dense
 from clew.memory.period import in_utc
-from clew.memory.question import Question, understand
+from clew.memory.question import Question, stands_in, understand
 from clew.memory.words import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Row, Stats, Wanted
 
@@ -39,11 +38,12 @@ APART = (EntryKind.DIGEST, EntryKind.NOTE)
 ALIKE = 0.9
 """Two texts with this share of their words in common say the same."""
 COPIES = 2
+OUTPUTS = 0.1
+"""Share of outputs of tools among the candidates above which the weights for agents' sessions are used."""
 MOST_JOINED = 12
 """Words of a question that are looked at for names in plain words."""
 LONGEST = 1_600
 """Characters of a hit that several pieces of one message were put together to."""
-_ESCAPED = re.compile(r"(?<!\\)(?:\\\\){0,3}\\(?:[nrtbf]|u[0-9a-f]{4})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +69,8 @@ class Why:
     """Stems of the question's words that it has."""
     share: float = 0.0
     """How much of the question's words that is, from 0 to 1; rare words count more."""
+    around: float = 0.0
+    """The same of it together with its neighbours."""
     meaning: float | None = None
     """How near its vector is to the question's, from -1 to 1; None where it was not asked."""
     speaker: bool = False
@@ -106,12 +108,17 @@ class Judged(NamedTuple):
     features: tuple[float, ...]
     """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
     exact: tuple[str, ...]
+    """Values of the question that it holds to the letter."""
+    order: tuple[float, float]
+    """What comes before any score: for a question that is mostly values, how much of them it holds."""
+    worth: float
+    """The weighted sum of the features."""
 
 
 def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Hit]:
     """Return the best hits, best first; with an embedder whose vectors the index has, by meaning too.
 
-    What holds an exact value of the question (a path, an id, a quoted error) comes before what does not.
+    If the question is mostly exact values (a path, an id, a quoted error), what holds them comes first.
     """
     return find(index, workspace, query, embedder).hits
 
@@ -139,13 +146,14 @@ def judge(
     rows += _deeper(index, workspace, question, query.filters, rows)
     alone = look(question, rows)
     court = Judge(question, stats, alone)
-    judged = _judged(court, alone, asked)
+    weights = _weights(_kind(alone), bool(asked))
+    judged = _judged(court, alone, asked, weights)
     judged, seen = _without_visible(judged, query)
-    first = nlargest(KEPT, judged, key=lambda one: (_exactness(one), _worth(one.features)))
+    first = nlargest(KEPT, judged, key=lambda one: (one.order, one.worth))
     found = {one.seen.row.key: one.seen.said for one in first}
     rows = index.rows(workspace, list(found), around=1)
     beside = [row for row in rows if row.key in found or row.entry.kind not in APART]
-    again = _judged(court, look(question, beside, found), asked)
+    again = _judged(court, look(question, beside, found), asked, weights)
     visible = query.in_view or (lambda _: False)
     return [
         one
@@ -175,16 +183,26 @@ def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], 
     if visible is None:
         return judged, []
     hidden = {one.seen.row.key for one in judged if visible(one.seen.row.entry)}
-    best = [one for _, _, one in _ranked(judged)[: query.limit] if one.seen.row.key in hidden]
+    best = [one for one in _ranked(judged)[: query.limit] if one.seen.row.key in hidden]
     return [one for one in judged if one.seen.row.key not in hidden], [one.seen.row.entry for one in best]
 
 
-def _judged(court: Judge, seen: Sequence[Seen], asked: bytes) -> list[Judged]:
+def _kind(seen: Sequence[Seen]) -> str:
+    """Return what is searched, by the candidates: the work of an agent, or conversations."""
+    outputs = sum(one.row.entry.role == "tool" for one in seen)
+    return "agent" if outputs > OUTPUTS * len(seen) else "chat"
+
+
+def _judged(court: Judge, seen: Sequence[Seen], asked: bytes, weights: Sequence[float]) -> list[Judged]:
     meanings = dense(asked, seen) if asked and seen else [()] * len(seen)
-    return [
-        Judged(one, court.lexical(one) + near, court.exact(one))
-        for one, near in zip(seen, meanings, strict=True)
-    ]
+    judged = []
+    for one, near in zip(seen, meanings, strict=True):
+        exact = court.exact(one)
+        shares = court.exactness(one, exact)
+        order = shares if court.question.exacting else (0.0, 0.0)
+        features = court.lexical(one) + shares + near
+        judged.append(Judged(one, features, exact, order, sum(map(mul, features, weights))))
+    return judged
 
 
 def _deeper(
@@ -212,40 +230,6 @@ def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
     """Return the first rows in which a value stands, by their keys; no page is read beyond these."""
     holding = (row for page in pages for row in page if stands_in(value, row.entry.text))
     return {row.key: row for row in islice(holding, BY_VALUE)}
-
-
-def _exactness(one: Judged) -> tuple[int, int]:
-    """Return how much of what must stand to the letter does: as a word of its own, and at all."""
-    if not one.exact:
-        return 0, 0
-    text = one.seen.row.entry.text
-    alone = sum(len(value) for value in one.exact if stands_in(value, text))
-    return alone, sum(map(len, one.exact))
-
-
-def stands_in(value: str, text: str) -> bool:
-    """Tell whether a value stands in a text as a word of its own: ``E12`` does not stand in ``E123``."""
-    low, wanted = text.lower(), value.lower()
-    place = low.find(wanted)
-    while place >= 0:
-        after = low[place + len(wanted) : place + len(wanted) + 1]
-        if not (wanted[:1].isalnum() and _goes_on(low, place)) and not (
-            wanted[-1:].isalnum() and after.isalnum()
-        ):
-            return True
-        place = low.find(wanted, place + 1)
-    return False
-
-
-def _goes_on(text: str, place: int) -> bool:
-    """Tell whether a word that began before goes on here; an escape as JSON writes it ends one."""
-    return text[place - 1 : place].isalnum() and not _ESCAPED.search(text, max(0, place - 12), place)
-
-
-def _worth(features: tuple[float, ...]) -> float:
-    weights = _weights()[len(features)]
-    worth: float = sum(map(mul, features, weights))
-    return worth
 
 
 def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[Entry]:
@@ -300,15 +284,11 @@ def _passes(filters: Filters, entry: Entry) -> bool:
     )
 
 
-Scored: TypeAlias = tuple[tuple[int, int], float, Judged]
+def _ranked(judged: Iterable[Judged]) -> list[Judged]:
+    return sorted(judged, key=lambda one: (one.order, one.worth, one.seen.row.key), reverse=True)
 
 
-def _ranked(judged: Iterable[Judged]) -> list[Scored]:
-    hits = [(_exactness(one), _worth(one.features), one) for one in judged]
-    return sorted(hits, key=lambda hit: (hit[0], hit[1], hit[2].seen.row.key), reverse=True)
-
-
-def _chosen(ranked: Sequence[Scored], limit: int) -> list[Hit]:
+def _chosen(ranked: Sequence[Judged], limit: int) -> list[Hit]:
     """Return the first hits; what was said twice already waits until all others had their turn.
 
     Twice, because two places that say the same are two references, and each may be the one that is meant.
@@ -316,8 +296,8 @@ def _chosen(ranked: Sequence[Scored], limit: int) -> list[Hit]:
     """
     chosen: list[tuple[Hit, frozenset[str]]] = []
     waiting: list[Hit] = []
-    for _, score, one in ranked:
-        hit = _hit(one, score)
+    for one in ranked:
+        hit = _hit(one)
         at = next((n for n, (other, _) in enumerate(chosen) if _continues(hit.entry, other.entry)), None)
         if at is not None:
             other, words = chosen[at]
@@ -354,22 +334,23 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= ALIKE * len(one | other) if one or other else True
 
 
-def _hit(one: Judged, score: float) -> Hit:
+def _hit(one: Judged) -> Hit:
     features = dict(zip(LEXICAL + DENSE, one.features, strict=False))
     why = Why(
         one.exact,
         tuple(one.seen.said.at),
         round(features["covered"], 3),
+        round(features["window_covered"], 3),
         features.get("meaning"),
         speaker=features["speaker"] > 0,
         date=features["date_named"] > 0 or features["date_said"] > 0,
     )
-    return Hit(one.seen.row.entry, one.seen.row.key, score, why)
+    return Hit(one.seen.row.entry, one.seen.row.key, one.worth, why)
 
 
 @cache
-def _weights() -> Mapping[int, tuple[float, ...]]:
-    """Return the weights of both ways to search, by how many features each has."""
+def _weights(kind: str, dense: bool) -> tuple[float, ...]:
+    """Return the weights for a kind of session, with vectors or without."""
     read = tomllib.loads(files("clew.memory").joinpath("weights.toml").read_text(encoding="utf-8"))
-    modes = {"lexical": LEXICAL, "dense": LEXICAL + DENSE}
-    return {len(names): tuple(read[mode][name] for name in names) for mode, names in modes.items()}
+    weights = read[kind]["dense" if dense else "lexical"]
+    return tuple(weights[name] for name in (LEXICAL + DENSE if dense else LEXICAL))

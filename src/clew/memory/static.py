@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import cache, cached_property
 from importlib.resources import as_file, files
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from clew.errors import MissingExtra
 from clew.memory.words import surface
+from clew.ports.index import SHIPPED_MODEL
 
 if TYPE_CHECKING:
     import numpy
@@ -25,10 +28,16 @@ MOST_WORDS = 2_000
 """Of a longer text, the first words speak for it."""
 
 
+@cache
+def shipped_embedder() -> StaticEmbedder | None:
+    """Return the embedder that comes with clew; None without numpy. Its table is read when first used."""
+    return StaticEmbedder() if find_spec("numpy") else None
+
+
 class StaticEmbedder:
     """Turns texts into vectors by looking their words up: thousands of texts a second, offline."""
 
-    name = "clew-static-1"
+    name = SHIPPED_MODEL
 
     def __init__(self) -> None:
         try:
@@ -36,11 +45,15 @@ class StaticEmbedder:
         except ImportError as cause:
             raise MissingExtra("clew[embeddings]") from cause
         self._numpy = numpy
-        with as_file(files("clew.memory").joinpath("static.npz")) as path, numpy.load(path) as table:
-            pieces = bytes(table["pieces"]).decode().split("\n")
-            self._numbers: NDArray[numpy.float32] = table["vectors"] * table["scales"].astype("f4")[:, None]
-        self._places = {piece: place for place, piece in enumerate(pieces)}
         self._known: dict[str, tuple[int, ...]] = {}
+
+    @cached_property
+    def _table(self) -> tuple[dict[str, int], NDArray[numpy.float32]]:
+        """Return the place of each word piece, and the vectors."""
+        with as_file(files("clew.memory").joinpath("static.npz")) as path, self._numpy.load(path) as table:
+            pieces = bytes(table["pieces"]).decode().split("\n")
+            numbers = table["vectors"] * table["scales"].astype("f4")[:, None]
+        return {piece: place for place, piece in enumerate(pieces)}, numbers
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return one vector per text: of unit length, each number times 127 as a signed byte."""
@@ -52,14 +65,14 @@ class StaticEmbedder:
         if known is None:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            known = self._known[word] = word_pieces(word, self._places)
+            known = self._known[word] = word_pieces(word, self._table[0])
         return known
 
     def _mean(self, text: str) -> NDArray[numpy.float32]:
         np = self._numpy
         words = list(surface(text))[:MOST_WORDS]
         places = [place for word in words for place in self._pieces(word)]
-        total = self._numbers[places].sum(axis=0)
+        total = self._table[1][places].sum(axis=0)
         length = float(np.sqrt(total @ total))
         unit: NDArray[numpy.float32] = total / length if length else total
         return unit

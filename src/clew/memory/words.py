@@ -33,6 +33,11 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _AT_END = re.compile(r"[\s\"')\]*]*(?:\[image:[^\]]*\])?\s*$")
 
 
+NAMES_SHIFT = 8
+"""Above the traits' own bits, how many terms the names of a text have."""
+MOST_NAMES = 63
+
+
 class Trait(IntFlag):
     """What the ranking wants to know of a text without reading it again."""
 
@@ -104,20 +109,26 @@ def joined_terms(words: Sequence[str]) -> list[str]:
     )
 
 
-def analyse(entry: Entry, meant: str = "") -> Analysed:
-    """Return the entry as an index keeps it; ``meant`` is its text where that is written in another way."""
+def analyse(entry: Entry, meant: str = "", context: str = "") -> Analysed:
+    """Return the entry as an index keeps it.
+
+    ``meant`` is its text if that is written in another way (JSON's escapes undone); by the words of
+    ``context``, such as the call that a result answers, it is found without containing them.
+    """
     said = _day(entry.time)
     text = meant or entry.text
     found = terms(text)
     named = spans(text, said)
     stop = stop_words()
     there = set(found)
-    names = [term for term in name_terms(text) if term not in there]  # at the end, so that phrases match
+    names = name_terms(text)
+    around = [*name_terms(context), *terms(context)] if context else []
+    others = [term for term in dict.fromkeys(names + around) if term not in there]
     return Analysed(
         entry,
-        " ".join(found + names),
+        " ".join(found + others),  # the others last, so that phrases are found as they are written
         sum(term not in stop for term in found),
-        int(_traits(text, bool(named))),
+        int(_traits(text, bool(named))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
         tuple(sorted({*_marks(Span(said, said)), *(mark for span in named for mark in _marks(span))})),
     )
 

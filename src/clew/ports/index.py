@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from clew.message import Trust
 
+SHIPPED_MODEL = "clew-static-1"
+"""The embedder that comes with clew and is used where numpy is installed, unless another is given."""
+
 
 class EntryKind(StrEnum):
     """What an entry of the index is."""
@@ -173,6 +176,10 @@ class Index(Protocol):
 @runtime_checkable
 class VectorIndex(Protocol):
     """The part of an index that keeps embeddings."""
+
+    @property
+    def model(self) -> str:
+        """Return the name of the embedder whose vectors are searched; empty for none."""
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Return keys and texts that have no embedding by this model, oldest first.

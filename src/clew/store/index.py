@@ -14,7 +14,17 @@ from types import TracebackType
 from typing import Any, Self
 
 from clew.errors import MissingExtra
-from clew.ports.index import Analysed, Filters, Index, Mark, Row, Stats, VectorIndex, Wanted
+from clew.ports.index import (
+    SHIPPED_MODEL,
+    Analysed,
+    Filters,
+    Index,
+    Mark,
+    Row,
+    Stats,
+    VectorIndex,
+    Wanted,
+)
 from clew.store.database import Database
 from clew.store.index_rows import KEYS, entry_row, quoted, row_of, scope_words
 from clew.store.index_spelling import spelled_like
@@ -37,12 +47,19 @@ def _sql(name: str) -> str:
 class SqliteIndex(Index, VectorIndex):
     """Finds entries in a SQLite file. Share one between threads; after a fork each process has its own."""
 
-    def __init__(self, path: Path, busy_s: float = 10.0, exclusive: bool = False, model: str = "") -> None:
-        """Open the file's index; ``model`` is the embedder whose vectors are looked at."""
-        if model and find_spec("numpy") is None:
+    def __init__(
+        self, path: Path, busy_s: float = 10.0, exclusive: bool = False, model: str | None = None
+    ) -> None:
+        """Open the file's index.
+
+        ``model`` is the embedder whose vectors are searched: without a name, the one that comes with clew
+        if numpy is installed; none if the name is empty.
+        """
+        has_numpy = find_spec("numpy") is not None
+        if model and not has_numpy:
             raise MissingExtra("clew[embeddings]")
         self._database = Database(path, busy_s, exclusive)
-        self._model = model
+        self._model = (SHIPPED_MODEL if has_numpy else "") if model is None else model
         self._signs = Signs()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
@@ -166,6 +183,11 @@ class SqliteIndex(Index, VectorIndex):
         return count
 
     # Vectors -------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> str:
+        """Return the name of the embedder whose vectors are searched; empty for none."""
+        return self._model
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Return keys and texts that have no embedding by this model, oldest first."""

@@ -99,6 +99,12 @@ class Wish:
     trust: Trust
 
 
+LEAST_CHARACTERS = 2_000
+MOST_CHARACTERS = 16_000
+"""Of one answer: what is asked for must not fill the window that it was taken out of."""
+PER_TOKEN = 4
+"""Characters, roughly."""
+
 Approve = Callable[[Wish], Consent]
 
 
@@ -114,6 +120,12 @@ class Desk:
     session: OpenSession
     memory: Memory
     approve: Approve
+
+    @property
+    def answer_characters(self) -> int:
+        """Return how long an answer may be: at most a tenth of the window, so that it cannot fill it."""
+        tokens = self.session.gauge.window.usable_tokens // 10
+        return max(LEAST_CHARACTERS, min(MOST_CHARACTERS, tokens * PER_TOKEN))
 
     @property
     def notebook(self) -> Notebook:

@@ -6,23 +6,21 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.memory.opening import Quotation
+from clew.memory.tools.desk import MOST_CHARACTERS
 from clew.memory.tools.tool import ToolAnswer
 from clew.message import Trust
 
-MOST_CHARACTERS = 16_000
-"""Of one answer: what is asked for must not fill the window that it was taken out of."""
 _BACKTICKS = re.compile("`+")
 
 
-def quoted(quotations: Iterable[Quotation], heading: str = "") -> ToolAnswer:
-    """Return quotations as one answer, of the lowest trust among them."""
+def quoted(quotations: Iterable[Quotation], heading: str = "", most: int = MOST_CHARACTERS) -> ToolAnswer:
+    """Return quotations as one answer of about ``most`` characters, of the lowest trust among them."""
     listed = list(quotations)
-    blocks = [*([heading] if heading else []), *_blocks(listed)]
+    blocks = [*([heading] if heading else []), *_blocks(listed, most)]
     return ToolAnswer("\n".join(blocks), min((one.trust for one in listed), default=Trust.SEMI_TRUSTED))
 
 
-def _blocks(quotations: list[Quotation]) -> Iterator[str]:
-    room = MOST_CHARACTERS
+def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
     for waiting, one in zip(range(len(quotations), 0, -1), quotations, strict=True):
         shown = one.text[: room // waiting]  # what a short one leaves is for those behind it
         room -= len(shown)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clew.errors import InputError
+from clew.memory.in_view import InView
 from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import Opened, Quotation
 from clew.memory.scope import Where
 from clew.memory.search import Hit
-from clew.memory.tools.desk import Desk
-from clew.memory.tools.passages import MOST_CHARACTERS, fenced, quoted
+from clew.memory.tools.desk import MOST_CHARACTERS, Desk
+from clew.memory.tools.names import lost_names
+from clew.memory.tools.passages import fenced, quoted
 from clew.memory.tools.schema import between, takes, text, whole
 from clew.memory.tools.tool import Tool, ToolAnswer
 from clew.message import Role
@@ -35,16 +38,29 @@ def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     limit = between(given, "limit", 1, MOST_HITS, 5)
     filters = _filters(given)
     where = Where(given["where"]) if given["where"] else None
-    found = desk.memory.find(given["query"], filters, limit, desk.session.view(), where)
+    view = InView(desk.session.name, desk.session.view())
+    found = desk.memory.find(given["query"], filters, limit, view, where)
     seen = list(dict.fromkeys(desk.memory.ref(entry) for entry in found.in_view))
     if found.hits:
         also = f"{len(found.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
-        return quoted((_found(desk, hit) for hit in found.hits), also)
+        answer = quoted((_found(desk, hit) for hit in found.hits), also, desk.answer_characters)
+        return replace(answer, text="\n".join([answer.text, *_other_names(desk, found.hits, view)]))
     if seen:  # nothing but what is in view: the best of it is shown, so that the answer is never only a list
         hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1, where))[:limit]
-        return quoted((_found(desk, hit) for hit in hits), f"{len(hits)} found, all in view already:")
+        heading = f"{len(hits)} found, all in view already:"
+        return quoted((_found(desk, hit) for hit in hits), heading, desk.answer_characters)
     return ToolAnswer(f"nothing was found for {given['query']!r}")
+
+
+def _other_names(desk: Desk, hits: Sequence[Hit], view: InView) -> Iterator[str]:
+    """Yield the names in the rest of the messages found that the view no longer shows, in a fence."""
+    places = [(hit.entry, desk.memory.library.place(desk.memory.ref(hit.entry))) for hit in hits]
+    found = [(entry, desk.memory.library.message(place).text) for entry, place in places if place]
+    lines = [f"{desk.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
+    if lines:
+        yield "Other names in these messages that are not in view:"
+        yield fenced("\n".join(lines))
 
 
 def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:
@@ -74,7 +90,7 @@ def _found(desk: Desk, hit: Hit) -> Quotation:
     first = entry.start + start
     about = [f"characters {first}-{first + len(shown)}"]
     about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
-    about += filter(None, [desk.memory.origin(entry)])
+    about += filter(None, [desk.memory.origin(entry), desk.memory.outdated(entry)])
     about += [f"score {hit.score:.2f}", *reasons(hit.why)]
     return Quotation(desk.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
 
@@ -108,7 +124,8 @@ def _open(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     if _is_rule(ref):
         return _rule(desk, ref)
     opened = desk.memory.open(ref, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
-    return quoted([*opened.quotations, *_messages(desk, opened.holds)], _heading(opened))
+    quotations = [*opened.quotations, *_messages(desk, opened.holds)]
+    return quoted(quotations, _heading(opened), desk.answer_characters)
 
 
 def _messages(desk: Desk, refs: Sequence[str]) -> list[Quotation]:
@@ -134,7 +151,7 @@ def _is_rule(ref: str) -> bool:
 def _rule(desk: Desk, ref: str) -> ToolAnswer:
     behind = desk.session.expand(ref)
     heading = f"{ref} is a {behind.what}\n{fenced(behind.text)}\nand comes from these:"
-    return quoted(_messages(desk, behind.ids), heading)
+    return quoted(_messages(desk, behind.ids), heading, desk.answer_characters)
 
 
 RECALL_OPEN = Tool(
@@ -166,9 +183,10 @@ def _range(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     end = between(given, "end", start, MOST_END, len(said))
     shown = glue.join(said[start - first : end])
     about = f"{unit} {start}-{min(end, len(said))} of {len(said)}"
-    if len(shown) > MOST_CHARACTERS:
-        about = f"{about}, cut after {MOST_CHARACTERS} characters"
-    return quoted([found._replace(text=shown[:MOST_CHARACTERS], about=about)])
+    most = desk.answer_characters
+    if len(shown) > most:
+        about = f"{about}, cut after {most} characters"
+    return quoted([found._replace(text=shown[:most], about=about)], most=most)
 
 
 ARTIFACT_OPEN = Tool(

@@ -1,0 +1,79 @@
+"""The benchmark of retrieval: local copies of public sets, the baselines, and the figures."""
+
+import json
+
+import pytest
+
+from clew.memory.datasets import datasets
+from clew.memory.trial import ask_all, ask_baselines, fill, summary
+from clew.store.index import SqliteIndex
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a chat of REALTALK and one of BEAM, as their repositories lay them out."""
+    turns = [
+        {"clean_text": text, "speaker": name, "date_time": f"0{n}.01.2024, 18:13:08", "dia_id": f"D1:{n}"}
+        for n, (name, text) in enumerate(
+            [
+                ("Emi", "I went skiing in Colorado."),
+                ("Elise", "Miami was warm."),
+                ("Emi", "My cat is Pixel."),
+            ],
+            1,
+        )
+    ]
+    asked = {"question": "Where did Emi ski?", "evidence": ["D1:1"], "category": 4}
+    chats = tmp_path / "REALTALK" / "data"
+    (chats / "locomo").mkdir(parents=True)
+    for path in (chats / "Chat_9_Emi_Elise.json", chats / "locomo" / "Chat_1_A_B.json"):
+        path.write_text(json.dumps({"name": {}, "session_1": turns, "qa": [asked, {**asked, "category": 5}]}))
+    said = [
+        [
+            {
+                "role": "user",
+                "id": 0,
+                "time_anchor": "March-15-2024",
+                "content": "My sprint ends on March 29. ->-> 1,1",
+            }
+        ],
+        [{"role": "assistant", "id": 1, "content": "Flask it is."}],
+    ]
+    question = {"question": "When does my sprint end?", "source_chat_ids": {"first": [0], "second": "7"}}
+    beam = tmp_path / "BEAM" / "chats" / "100K" / "1"
+    (beam / "probing_questions").mkdir(parents=True)
+    (beam / "chat.json").write_text(json.dumps([{"batch_number": 1, "turns": said}]))
+    (beam / "probing_questions" / "probing_questions.json").write_text(
+        json.dumps({"information_extraction": [question, {"question": "What else?"}]})
+    )
+    return tmp_path
+
+
+def test_local_copies_are_read_as_pools(folder):
+    found = datasets(folder)
+    (realtalk,), (beam,) = found["realtalk"], found["beam-100K"]
+    assert [entry.ref for entry in realtalk.entries] == ["D1:1", "D1:2", "D1:3"]
+    assert realtalk.entries[0].time == "2024-01-01T18:13:08Z"
+    assert [(q.text, q.evidence) for q in realtalk.questions] == [
+        ("Where did Emi ski?", frozenset({("session_1", "D1:1")}))
+    ]
+    assert [(entry.ref, entry.time[:10], entry.text) for entry in beam.entries] == [
+        ("m0", "2024-03-15", "My sprint ends on March 29."),
+        ("m1", "2024-03-15", "Flask it is."),
+    ]
+    assert [q.evidence for q in beam.questions] == [frozenset({("1.0", "m0")})]
+
+
+def test_figures_stand_beside_those_of_the_baselines(folder, tmp_path):
+    (pool,) = datasets(folder)["realtalk"]
+    with SqliteIndex(tmp_path / "i.db", model="") as index:
+        fill(index, pool)
+        results = {"clew": list(ask_all(index, pool))}
+    for name, result in ask_baselines(pool):
+        results.setdefault(name, []).append(result)
+    figures = {name: summary(some) for name, some in results.items()}
+    assert figures["clew"]["turn_any5"] == figures["clew"]["turn_all5"] == 100.0
+    assert figures["clew"]["turn_r10_interval"] == [100.0, 100.0]
+    assert figures["full context"]["turn_r10"] == 100.0
+    assert figures["full context"]["tokens"] == sum(len(entry.text) for entry in pool.entries) // 4
+    assert set(figures) == {"clew", "bm25", "grep", "full context"}
