@@ -183,7 +183,11 @@ def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], 
     if visible is None:
         return judged, []
     hidden = {one.seen.row.key for one in judged if visible(one.seen.row.entry)}
-    best = [one for one in _ranked(judged)[: query.limit] if one.seen.row.key in hidden]
+    best = [
+        one
+        for one in _ranked(judged)[: query.limit]
+        if one.seen.row.key in hidden and (one.exact or one.seen.said.at)
+    ]
     return [one for one in judged if one.seen.row.key not in hidden], [one.seen.row.entry for one in best]
 
 
