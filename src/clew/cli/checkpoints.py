@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the progress log."""
-    args.file = args.file or _latest()
+    args.file = args.file or newest_session()
     with a_log(args) as log, log.open() as session:
         past = checkpoints(session.events())
         time = datetime.now(UTC).isoformat(timespec="seconds")
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def _latest() -> str:
+def newest_session() -> str:
+    """Return the name of the session of clew's log that something happened to last."""
     with own_store() as store:
         found = store.sessions(WORKSPACE) if store else iter(())
         talks = (info for info in found if not info.session.startswith(OWN))

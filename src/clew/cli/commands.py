@@ -50,6 +50,7 @@ COMMANDS = (
     Command("undo", "take compactions back", "undo"),
     Command("expand", "show what a line, a rule or a message comes from", "expand"),
     Command("trace", "tell every compaction of a session, or explain one thing", "trace"),
+    Command("rules", "list the rules of a session and why; switch off, add or edit one", "rules"),
     Command("pin", "set, change or take off a rule that survives every compaction", "pin"),
     Command("notes", "keep, approve and forget notes that outlive a session", "notes"),
     Command("import", "take a session into clew's own log", "import_"),

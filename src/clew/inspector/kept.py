@@ -79,6 +79,9 @@ def _pin(pin: Pin) -> JsonObject:
         "why": pin.why,
         "replaced_by": pin.replaced_by,
         "strength": pin.strength.value,
+        "certainty": pin.certainty,
+        "because": pin.found_because,
+        "certain": pin.certain,
     }
 
 

@@ -18,6 +18,7 @@ from clew.errors import NotFound
 from clew.ledger.codec import copied
 from clew.ledger.constraints.active import ActiveRules
 from clew.ledger.constraints.find import find, find_candidates
+from clew.ledger.constraints.force import LIKELY
 from clew.ledger.constraints.provisional import go_ahead
 from clew.ledger.constraints.retire import retire
 from clew.ledger.constraints.scope import scope_of
@@ -87,6 +88,8 @@ class Pin:
     confidence: float = 1.0
     reasons: tuple[Reason, ...] = ()
     """What in its words made it a rule, the weightiest first."""
+    because: str = ""
+    """What makes it a standing rule, in one line; empty if it was set by hand."""
     made_by: MadeBy = MadeBy.FOUND
     repeated: tuple[Cite, ...] = ()
     """Where the same words were said again, at most ``MOST_REPEATED`` of them."""
@@ -106,12 +109,30 @@ class Pin:
         return self.status is PinStatus.ACTIVE
 
     @property
+    def found_because(self) -> str:
+        """Return why it is a rule, in one line."""
+        if self.made_by is not MadeBy.FOUND:
+            return "a person set it"
+        words = ", ".join(f'"{reason.words}"' for reason in self.reasons[:2] if reason.words)
+        return self.because or (f"it says {words}" if words else "it was found in an earlier part")
+
+    @property
+    def certainty(self) -> str:
+        """Return how sure it is that this is a rule, in words."""
+        if self.made_by is not MadeBy.FOUND:
+            return "certain"
+        return "likely" if self.because in LIKELY or self.confidence < LEAST_CLEAR else "clear"
+
+    @property
     def ref(self) -> RuleRef:
         """Return what it is known by in the log."""
         return RuleRef(self.quote, self.source)
 
 
 MOST_REPEATED = 8
+_EDITED = "edited by hand"
+LEAST_CLEAR = 0.9
+"""Confidence of the finder below which a rule is only likely one."""
 LONGEST_END = 160
 """Characters of the words that ended a rule, as they are quoted with it."""
 _STATUS = {
@@ -133,6 +154,8 @@ class Pins:
     """What the prompt says, sentence by sentence, as checksums: sent or logged again, it pins nothing."""
     _rules: ActiveRules = field(init=False, default_factory=ActiveRules)
     """The active pins as the finder of contradictions wants them."""
+    _switched_off: set[str] = field(init=False, default_factory=set)
+    """What a person said is no rule: the finder does not bring it back."""
     _by_words: dict[str, str] = field(init=False, default_factory=dict)
     """The ids of the active pins by what they say."""
     _passing: list[str] = field(init=False, default_factory=list)
@@ -151,6 +174,8 @@ class Pins:
         if pin.id not in named:
             named.append(pin.id)
         words = _plain(pin.quote)
+        if pin.made_by is MadeBy.FOUND and (pin.status is PinStatus.REVOKED or pin.why == _EDITED):
+            self._switched_off.add(words)
         if pin.is_active:
             self._rules.put(_constraint(pin))
             self._by_words[words] = pin.id
@@ -299,6 +324,8 @@ class Pins:
 
     def _found(self, found: Found, place: Cite, replaces: Iterable[str]) -> None:
         quote = _within(found.quote)
+        if _plain(quote) in self._switched_off:
+            return
         same = self._by_words.get(_plain(quote))
         if same is not None:
             pin = self.held[same]
@@ -358,7 +385,7 @@ class Pins:
         """Put other words in place of a rule; the old words stay, superseded."""
         old = self.get(id_)
         new = self._new(quote, None, made_by=MadeBy.PERSON, **_read_by_hand(quote))
-        self._close(old, PinStatus.SUPERSEDED, "edited by hand", replaced_by=new.id)
+        self._close(old, PinStatus.SUPERSEDED, _EDITED, replaced_by=new.id)
         return new
 
     def revoke(self, id_: str, why: str = "revoked by hand") -> Pin:
@@ -383,6 +410,7 @@ def _read(found: Found) -> dict[str, Any]:
         "strength": found.strength,
         "confidence": found.confidence,
         "reasons": found.reasons,
+        "because": found.force_reason,
     }
 
 

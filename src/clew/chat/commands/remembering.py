@@ -30,6 +30,7 @@ def pins(chat: Chat, _words: str) -> Turn:
     """List the rules that stand."""
     rows = [
         f'{one.id:<4} "{one.quote}"{f" [{one.source.message}]" if one.source else " (by hand)"}'
+        + (f" {one.certainty}: {one.found_because}" if one.source else "")
         for one in chat.session.pins
     ]
     yield Told("\n".join(rows) or "no rules stand; /pin sets one, and clew finds those that you lay down")

@@ -22,6 +22,15 @@ from clew.ledger.constraints.tokens import Token
 from clew.ledger.constraints.values import Force, Kind
 from clew.message import Trust
 
+LIKELY = frozenset(
+    (
+        "it says how to work",
+        "it says what to do in a case",
+        "it says what the speaker prefers",
+        "it restrains the work",
+    )
+)
+"""Reasons of which one in some ten is given wrongly; the others are clear."""
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))

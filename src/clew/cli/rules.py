@@ -1,0 +1,141 @@
+"""List the rules of a session: source, how sure clew is of each, and why; switch one off, add or edit one.
+
+Only what a user would sign as a rule is pinned; choices are decisions, details of the step at hand are
+requests. A rule that you switch off stays off, also if the same words are said again. Without SESSION, the
+newest session of clew's log. Rules of a session that is not in the log can be listed, not changed; `clew
+import` brings it in.
+
+examples:
+  clew rules                                    the rules of the newest session
+  clew rules codex:019a4c…                      of this one, or of a file
+  clew rules --all                              those that ended too, with the words that ended them
+  clew rules off p3                             p3 is no rule, for good
+  clew rules add "Never modify files under legacy/."
+  clew rules codex:019a4c… edit p2 "Ask before you push."
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+
+from clew.cli.checkpoints import newest_session
+from clew.cli.inputs import Input
+from clew.cli.pin import waiting_lines
+from clew.cli.stored import Log, log_or_input, own_log
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, printable
+from clew.errors import InputError
+from clew.ledger import Ledger
+from clew.ledger.pins import Pin
+from clew.message import Item, JsonObject
+from clew.session import Session
+
+_ACTIONS = {"off": 1, "add": 1, "edit": 2}
+"""What can be done, and how many words each takes."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "words",
+        metavar="SESSION | ACTION",
+        nargs="*",
+        help="a session or a file, and then off PIN, add TEXT or edit PIN TEXT",
+    )
+    parser.add_argument("--all", action="store_true", help="list the rules that ended too")
+    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.set_defaults(format=None, session=None)
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Change the rules if an action is given, and list them."""
+    name, action = _split(args.words)
+    args.file = name or newest_session()
+    changed = ""
+    if action:
+        with own_log(args.file) as log, log.open() as session:
+            changed = _change(session, *action).id
+    with log_or_input(args) as found:
+        ledger = _ledger(found, term)
+    pins, waiting = ledger.pins, ledger.pins.waiting
+    shown = pins.all if args.all else pins.active
+    if args.json:
+        rules = [_to_json(pin) for pin in shown]
+        term.write(json.dumps({"changed": changed or None, "rules": rules}, ensure_ascii=False))
+        return 0
+    for pin in shown:
+        for line in _lines(pin, changed=pin.id == changed):
+            term.write(printable(line))
+    ended = len(pins.all) - len(pins.active) - len(waiting)
+    if not shown:
+        term.write("no rule is in force")
+    if ended and not args.all:
+        term.write(f"{count(ended, 'rule')} ended; --all lists them")
+    for line in waiting_lines(waiting, args.file):
+        term.write(printable(line))
+    return 0
+
+
+def _split(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the session that is named, if any, and the action with its words."""
+    name = "" if not words or words[0] in _ACTIONS else words[0]
+    action = words[1:] if name else words
+    if not action:
+        return name, ()
+    needed = _ACTIONS.get(action[0])
+    if needed is None:
+        raise InputError(f"unknown action {action[0]!r}", "use off PIN, add TEXT or edit PIN TEXT")
+    if len(action) - 1 != needed:
+        usage = {"off": "off PIN", "add": 'add "TEXT"', "edit": 'edit PIN "TEXT"'}[action[0]]
+        raise InputError(f"{action[0]} takes {count(needed, 'word')}", f"clew rules [SESSION] {usage}")
+    return name, action
+
+
+def _change(session: Session, action: str, *words: str) -> Pin:
+    if action == "add":
+        return session.pin(words[0])
+    if not (pin := session.ledger.pins.get(words[0])).is_active:
+        raise InputError(
+            f"{words[0]} is no longer in force: {pin.status.value}", "`clew rules --all` lists it"
+        )
+    return session.unpin(words[0]) if action == "off" else session.edit_pin(*words)
+
+
+def _ledger(found: Log | Input, term: Terminal) -> Ledger:
+    if isinstance(found, Log):
+        with found.open() as session:
+            return session.ledger
+    ledger = Ledger(exact_values=False)
+    entries = found.the_session(term).entries
+    ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
+    return ledger
+
+
+def _lines(pin: Pin, *, changed: bool) -> Iterator[str]:
+    """Yield a rule, and under it where it comes from, how sure that is and why."""
+    state = "" if pin.is_active else f" ({pin.status.value})"
+    yield f"{'*' if changed else ' '} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
+    source = f"said in {pin.source.message}" if pin.source else "set by hand"
+    yield f"       {source} · {pin.certainty} · {pin.found_because}"
+    if not pin.is_active:
+        yield f"       ended by {pin.ended_by.message if pin.ended_by else 'hand'}: {one_line(pin.why, 200)}"
+    elif not pin.certain and pin.ended_by:
+        yield f"       uncertain, still in force: {pin.ended_by.message} {one_line(pin.why, 160)}"
+
+
+def _to_json(pin: Pin) -> JsonObject:
+    return {
+        "id": pin.id,
+        "quote": pin.quote,
+        "status": pin.status.value,
+        "source": pin.source.message if pin.source else None,
+        "certainty": pin.certainty,
+        "because": pin.found_because,
+        "ended_by": pin.ended_by.message if pin.ended_by else None,
+        "certain": pin.certain,
+        "why": pin.why,
+        "kind": pin.kind.value,
+        "trust": pin.trust.label,
+    }

@@ -1,0 +1,67 @@
+"""`clew rules` lists rules with source, certainty and reason; a person switches them off for good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.session import Session
+from tests.cli.conftest import Run
+
+TALK = (
+    ("user", "Fix the parser. Never touch legacy/. I prefer short answers."),
+    ("assistant", "Understood."),
+    ("user", "Don't write code yet."),
+    ("assistant", "Here is the plan."),
+    ("user", "ok, go ahead"),
+)
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([{"role": role, "content": text} for role, text in TALK]), "utf-8")
+    return file
+
+
+def test_a_file_is_listed_and_not_changed(clew: Run, talk: Path):
+    told = clew("rules", str(talk), "--all").stdout
+    assert "p1   Never touch legacy/." in told
+    assert "said in m1 · clear · it forbids an act of the agent" in told
+    assert "likely · it says what the speaker prefers" in told
+    assert 'ended by m5: "ok, go ahead": the go-ahead was given' in told
+    refused = clew("rules", str(talk), "off", "p1")
+    assert refused.returncode == 2
+    assert "p1" in clew("rules", str(talk)).stdout
+
+
+def test_rules_of_the_newest_session_are_switched_off_added_and_edited(clew: Run, talk: Path):
+    clew("import", str(talk))
+    assert "short answers" not in clew("rules", "off", "p2").stdout
+    assert "* p4   Ask before you push." in clew("rules", "add", "Ask before you push.").stdout
+    listed = json.loads(clew("rules", "edit", "p1", "Never touch legacy/ or vendor/.", "--json").stdout)
+    assert [rule["quote"] for rule in listed["rules"]] == [
+        "Ask before you push.",
+        "Never touch legacy/ or vendor/.",
+    ]
+    assert {rule["certainty"] for rule in listed["rules"]} == {"certain"}
+
+
+@pytest.mark.parametrize("words", [("off",), ("add",), ("edit", "p1"), ("talk", "remove", "p1")])
+def test_what_cannot_be_understood_says_what_to_do(clew: Run, words: tuple[str, ...]):
+    told = clew("rules", *words)
+    assert told.returncode == 2
+    assert "PIN" in told.stderr or "TEXT" in told.stderr
+
+
+def test_what_a_person_switched_off_is_not_found_again():
+    session = Session.open("s")
+    session.add({"role": "user", "content": "Never touch legacy/."})
+    (pin,) = session.pins
+    session.unpin(pin.id)
+    session.add({"role": "user", "content": "never touch legacy/"})
+    assert session.pins == ()
+    session.pin("Never touch legacy/.")
+    assert [one.quote for one in session.pins] == ["Never touch legacy/."]
