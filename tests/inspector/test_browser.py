@@ -303,19 +303,28 @@ def test_undo_and_redo(own_page, house: House):
     assert len(Session.open(TOUR, house.store).view()) == shown
 
 
-def test_a_preview_shows_what_would_be_lost_and_pins_it(own_page, house: House):
+def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_page, house: House):
     page = own_page
     Session.open(TOUR, house.store).undo()
     go(page, "digests")
     page.get_by_role("button", name="Compact…").click()
     page.get_by_label("What matters now").fill("the rounding")
-    page.get_by_label("Down to, in tokens").fill("2500")
+    page.get_by_label("Down to, in tokens").fill("1500")
     page.get_by_role("button", name="Preview").click()
     page.wait_for_selector(".preview .lost li")
-    page.get_by_role("button", name="Pin", exact=False).first.click()
-    page.get_by_text("Pinned as").wait_for()
+    page.get_by_role("button", name="keep verbatim the passage", exact=False).first.click()
+    asked = page.get_by_role("group", name="keep this passage")
+    passage = asked.locator("blockquote").inner_text()
+    assert Session.open(TOUR, house.store).ledger.facts.all == ()
+    asked.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_text("Kept verbatim as k1").wait_for()
     page.get_by_role("button", name="Compact now").click()
     until(page, "() => document.querySelector('.node .state').innerText === '✓ in force'")
+    (fact,) = Session.open(TOUR, house.store).ledger.facts.all
+    assert passage.split() == fact.quote.split()
+    go(page, "ledger")
+    page.get_by_role("button", name="keep k1 no longer").click()
+    until(page, "() => !document.querySelector('[aria-label=\"kept facts\"]')")
 
 
 def test_a_rule_is_set_changed_and_taken_off(own_page, house: House):

@@ -212,7 +212,7 @@ def test_undo_and_redo_are_on_record(book: Book, house: House):
 def test_a_preview_does_nothing_and_what_would_be_lost_can_be_kept(book: Book, house: House):
     seq = book.places.upto
     acts.act(house.shelf, book, {"does": "undo"})
-    preview = acts.act(house.shelf, book, {"does": "preview", "target_tokens": 2_500})["preview"]
+    preview = acts.act(house.shelf, book, {"does": "preview", "target_tokens": 1_500})["preview"]
     assert book.places.catch_up() == seq + 1
     lost = preview["report"]["lost"][0]
     wish = {"does": "keep", "text": lost["text"], "source": lost["source"]}
@@ -220,7 +220,7 @@ def test_a_preview_does_nothing_and_what_would_be_lost_can_be_kept(book: Book, h
     assert book.places.catch_up() == seq + 1  # shown, and nothing kept yet
     kept = acts.act(house.shelf, book, {**wish, "passage": asked["passage"]})["kept"]
     assert lost["text"] in book.session.expand(kept).text
-    after = acts.act(house.shelf, book, {"does": "preview", "target_tokens": 2_500})["preview"]
+    after = acts.act(house.shelf, book, {"does": "preview", "target_tokens": 1_500})["preview"]
     assert lost["text"] not in [one["text"] for one in after["report"]["lost"]]
 
 
@@ -241,7 +241,7 @@ def test_what_is_kept_has_its_sources_label_and_is_no_rule(book: Book, house: Ho
     assert (fact.id, fact.quote, fact.source.message, fact.trust) == (kept, line, source, Trust.UNTRUSTED)
     assert book.session.pins == rules
     book.session.add(*(said(Role.ASSISTANT, f"step {n}: " + "word " * 300) for n in range(30)))
-    digest = book.session.compact(target_tokens=2_500).plan.digests[-1]
+    digest = book.session.compact(target_tokens=1_500).plan.digests[-1]
     (claim,) = [one for one in digest.claims if one.text == line]
     assert (claim.kind, claim.trust) == (ClaimKind.FACT, Trust.UNTRUSTED)
     assert f"~ {line}" in render_digest(digest)
