@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clew.message import Item, Message, Origin, Role, cut_points, pair
+from clew.message import Compacted, Item, Message, Origin, Role, cut_points, pair
 
 TAIL_SHARE = 0.6
 """Of the room for recent messages, for those beyond the ones that are always kept."""
@@ -33,11 +33,20 @@ AS_USUAL = Keep()
 
 
 def leading_system(view: Sequence[Item]) -> int:
-    """Return how many messages at the start are the system prompt, which no rung may touch."""
+    """Return how many messages at the start no rung may touch: the system prompt, a provider's compaction.
+
+    A provider's own block or item is first in the list, or behind the user's messages that it was returned
+    with; it is signed or encrypted for exactly that place.
+    """
+    prompt = sealed = 0
     for i, item in enumerate(view):
-        if item.message.role not in (Role.SYSTEM, Role.DEVELOPER):
-            return i
-    return len(view)
+        if any(isinstance(part, Compacted) for part in item.message.parts):
+            sealed = i + 1
+        elif item.message.role in (Role.SYSTEM, Role.DEVELOPER):
+            prompt = i + 1 if prompt == i else prompt
+        elif item.message.role is not Role.USER:
+            break
+    return max(prompt, sealed)
 
 
 def tail_start(view: Sequence[Item], sizes: Sequence[int], room: int, keep: Keep, floor: int) -> int:

@@ -1,8 +1,15 @@
 """What Anthropic's API refuses: the rules of this format, in order of their ids."""
 
-from clew.wire.anthropic import rules_content, rules_images, rules_request, rules_server, rules_turns
+from clew.wire.anthropic import (
+    rules_compaction,
+    rules_content,
+    rules_images,
+    rules_request,
+    rules_server,
+    rules_turns,
+)
 from clew.wire.rules import in_order
 
-_FILES = (rules_content, rules_images, rules_request, rules_server, rules_turns)
+_FILES = (rules_compaction, rules_content, rules_images, rules_request, rules_server, rules_turns)
 
 RULES = in_order(*(file.RULES for file in _FILES))

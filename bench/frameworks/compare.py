@@ -1,0 +1,121 @@
+"""Seven frameworks on one tool loop: without compaction, with their own, with clew.
+
+    uv run --no-default-groups --group frameworks python bench/frameworks/compare.py [names…] [--write]
+
+63 requests a run. *sent*: tokens of all requests. *breaks*: requests that share less than 90 % of the
+request before as their beginning, so that the prompt cache is written again. *cost*: 1.25 for each new
+token, 0.1 for each that the request before began with too, 1 for what a summariser reads; in thousand tokens
+of plain input. *rule*: of the 42 requests after it was said, how many show it word for word, and whether the
+last does. *kept*: messages that the framework's own history holds at the end. The model is scripted and its
+summaries are bland on purpose: what a framework keeps by itself is what counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import clew
+from clew.message import Message
+from frameworks.drivers import DRIVERS, MODEL, RULE, Run
+
+RESULTS = Path(__file__).parents[1] / "results" / "frameworks.md"
+PACKAGES = (
+    *("anthropic", "openai", "langchain", "pydantic-ai-slim", "openai-agents", "google-adk"),
+    *("strands-agents", "claude-agent-sdk"),
+)
+READ, WRITE, BREAK = 0.1, 1.25, 0.9
+
+
+class Figures(NamedTuple):
+    """What a run sent, and what that costs."""
+
+    sent: int
+    breaks: int
+    cost: float
+    peak: int
+    rule: int
+    last: bool
+    kept: int
+
+
+def figures(run: Run, kept: int) -> Figures:
+    counter = clew.counter_for(MODEL)
+    before: list[tuple[str, int]] = []
+    sent = breaks = peak = 0
+    cost = float(sum(map(counter.count_text, run.summaries)))
+    for messages in run.sent:
+        now = [(key(one), counter.count(one)) for one in messages]
+        total, shared = sum(size for _, size in now), common(before, now)
+        whole = sum(size for _, size in before)
+        breaks += bool(before) and shared < BREAK * whole
+        cost += shared * READ + (total - shared) * WRITE
+        sent, peak, before = sent + total, max(peak, total), now
+    later = [RULE in str(messages) for messages in run.sent[run.reads + 1 :]]
+    return Figures(sent, breaks, cost, peak, sum(later), later[-1], kept)
+
+
+def key(message: Message) -> str:
+    return repr((message.role, message.parts))
+
+
+def common(before: Sequence[tuple[str, int]], now: Sequence[tuple[str, int]]) -> int:
+    """Return the tokens of the messages that two requests begin with."""
+    shared = 0
+    for (old, _), (new, size) in zip(before, now, strict=False):
+        if old != new:
+            break
+        shared += size
+    return shared
+
+
+def rows(names: Sequence[str]) -> Iterator[str]:
+    yield "| framework | set-up | sent M | breaks | cost k | of none | peak k | rule | kept |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for name in names:
+        driver, none = DRIVERS[name](), 0.0
+        for setup in driver.setups:
+            run = Run()
+            kept = len(driver.run(run, setup))
+            found = figures(run, kept)
+            none = none or found.cost
+            bold = "**" if setup.startswith("clew") else ""
+            rule = f"{found.rule}, {'yes' if found.last else 'no'}"
+            cost = f"{found.cost / 1e3:.0f} | {found.cost / none:.2f}"
+            yield (
+                f"| {driver.name} | {bold}{setup}{bold} | {found.sent / 1e6:.2f} | {found.breaks} | {cost}"
+                f" | {found.peak / 1e3:.0f} | {rule} | {found.kept} |"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", default=list(DRIVERS), help=", ".join(DRIVERS))
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    table = []
+    for line in rows(args.names or list(DRIVERS)):
+        print(line, flush=True)
+        table.append(line)
+    if args.write:
+        used = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+        text = "\n".join(
+            ["# Seven frameworks on one tool loop", "", __doc__.strip(), "", f"Packages: {used}.", "", *table]
+        )
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Living with a provider's own compaction: say what it must keep, check what it kept, put back what it lost.
+
+A provider's block is never edited: Anthropic signs it, OpenAI encrypts it. What it lacks goes behind it, as a
+message of its own::
+
+    asked = instructions(fitted)            # for ``compaction={"type": "summarize", "instructions": asked}``
+    ...                                     # the reply holds one compaction block
+    messages = complemented([block_message, *later], fitted)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from clew.message import Compacted
+from clew.session import CompactResult
+from clew.session.parsed_input import ParsedInput
+
+_SPACE = re.compile(r"\s+")
+MOST_OPEN = 12
+"""Open tasks that are named; there are seldom more, and the newest matter."""
+
+
+def must_survive(result: CompactResult) -> tuple[str, ...]:
+    """Return what a summary of this conversation must say: rules word for word, the goal, open work."""
+    ledger = result.ledger
+    goal = (ledger.goal.quote,) if ledger.goal else ()
+    open_work = tuple(loop.text for loop in ledger.loops.told[-MOST_OPEN:])
+    return tuple(dict.fromkeys((*(rule.quote for rule in result.rules), *goal, *open_work)))
+
+
+def instructions(result: CompactResult) -> str:
+    """Return the instructions for a provider's summary; they replace its own, so they ask for all of it."""
+    lines = "\n".join(f"- {line}" for line in must_survive(result))
+    return (
+        "Summarise the conversation so that another model can go on with the work: what was asked, what was "
+        "done and found, which files were read and changed, what failed, what is next. Quote exact names, "
+        "paths, numbers and commands. Repeat each of these lines word for word:\n" + lines
+    )
+
+
+def missing_from(text: str | None, result: CompactResult) -> tuple[str, ...]:
+    """Return what must survive and is not in a summary; all of it for one that cannot be read."""
+    said = _SPACE.sub(" ", text or "").casefold()
+    return tuple(one for one in must_survive(result) if _SPACE.sub(" ", one).casefold() not in said)
+
+
+def complemented(messages: Sequence[Any], result: CompactResult) -> list[Any]:
+    """Return a list that holds a provider's compaction, with a message behind it that says what it lacks."""
+    parsed = ParsedInput.of(messages)
+    for place, entry in enumerate(parsed.entries):
+        for message in parsed.codec.read(entry, place):
+            found = [part for part in message.parts if isinstance(part, Compacted)]
+            lost = missing_from(found[-1].text, result) if found else ()
+            if lost:
+                note = "Still in force from earlier in this conversation:\n" + "\n".join(
+                    f"- {one}" for one in lost
+                )
+                return [
+                    *parsed.entries[: place + 1],
+                    {"role": "user", "content": note},
+                    *parsed.entries[place + 1 :],
+                ]
+    return list(parsed.entries)
