@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import string
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -89,6 +91,18 @@ def test_a_broken_cache_is_made_again(home: Home):
     for broken in ("", "[]", '{"version": 1, "sessions": {"a": 3}}', '{"version": 1, "sessions": 3}'):
         cache.write_text(broken)
         assert home.run("sessions") == listed
+
+
+def test_a_secret_that_was_typed_is_neither_shown_nor_kept(home: Home):
+    letters = Random(1).choices(string.ascii_letters + string.digits, k=93)
+    key = f"sk-ant-api03-{''.join(letters)}AA"
+    line = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s", "cwd": "/p"}
+    path = home.path / ".claude/projects/-p/5e1ab9a6-bf0e-4850-bd88-c2e45dea3d20.jsonl"
+    path.parent.mkdir()
+    path.write_text(json.dumps({**line, "message": {"role": "user", "content": f"use {key}"}}) + "\n")
+    assert "use [secret:anthropic-key" in home.run("sessions")
+    assert key not in home.run("sessions", "--json")
+    assert key not in (home.path / ".local/share/clew/cache/sessions.json").read_text()
 
 
 def test_only_one_tool_or_one_project(home: Home):

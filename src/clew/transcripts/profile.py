@@ -20,7 +20,7 @@ from clew.transcripts.discover import Found
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 2
+VERSION = 3
 """Of what is kept; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 LARGEST_BYTES = 300 << 20
@@ -59,7 +59,12 @@ def profile_of(session: Transcript) -> Profile:
 
 
 def _short(text: str | None) -> str | None:
-    return " ".join(text[: KEPT_CHARACTERS * 2].split())[:KEPT_CHARACTERS] if text else None
+    """Return the first words of a text on one line, without secrets: they are kept in a file."""
+    if not text:
+        return None
+    from clew.secrets import mask
+
+    return " ".join(mask(text[: KEPT_CHARACTERS * 2]).text.split())[:KEPT_CHARACTERS]
 
 
 def _tokens_now(session: Transcript) -> int:
