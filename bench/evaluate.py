@@ -6,7 +6,7 @@
     uv run python bench/evaluate.py --show                  # a short table of what was written last
     uv run python bench/evaluate.py --show-own              # and of what tools lost at their own compactions
 
-Of several files with the same cuts the later ones stand: so clew alone can be measured again. Writes
+Of several files with the same cuts the later ones count: so clew alone can be measured again. Writes
 ``bench/results/eval.md`` and ``eval.json``. Nothing of the sessions themselves is in there.
 """
 
@@ -64,24 +64,24 @@ def measured(folder: Path, share: str) -> dict[str, Any]:
     return dict(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 
-def summary_of(*told: Mapping[str, Any]) -> dict[str, Any]:
+def summary_of(*figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is worth keeping of it."""
-    if len({tuple(one[name] for name in SAME) for one in told}) > 1:
+    if len({tuple(one[name] for name in SAME) for one in figures}) > 1:
         raise SystemExit("these figures are not of the same cuts")
     policies: dict[str, dict[str, Line]] = {}
     sets: dict[str, Line] = {}
     own: Mapping[str, Any] = {}
-    for one in told:
+    for one in figures:
         for name, lines in one["policies"].items():
             policies.setdefault(name, {}).update(_by_share(lines))
         for name, lines in one["sets"].items():
             sets |= {name: line} if (line := _by_share(lines.get(OWN, {})).get(f"{USUAL:g}")) else {}
         own = one.get("compactions", own)
     return {
-        **{name: told[0][name] for name in SAME},
-        "runs": len(told),
+        **{name: figures[0][name] for name in SAME},
+        "runs": len(figures),
         "policies": policies,
-        "agreement": told[0]["agreement"],
+        "agreement": figures[0]["agreement"],
         "sets": sets,
         "compactions": {
             "policies": own.get("policies", {}),
@@ -228,16 +228,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--share", default="0.05,0.10,0.20,0.40")
-    parser.add_argument("--from", dest="explained", type=Path, nargs="+", metavar="FILE", default=())
+    parser.add_argument("--from", dest="before", type=Path, nargs="+", metavar="FILE", default=())
     parser.add_argument("--show", dest="shown", action="store_const", const=show)
     parser.add_argument("--show-own", dest="shown", action="store_const", const=show_own)
     asked = parser.parse_args()
     if asked.shown:
         print("\n".join(asked.shown(json.loads((RESULTS / "eval.json").read_text(encoding="utf-8")))))
         return 0
-    if asked.folder is None and not asked.told:
+    if asked.folder is None and not asked.before:
         parser.error("name a folder with sessions")
-    before = [json.loads(path.read_text("utf-8")) for path in asked.told]
+    before = [json.loads(path.read_text("utf-8")) for path in asked.before]
     figures = summary_of(*(before or [measured(asked.folder, asked.share)]))
     (RESULTS / "eval.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
     (RESULTS / "eval.md").write_text(page(figures), encoding="utf-8")

@@ -95,7 +95,7 @@ def rows_of(cuts: list[Cut], policies: list[str], shares: list[float]) -> Iterat
 
 
 def table(lines: list[Line], names: tuple[str, ...]) -> Iterator[str]:
-    """Yield a plain table; beside each figure half of its interval."""
+    """Yield a plain table; each figure with half of its interval."""
     width = max(len(line.policy) for line in lines)
     yield " ".join([" " * width, *(f"{name:>12}" for name in names)])
     for line in lines:

@@ -44,7 +44,7 @@ class Reader(Protocol):
         ...
 
 
-# A copy model: enough to tell a view that holds what comes next from one that does not ---------------------
+# A copy model: enough to separate views that hold what comes next from others ---------------------
 
 _PIECE = re.compile(r"<\|\w+\|>| ?\w+|\s+?(?= \w)|\s+|[^\w\s]")
 ORDERS = (4, 3, 2, 1)

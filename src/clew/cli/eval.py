@@ -173,9 +173,9 @@ def drawn_progress(term: Terminal) -> Iterator[Progress | None]:
     with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
         tasks = {}
 
-        def told(doing: str, done: int, of: int) -> None:
+        def report(doing: str, done: int, of: int) -> None:
             if doing not in tasks:
                 tasks[doing] = bar.add_task(doing, total=of)
             bar.update(tasks[doing], completed=done)
 
-        yield told
+        yield report

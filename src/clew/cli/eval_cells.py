@@ -10,7 +10,7 @@ from clew.evals.report.figures import is_apart
 from clew.evals.summary import HEADLINE, Line
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
-"""Told without a fraction."""
+"""Shown without a fraction."""
 SHORT = {
     "constraints": "rules",
     "retained": "kept",
@@ -36,7 +36,7 @@ SHORT = {
 
 
 def table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
-    """Return a table of some figures, without those that nobody has."""
+    """Return a table of some figures, without those that no policy has."""
     drawn = empty_table(title)
     names = [name for name in names if any(name in line.means for line in lines)]
     for name in names:

@@ -25,7 +25,7 @@ def figures(found: Findings) -> JsonObject:
     cuts = probes_by_cut(rows)
     sessions = {row.session for row in rows}
     sets = list(dict.fromkeys(row.set for row in rows))
-    told: JsonObject = {
+    figures_found: JsonObject = {
         "cuts": len(cuts),
         "sessions": len(sessions),
         "probes": sum(cuts.values()),
@@ -35,19 +35,19 @@ def figures(found: Findings) -> JsonObject:
         "agreement": {metric: _tau(rows, metric) for metric in AGREEING if len(sessions) > 1},
     }
     if ceiling := _reached(rows):
-        told["of_the_ceiling"] = ceiling
+        figures_found["of_the_ceiling"] = ceiling
     if found.links:
-        told["chains"] = _chains(found.links)
+        figures_found["chains"] = _chains(found.links)
     if found.growths:
-        told["grown"] = _grown(found.growths)
+        figures_found["grown"] = _grown(found.growths)
     if found.assaults:
-        told["attacks"] = _attacks(found.assaults)
+        figures_found["attacks"] = _attacks(found.assaults)
     if found.own.judged or found.own.unjudged:
         each: list[Json] = [one.to_json() for one in found.own.judged]
         unjudged: list[Json] = [dict(one._asdict()) for one in found.own.unjudged]
         both = _by_policy(sides(found.own.judged))
-        told["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
-    return told
+        figures_found["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
+    return figures_found
 
 
 def _by_policy(lines: Sequence[Line]) -> JsonObject:

@@ -23,7 +23,7 @@ COMPARED = (
 
 
 def print_lost(own: OwnCompactions, term: Terminal) -> None:
-    """Say what was lost in words, then in figures beside clew's, then compaction by compaction."""
+    """Say what was lost in words, then in figures next to clew's, then compaction by compaction."""
     term.print(Styled("What your tool lost at its own compactions", "bold"), *map(Styled, in_words(own)), "")
     if not own.judged:
         return

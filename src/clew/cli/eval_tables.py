@@ -40,7 +40,7 @@ MEANINGS = (
     "plain reader answers. current: replaced values, the new one said last. kept: values needed later that "
     "are in view; far, hard: of those stated long ago, and seldom. context, explain: with words of their "
     "source near, or on their line. rules (labelled), open tasks, changed files: still named. reach, recall: "
-    "kept, or found by one search. made up: values that nobody stated. "
+    "kept, or found by one search. made up: values never stated. "
     "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
 )
 TITLES = (
@@ -86,9 +86,9 @@ def _print_reached(lines: Sequence[Line], term: Terminal) -> None:
     if OURS not in by_name or CEILING not in by_name:
         return
     shares = reached(by_name[OURS], by_name[CEILING])
-    told = ", ".join(f"{name} {shares[name]:.2f}" for name in OF_THE_CEILING if name in shares)
-    if told:
-        term.print(f"clew reaches of the ceiling ({CEILING}): {told}", "")
+    shown = ", ".join(f"{name} {shares[name]:.2f}" for name in OF_THE_CEILING if name in shares)
+    if shown:
+        term.print(f"clew reaches of the ceiling ({CEILING}): {shown}", "")
 
 
 def _print_chains(links: Sequence[Link], term: Terminal) -> None:

@@ -44,8 +44,8 @@ class ModelReader:
             max_output_tokens=MOST_OUTPUT,
             purpose="read",
         )
-        told = dict(_ANSWER.findall(self.model.ask(ask).text))
-        return [told.get(str(n), "").strip("`\"' ") for n in range(1, len(questions) + 1)]
+        answers = dict(_ANSWER.findall(self.model.ask(ask).text))
+        return [answers.get(str(n), "").strip("`\"' ") for n in range(1, len(questions) + 1)]
 
 
 TRIAL = Question("number", f"The answer is {GAP}.", "42", 0)

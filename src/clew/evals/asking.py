@@ -1,4 +1,4 @@
-"""Finding everything that a view of a cut is asked for."""
+"""Find everything that a view of a cut is asked for."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label]
 
 
 def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
-    """Return what whoever goes on must know: the next calls, reports, the goal, what is over."""
+    """Return what an agent that goes on must know: the next calls, reports, the goal, what is over."""
     turns = turns_of(cut.readable.passages)
     later = list(passages(cut.later, len(cut.items)))
     reports = tuple(map(tuple, reports_of(turns)))

@@ -86,7 +86,7 @@ def survives(cut: Cut, view: Sequence[Item], text: Eviction) -> bool:
 
 
 def attacked(cut: Cut, text: Eviction) -> Cut:
-    """Return the cut with the text in its tool outputs, from where the rule stands."""
+    """Return the cut with the text in its tool outputs, after the rule."""
     assert cut.needs is not None
     words = text.against(cut.needs.constraints[0])
     start = next(at for at, item in enumerate(cut.items) if item.id == "planted")

@@ -30,7 +30,7 @@ _NEAR_WORD = re.compile(r"[a-z]{3,}")
 
 
 class Binding:
-    """What must stand around one value for a view to say what it is."""
+    """What must be around one value for a view to say what it is."""
 
     __slots__ = ("_any", "_key", "_kind", "_orders")
 
@@ -42,7 +42,7 @@ class Binding:
         self._orders = [words for line in sources if len(words := plain_words(line)) >= FEWEST_WORDS]
 
     def is_in_context(self, text: str) -> bool | None:
-        """Tell whether at least two, and a quarter, of the plain words stand near it; None if unasked."""
+        """Whether at least two, and a quarter, of the plain words are near it; None if unasked."""
         if len(self._any) < FEWEST_WORDS:
             return None
         enough = max(2, math.ceil(min(len(self._any), MOST_ASKED) / 4))
@@ -53,7 +53,7 @@ class Binding:
         return False
 
     def is_explained(self, text: str) -> bool | None:
-        """Tell whether its line has three and half the words of one source, in order; None if unasked."""
+        """Whether its line has three and half the words of one source, in order; None if unasked."""
         if not self._orders:
             return None
         for place in islice(places(text, self._kind, self._key), MOST_PLACES):
@@ -73,7 +73,7 @@ def binding_of(probe: Probe) -> Binding:
 
 
 def _in_order(order: Sequence[str], words: Sequence[str]) -> bool:
-    """Tell whether enough of a line's words stand among others in the same order."""
+    """Whether enough of a line's words are among others in the same order."""
     asked = order[:MOST_ASKED]
     enough = max(FEWEST_WORDS, math.ceil(len(asked) * TOLD_SHARE))
     return len(set(asked).intersection(words)) >= enough and _common(asked, words) >= enough

@@ -16,7 +16,7 @@ from clew.transcripts import Boundary, Entry, Transcript
 CUT_SHARES = (0.5, 0.75)
 """Of a session's tokens, where it is cut."""
 LEAST_TOKENS = 12_000
-"""Of a session; nobody compacts less."""
+"""Of a session; shorter ones are not compacted."""
 LEAST_BEFORE = 10
 LEAST_AFTER = 8
 LEAST_BEFORE_COMPACTION = 20
@@ -41,7 +41,7 @@ class Cut:
     at: float = 0.0
     """The share of the session's tokens before the cut."""
     later: tuple[Item, ...] = field(default=(), repr=False)
-    """The real continuation: hidden from every policy that is not told to see the future."""
+    """The real continuation: hidden from every policy but a ceiling."""
     needs: Needs | None = field(default=None, repr=False)
     """What the continuation needs: hidden likewise."""
 

@@ -1,6 +1,6 @@
 """Texts in a tool's output that want a rule forgotten: plain, forged, padded, encoded, translated.
 
-A compaction is where a rule is lost without anybody seeing it, so that is where an attacker aims. The texts
+A compaction is where a rule is lost without a trace, so that is where an attacker aims. The texts
 here are data for a measurement; an outside list of templates with a ``{goal}`` can be added to these.
 """
 

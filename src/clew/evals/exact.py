@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Spotted(NamedTuple):
-    """A value and where it stands."""
+    """A value and its place."""
 
     kind: str
     value: str
@@ -138,7 +138,7 @@ def key_of(kind: str, value: str) -> str:
 
 
 def places(text: str, kind: str, key: str, start: int = 0) -> Iterator[int]:
-    """Yield where a key stands in a text as a whole value, not as a piece of a longer one."""
+    """Yield the places of a key in a text as a whole value, not as a piece of a longer one."""
     at = text.find(key, start)
     while at >= 0:
         before = text[at - 1] if at else " "
@@ -149,7 +149,7 @@ def places(text: str, kind: str, key: str, start: int = 0) -> Iterator[int]:
 
 
 def first_place(text: str, kind: str, key: str) -> int:
-    """Return where a key stands first; -1 where it does not."""
+    """Return the first place of a key; -1 if there is none."""
     return next(places(text, kind, key), -1)
 
 

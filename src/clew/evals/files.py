@@ -1,4 +1,4 @@
-"""The session files under a path, and the labels that lie beside them."""
+"""The session files under a path, and the labels next to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew.transcripts import detect, open_source
 
 LABELS = Path("_labels", "user_constraints.jsonl")
 _SUB_AGENTS = "agent-"
-"""Claude Code writes the conversations of sub-agents beside the session that tells of them."""
+"""Claude Code writes the conversations of sub-agents next to the session that started them."""
 
 
 class SessionFile(NamedTuple):
@@ -53,7 +53,7 @@ def _is_session(path: Path) -> bool:
 
 
 def labels_near(paths: Sequence[Path]) -> Labels:
-    """Return the labels that lie beside the first of these paths, or above it; none where there are none."""
+    """Return the labels next to the first of these paths, or above it; none if there are none."""
     for path in paths[:1]:
         for folder in (path, *path.resolve().parents[:3]):
             if (folder / LABELS).is_file():

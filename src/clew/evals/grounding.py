@@ -1,4 +1,4 @@
-"""Whether what a policy wrote is grounded: every exact value in it must stand somewhere in the session."""
+"""Whether what a policy wrote is grounded: every exact value in it must be somewhere in the session."""
 
 from __future__ import annotations
 

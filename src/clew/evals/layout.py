@@ -128,7 +128,7 @@ def sections_of(text: str) -> list[Section]:
 
 
 def _title_of(line: str) -> tuple[str, str]:
-    """Return the title that a line is, and the text beside it; empty for every other line."""
+    """Return the title that a line is, and the text after it; empty for every other line."""
     if inline := _INLINE.fullmatch(line):
         return inline["title"], inline["rest"]
     match = _TITLE.fullmatch(line)

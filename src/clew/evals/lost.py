@@ -1,4 +1,4 @@
-"""What a session's own tool lost at its compactions, told from the record it kept of them."""
+"""What a session's own tool lost at its compactions, from the record it kept of them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Needs:
     decisions: tuple[str, ...]
     """Those of them that are decisions."""
     rules: tuple[str, ...]
-    """Rules that nobody labelled, as the ledger finds them."""
+    """Rules as the ledger finds them."""
     open: tuple[str, ...]
     files: tuple[str, ...]
     failed: tuple[str, ...]

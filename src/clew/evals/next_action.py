@@ -22,7 +22,7 @@ MOST_TARGETS = 6
 """To a call: a long command must not outweigh the others."""
 FEWEST_WORDS = 4
 HISTORY_SHARE = 0.5
-"""Of a reason's words that stand close together in the history; with fewer it was not taken from there."""
+"""Of a reason's words that are close together in the history; with fewer it was not taken from there."""
 HABITUAL_SHARE = 0.2
 """Of the agent's texts that have a word, for it to say nothing about one step."""
 SHORTEST_COMMAND = 6
@@ -64,7 +64,7 @@ class NextCall:
     reason: str
     """Its telling words; empty if it says none, or none that the history bears out."""
     reason_share: float
-    """The largest share of its words that stands within 40 words of the history."""
+    """The largest share of its words that is within 40 words of the history."""
 
 
 def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:

@@ -31,7 +31,7 @@ class Exchange(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Tell whether the tool said that it failed."""
+        """Whether the tool said that it failed."""
         return self.result is not None and self.result.is_error
 
 
@@ -132,7 +132,7 @@ def _targets(call: ToolCall) -> Iterator[str]:
 
 
 def failed_attempts(done: Sequence[Exchange]) -> list[str]:
-    """Return what the last failed calls were told, a line each, each once."""
+    """Return what the last failed calls returned, a line each, each once."""
     found: dict[str, None] = {}
     for exchange in done:
         if exchange.failed and exchange.result is not None:
@@ -166,11 +166,11 @@ def last_test_status(done: Sequence[Exchange]) -> tuple[str, ...]:
     """Return what must be said of the last test run: what failed, else how many passed."""
     for exchange in reversed(done):
         text = exchange.result.text[-20_000:] if exchange.result and _runs(exchange.call) else ""
-        told = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
+        counted = [f"{match[1]} {match[2]}" for match in _COUNTED.finditer(text)][-3:]
         failed = [match[2] for match in _GO.finditer(text) if match[1]]
-        bad = [*(one for one in told if one[0] != "0" and _is_bad(one)), *failed[:3]]
-        if told or failed:
-            return tuple(bad or told[-1:])
+        bad = [*(one for one in counted if one[0] != "0" and _is_bad(one)), *failed[:3]]
+        if counted or failed:
+            return tuple(bad or counted[-1:])
     return ()
 
 
@@ -219,7 +219,7 @@ def _text(given: Mapping[str, Json], names: Sequence[str]) -> str:
 
 
 def _changed_lines(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines that stand in the place of others, with those."""
+    """Yield the lines that replace others, with those."""
     before, after = old.split("\n"), new.split("\n")
     if len(before) + len(after) > MOST_LINES:
         return

@@ -28,7 +28,7 @@ class Probe:
     use: str
     """Where the agent wrote it: ``text``, ``thinking``, or the tool and the argument."""
     question: str
-    """The words around its use, with a gap where it stood."""
+    """The words around its use, with a gap in its place."""
     mentions: int
     gap_tokens: int
     """Between its last mention and the cut."""
@@ -43,15 +43,15 @@ class Probe:
 
     @property
     def rare(self) -> bool:
-        """Tell whether it was said at most three times."""
+        """Whether it was said at most three times."""
         return self.mentions <= RARE_MENTIONS
 
     @property
     def far(self) -> bool:
-        """Tell whether it was last said more than a quarter of the compacted part ago."""
+        """Whether it was last said more than a quarter of the compacted part ago."""
         return self.gap_share > FAR_SHARE
 
     @property
     def hard(self) -> bool:
-        """Tell whether it is rare and no short tail would hold it."""
+        """Whether it is rare and no short tail would hold it."""
         return self.rare and self.gap_share > HARD_SHARE

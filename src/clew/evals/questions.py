@@ -1,6 +1,6 @@
 """Round-trip questions: made from the old history alone, and asked of what a compaction left of it.
 
-A question is a sentence that the user or the agent said, with a gap where an exact value stood. Whether the
+A question is a sentence that the user or the agent said, with a gap in place of an exact value. Whether the
 continuation needed the value plays no part: this is the side of a compaction that future reuse cannot see.
 """
 
@@ -38,8 +38,8 @@ class Question(NamedTuple):
 
 
 Answerer: TypeAlias = Callable[[str, Sequence[Question]], Sequence[str] | None]
-"""Answer questions from a text alone, in their order; an empty answer where it does not say. None where
-nobody could be asked, which is no wrong answer."""
+"""Answer questions from a text alone, in their order; an empty answer where it does not say. None if
+the reader could not be asked, which is not a wrong answer."""
 
 
 def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Question]:

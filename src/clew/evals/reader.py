@@ -3,7 +3,7 @@
 The question is the sentence in which the agent used a value, with a gap in its place. The reader looks at
 every value of that kind in the view and takes the one with most of the question's words around it, rare words
 counting more. It is no good reader, but the same for every policy; and it cannot be fooled by a value that
-merely stands somewhere.
+merely is somewhere.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Reader:
 
 @lru_cache(maxsize=1)
 def reader_of(text: str) -> Reader:
-    """Return a reader of a text; whoever asks twice about one view has it read once."""
+    """Return a reader of a text; one view is read once."""
     return Reader(text)
 
 

@@ -36,7 +36,7 @@ class Speaker(StrEnum):
     AGENT = "assistant"
     TOOL = "tool"
     MACHINE = "machine"
-    """A harness or a summariser, in whoever's role."""
+    """A harness or a summariser, in any role."""
     SYSTEM = "system"
 
 

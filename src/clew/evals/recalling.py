@@ -1,8 +1,8 @@
 """What is one recall away: the part that was cut away, in an index as the product keeps it, and searched.
 
-A value is *recoverable* where a search for it, to the letter, has a message that holds it among its five best
-hits. It is *recalled* where a search for the words around its use has: whoever lost a value does not know it,
-but knows what it is wanted for. The first says that nothing is gone, the second that it is found again.
+A value is *recoverable* if a search for it, to the letter, has a message that holds it among its five best
+hits. It is *recalled* if a search for the words around its use has: an agent that lost a value does not know
+it, but knows what it is wanted for. The first says that nothing is gone, the second that it is found again.
 """
 
 from __future__ import annotations

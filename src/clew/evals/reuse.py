@@ -1,6 +1,6 @@
 """Future reuse: exact values that the agent wrote after the cut and can only have taken from before it.
 
-A probe is a value that stands in the first part, that the agent itself writes later in its words or in a
+A probe is a value that is in the first part, that the agent itself writes later in its words or in a
 short argument, that no user said again before that, that the system prompt does not hold, and that is not
 common to the set's sessions. Where a tool showed it again first, the agent needed it and had it fetched
 again: such probes are marked ``refetched`` and counted only as ``need``.

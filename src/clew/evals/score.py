@@ -1,4 +1,4 @@
-"""How good one view of one cut is: shares between 0 and 1, and None where nothing could be asked."""
+"""How good one view of one cut is: shares between 0 and 1, and None if nothing could be asked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Score:
     rare: float | None
     hard: float | None
     user: float | None
-    """Of values that the user named first: nobody can fetch those again."""
+    """Of values that the user named first: no tool can fetch those again."""
     need: float | None
     """Retained, with the values that had to be fetched again counted in."""
     in_context: float | None
@@ -74,7 +74,7 @@ class Score:
     current: float | None
     """Of replaced values, those where the new one is what the view says last."""
     unsupported: float | None
-    """Of the values in what the policy wrote itself, those that stand nowhere in the session."""
+    """Of the values in what the policy wrote itself, those that are nowhere in the session."""
     continuity: float | None
     """What policies are ranked by: the mean of next action, goal, reports, roundtrip and current, as far as
     they are asked here, less what redo weighs as one of them."""
@@ -107,15 +107,15 @@ class Score:
     """What it costs to fetch again the values that were lost."""
     tokens: float | None
     rewritten: float | None
-    """Tokens from the first message that is not as it was: what a provider's cache has to read anew."""
+    """Tokens from the first message that is not as it was: what a provider's cache has to read again."""
     calls: float | None
     """How often a model was asked."""
     over: float | None
-    """1 where the view is larger than its budget."""
+    """1 if the view is larger than its budget."""
     refused: float | None
-    """1 where the policy gave up: what must be kept did not fit."""
+    """1 if the policy gave up: what must be kept did not fit."""
     invalid: float | None
-    """1 where a provider's API would refuse it and did not refuse the session as it was."""
+    """1 if a provider's API would refuse it and did not refuse the session as it was."""
     seconds: float | None
 
 
@@ -183,7 +183,7 @@ def score_of(
 
 
 def continuing(cut: Cut, needs: Needs, view: Sequence[Item], text: str) -> dict[str, float | None]:
-    """Return how well a view serves whoever goes on from it, by the names of the fields."""
+    """Return how well an agent can go on from a view, by the names of the fields."""
     targets = targets_in_view(needs.next_calls, text)
     reasons = reasons_in_view(needs.next_calls, Survival(text))
     settled, layout = needs.settled, layout_of(view)
@@ -272,7 +272,7 @@ class _Asked:
 
 
 def _answers(text: str, questions: Sequence[Question], answerer: Answerer) -> Iterator[bool]:
-    """Yield for each question whether it is answered right; nothing where nobody could be asked."""
+    """Yield for each question whether it is answered right; nothing if the reader could not be asked."""
     answers = answerer(text, questions) if questions else None
     if answers is not None:
         for question, answer in zip(questions, answers, strict=True):

@@ -83,7 +83,7 @@ def study(
 
 
 def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | None = None) -> Common:
-    """Return by set the marks of values that too many of its sessions name: they tell nothing."""
+    """Return by set the marks of values that too many of its sessions name."""
     sessions: Counter[str] = Counter()
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
     found = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
@@ -104,7 +104,7 @@ def probes_by_cut(rows: Iterable[Row]) -> dict[tuple[str, float], int]:
 
 
 def usual_budget(shares: Iterable[float]) -> float:
-    """Return the budget nearest to a tenth: the one that is told where only one can be."""
+    """Return the budget nearest to a tenth: the one that is shown if only one can be."""
     return min(shares, key=lambda share: abs(share - USUAL_BUDGET))
 
 
@@ -166,14 +166,14 @@ def mapped(
     doing: str,
 ) -> Iterator[_Result]:
     """Do the work for each file, in several processes; yield what comes of it in the order of the files."""
-    told = progress or (lambda *_: None)
+    report = progress or (lambda *_: None)
     count = min(jobs or os.cpu_count() or 1, len(files))
     if count <= 1:
         for done, file in enumerate(files, start=1):
             yield work(file)
-            told(doing, done, len(files))
+            report(doing, done, len(files))
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         for done, result in enumerate(pool.map(work, files, chunksize=2), start=1):
             yield result
-            told(doing, done, len(files))
+            report(doing, done, len(files))

@@ -24,7 +24,7 @@ CEILED = (
     "retained", "far", "rare", "hard", "user", "in_context", "in_context_far", "explained", "explained_far",
     "answered", "roundtrip",
 )  # fmt: skip
-"""What a ceiling is told for: by room, not by duty, decided."""
+"""What a ceiling is shown for: figures that depend on the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Line:
     means: dict[str, Mean]
 
     def to_json(self) -> JsonObject:
-        """Return the means under the names of the metrics, their intervals beside them."""
+        """Return the means under the names of the metrics, with their intervals."""
         values: JsonObject = {name: round(mean.value, 4) for name, mean in self.means.items()}
         intervals: JsonObject = {
             name: [round(end, 4) for end in mean.interval] if mean.interval else None

@@ -20,7 +20,7 @@ class Survival:
             self._places[word].append(place)
 
     def share(self, sentence: str) -> float:
-        """Return the largest share of a sentence's words that stands within 40 words of the text."""
+        """Return the largest share of a sentence's words that is within 40 words of the text."""
         flat = " ".join(sentence.lower().split())
         if flat and flat in self._flat:
             return 1.0

@@ -19,7 +19,7 @@ GO_AHEAD_WORDS = 6
 GIST = 240
 """Characters at either end of a request by which it is recognised."""
 FEWEST_WORDS = 4
-"""A request or sentence with fewer words that carry meaning cannot be told from others."""
+"""A request or sentence with fewer words that carry meaning cannot be told apart."""
 STANDALONE_WORDS = 6
 """A request with fewer words that carry meaning leans on what was said before."""
 LONGEST_SENTENCE = 600
@@ -124,7 +124,7 @@ def _turn(asked: Sequence[Passage], said: Passage | None, *, ended: bool) -> Tur
 def goals_of(turns: Sequence[Turn]) -> tuple[str, ...]:
     """Return what the agent works on at the end, as texts of which each states it: the last request first.
 
-    A go-ahead stands for the request that it continues, or for what the agent had just proposed. A request of
+    A go-ahead means the request that it continues, or for what the agent had just proposed. A request of
     a few words ("commit this", "not all at the end") says little alone: the one before states the goal, too.
     """
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Words: which of a text carry meaning, and which only say something beside exact values."""
+"""Words: which of a text carry meaning, and which are not part of an exact value."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ POLICIES = {
         ),
         Policy("graded-40", graded(0.4), "the newest messages in 40 % of the room, older ones shortened"),
         Policy("graded-60", graded(0.6), "the newest messages in 60 % of the room, older ones shortened"),
-        Policy("frame", frame, "what was done, told in fixed words (as forge does), and the last messages"),
+        Policy("frame", frame, "what was done, in fixed words (as forge does), and the last messages"),
         Policy("random-lines", random_lines, "lines drawn at random"),
         Policy("last-8", last_messages, "the last eight messages", keeps_budget=False),
         Policy(
@@ -54,6 +54,6 @@ POLICIES = {
 
 UNCUT, CEILING = "whole", "oracle"
 USUAL = tuple(name for name in POLICIES if name != UNCUT)
-"""Those that are compared where nobody chooses: the uncut history takes long to read."""
+"""Those that are compared by default: the uncut history takes long to read."""
 
 __all__ = ["CEILING", "POLICIES", "UNCUT", "USUAL", "Compact", "Policy", "clew_policy"]

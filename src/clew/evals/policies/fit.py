@@ -29,7 +29,7 @@ NOTHING = "(nothing)"
 
 
 def as_summary(text: str) -> tuple[Item, ...]:
-    """Return a text as the one message that stands for a history."""
+    """Return a text as the one message that replaces a history."""
     part = Text(text if text.strip() else NOTHING, trust=Trust.UNTRUSTED)
     return (Item("summary", Message(Role.USER, (part,), Origin.SUMMARY)),)
 

@@ -133,21 +133,21 @@ def frame(cut: Cut) -> Sequence[Item]:
     room = cut.budget_tokens - COUNTER.count_all(item.message for item in newest) - FRAMING
     lines = [*_earlier(items[:start]), *_deeds(items[:start])]
     held = filled(reversed(lines), room)
-    told = [lines[len(lines) - 1 - i] for i in reversed(held)]
-    return [*as_summary("\n".join(told)), *newest]
+    listed = [lines[len(lines) - 1 - i] for i in reversed(held)]
+    return [*as_summary("\n".join(listed)), *newest]
 
 
 def _deeds(items: Sequence[Item]) -> Iterator[str]:
     done = exchanges(items)
     last = {f"{call.name} {_object(call)}": call for call, _ in done}
-    told: set[int] = set()
+    listed: set[int] = set()
     for one in passages(items):
         if one.speaker is Speaker.USER:
             yield f"User: {one.text}"
         elif isinstance(one.part, ToolCall):
             name = f"{one.part.name} {_object(one.part)}"
-            if last.get(name) is one.part and id(one.part) not in told:
-                told.add(id(one.part))
+            if last.get(name) is one.part and id(one.part) not in listed:
+                listed.add(id(one.part))
                 yield f"  {name}"
         elif one.speaker is Speaker.AGENT and isinstance(one.part, Text):
             yield f"Assistant: {one.text[:LONGEST_LINE]}"

@@ -11,7 +11,7 @@ from clew.evals.probe import Probe
 from clew.message import Item
 
 Compact: TypeAlias = Callable[[Cut], Sequence[Item]]
-"""Return what stands in place of ``cut.items``, within ``cut.budget_tokens``."""
+"""Return what replaces ``cut.items``, within ``cut.budget_tokens``."""
 
 Recall: TypeAlias = Callable[[Cut, Probe], str]
 """Return what a search brings back."""
@@ -32,9 +32,9 @@ class Policy:
     recall_by_words: Recall | None = None
     """Searches it for the words around the value's use."""
     keeps_budget: bool = True
-    """False for policies that cannot aim at a size; their share tells what they took."""
+    """False for policies that cannot aim at a size; their share is what they took."""
     sees_future: bool = False
-    """The policy is told what will be needed: a ceiling, not a contender."""
+    """The policy sees what will be needed: a ceiling, not a contender."""
     is_cheat: bool = False
     """Made to win the measure and nothing else."""
 

@@ -137,7 +137,7 @@ def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]
     )
     yield (
         against_budget(every, "retained", tint),
-        "Needed values that merely stand in the view. A bare list of values does well here, which is why "
+        "Needed values that are merely in the view. A bare list of values does well here, which is why "
         "this is not the headline.",
     )
 
@@ -211,10 +211,10 @@ def _agreement(rows: Sequence[Row]) -> Iterator[str]:
     if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
         return
     taus = [agreement(rows, metric) for metric in (HEADLINE, "roundtrip", "explained")]
-    told = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
+    taus_text = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
     yield (
         "<p>Ranking on random halves of the sessions, Kendall’s tau, mean of 100 halvings: "
-        f"{told}. One is perfect agreement.</p>"
+        f"{taus_text}. One is perfect agreement.</p>"
     )
 
 

@@ -42,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis says and where its ticks stand."""
+    """The title of an axis and its ticks."""
 
     title: str
     ticks: tuple[float, ...]
@@ -50,7 +50,7 @@ class Axis:
     is_log: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value stands between the first tick (0) and the last (1)."""
+        """Return the place of a value between the first tick (0) and the last (1)."""
         first, last, here = (self._scaled(one) for one in (self.ticks[0], self.ticks[-1], value))
         return min(1.0, max(0.0, (here - first) / (last - first)))
 
