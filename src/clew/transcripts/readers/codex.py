@@ -6,6 +6,7 @@ a compaction's copy of it is recognised.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,7 @@ from clew.message import (
     JsonObject,
     Message,
     Origin,
+    Part,
     Role,
     Text,
     Thinking,
@@ -34,6 +36,10 @@ _RECORDS = {"session_meta", "turn_context", "response_item", "event_msg", "compa
 _BOOKKEEPING = {"turn_context", "world_state", "security_risk_score", "state"}
 _ITEMS = {"message", "reasoning", "function_call", "function_call_output", "local_shell_call"}
 _UNSAID = {"ghost_snapshot", "other"}
+_OWN_TOOLS = frozenset({"shell", "exec_command", "shell_command", "local_shell", "apply_patch"})
+_REFUSED = re.compile(
+    r"(?:exec command|patch) rejected by user|exec_command failed[^\n]*[Rr]ejected by user[^\n]*"
+)
 
 
 def sniff(source: Source) -> float:
@@ -84,6 +90,8 @@ class _Rollout:
     known: dict[int, int] = field(default_factory=dict)
     """From a message's mark to its place in ``ids``."""
     unknown: set[str] = field(default_factory=set)
+    own_calls: set[str] = field(default_factory=set)
+    """Calls of tools whose output Codex wraps, so that no output can look like its own words."""
 
     def record(self, record: JsonObject, number: int) -> Iterator[Record]:
         """Tell one record."""
@@ -138,7 +146,17 @@ class _Rollout:
         if item.get("type") == "agent_message":
             yield from self._told_by_agent(item, number, time)
             return
-        yield from self._say(Entry(with_speakers(parse_item(item)), f"L{number}", number, time))
+        message = with_speakers(parse_item(item))
+        self.own_calls.update(call.call_id for call in message.calls if call.name in _OWN_TOOLS)
+        if message.role is Role.TOOL:
+            message = replace(message, parts=tuple(map(self._with_refusal, message.parts)))
+        yield from self._say(Entry(message, f"L{number}", number, time))
+
+    def _with_refusal(self, part: Part) -> Part:
+        """Mark what a person did not allow: all that Codex writes then, for a tool whose output it wraps."""
+        if isinstance(part, ToolResult) and part.call_id in self.own_calls and _REFUSED.fullmatch(part.text):
+            return replace(part, is_error=True)
+        return part
 
     def _told_by_agent(self, told: JsonObject, number: int, time: str | None) -> Iterator[Record]:
         """Tell what another agent sent: a model's words in the place of a user's."""
