@@ -70,7 +70,7 @@ COMMANDS = (
     Command("knowledge", "make a folder of documents findable", "knowledge"),
     Command("inspect", "see, question and undo what happened to a context, in a browser", "inspect"),
     Command("serve", "serve the pages of clew inspect for all sessions", "serve"),
-    Command("install", "put clew into Claude Code, Codex, Gemini CLI, opencode or pi", "install"),
+    Command("install", "put clew into Claude Code, Codex, Gemini CLI, opencode, pi or Hermes", "install"),
     Command("uninstall", "take clew out of an agent again, to the byte", "uninstall"),
     Command("doctor", "check whether clew works inside your agents", "doctor"),
     Command("hook", "answer an event of an agent (agents run this)", "hook"),

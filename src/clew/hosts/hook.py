@@ -166,6 +166,15 @@ def _own_compaction(tool: str, event: Event) -> str:
     return _json(summary=summary, line=f"clew compacted {len(read.entries)} messages without a model call")
 
 
+def _list_compaction(_: str, event: Event) -> str:
+    """Return a message list that clew has compacted, which is the compaction of Hermes: no model is asked."""
+    from clew.session import compact
+
+    focus, target = event.get("focus"), int(event.get("target_tokens", 0))
+    done = compact(event["messages"], target_tokens=target, focus=focus if isinstance(focus, str) else None)
+    return json.dumps({"messages": done.messages}, ensure_ascii=False)
+
+
 def _tool_call(tool: str, event: Event) -> str:
     """Answer a tool that a plug-in registered, for a host without MCP."""
     from clew.errors import ClewError
@@ -245,6 +254,7 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     ("gemini", "SessionStart"): _session_starts,
     ("gemini", "PreCompress"): _gemini_compresses,
     ("gemini", "BeforeAgent"): _gemini_before_prompt,
+    ("hermes", "compress"): _list_compaction,
     ("opencode", "compacting"): _opencode_compacts,
     ("opencode", "resumed"): _opencode_resumes,
     ("pi", "session_before_compact"): _own_compaction,

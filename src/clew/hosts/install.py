@@ -115,6 +115,11 @@ HOSTS = {
             lambda one: one.folder("PI_CODING_AGENT_DIR", ".pi", "agent") / "extensions",
             then="start a new session, or /reload",
         ),
+        Host(
+            "hermes", "Hermes", "hermes", "0.19.0",
+            lambda one: one.folder("HERMES_HOME", ".hermes") / "plugins" / "clew",
+            then="`hermes plugins enable clew` and `hermes config set context.engine clew`",
+        ),
     )
 }  # fmt: skip
 
@@ -208,8 +213,8 @@ def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversab
     for one in sorted(folder.iterdir(), key=lambda one: one.name):
         if one.is_dir():
             yield from _walk(one, f"{above}{one.name}/")
-        else:
-            yield f"{above}{one.name}", one
+        else:  # a template of Python code must not be taken for a module of ours
+            yield f"{above}{one.name.removesuffix('.txt')}", one
 
 
 def _located(host: str, text: str) -> str:
@@ -217,7 +222,7 @@ def _located(host: str, text: str) -> str:
     hook = json.dumps(shlex.join([*own, "hook", host]))
     server = f'"command": {json.dumps(own[0])}, "args": {json.dumps([*own[1:], "mcp"])}'
     text = text.replace(f'"clew hook {host}"', hook).replace('"command": "clew", "args": ["mcp"]', server)
-    text = text.replace('const CLEW = ["clew"];', f"const CLEW = {json.dumps(own)};")
+    text = text.replace('CLEW = ["clew"]', f"CLEW = {json.dumps(own)}")
     if "const TOOLS: any[] = [];" in text:
         from clew.hosts.tools import definitions
 
