@@ -109,8 +109,9 @@ class Judged(NamedTuple):
     """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
     exact: tuple[str, ...]
     """Values of the question that it holds to the letter."""
-    order: tuple[float, float]
-    """What comes before any score: for a question that is mostly values, how much of them it holds."""
+    order: tuple[float, ...]
+    """What comes before any score: for a question that is mostly values, how much of them it holds; then
+    what was said before a digest's line about it."""
     worth: float
     """The weighted sum of the features."""
 
@@ -203,7 +204,8 @@ def _judged(court: Judge, seen: Sequence[Seen], asked: bytes, weights: Sequence[
     for one, near in zip(seen, meanings, strict=True):
         exact = court.exact(one)
         shares = court.exactness(one, exact)
-        order = shares if court.question.exacting else (0.0, 0.0)
+        is_original = float(one.row.entry.kind is not EntryKind.DIGEST)
+        order = (*shares, is_original) if court.question.exacting else ()
         features = court.lexical(one) + shares + near
         judged.append(Judged(one, features, exact, order, sum(map(mul, features, weights))))
     return judged
