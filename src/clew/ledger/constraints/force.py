@@ -34,9 +34,16 @@ LIKELY = frozenset(
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
+_OF_USER = frozenset(
+    ("go", "switching", "opening", "reading", "waiting", "running", "starting", "sending", "go")
+)
+"""What a user would rather not do in the product: "I want to avoid switching between pages"."""
+_OF_KINDS = frozenset(("add", "use", "mock", "import", "log", "print", "adding", "using", "mocking"))
+"""What is done with kinds of things: "do not add seeds"."""
 _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
 _FEWEST_WORDS = 2
 """Words a rule needs to be readable alone, besides those that point back."""
+_SHORTEST_PLURAL = 3
 _FRAGMENT = 3
 """Words of "just the analysis", which says nothing alone."""
 _PLAIN_WORDS = 18
@@ -124,7 +131,14 @@ def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
 
 def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed: bool, led: bool) -> str:
     """Return what makes a sentence a standing rule; empty if nothing does."""
-    if (not led or _says("opens_ban", text)) and (why := _restrains(text, lasting=lasts is not None)):
+    bare = (
+        listed and not led and not (_says("place", text) or _says("shouted", text) or _says("any_of", text))
+    )
+    if (
+        not bare
+        and (not led or _says("opens_ban", text))
+        and (why := _restrains(text, lasting=lasts is not None))
+    ):
         return why
     if _says("each", text):
         return "it is to be done again and again"
@@ -142,24 +156,29 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
 def _restrains(text: str, *, lasting: bool) -> str:
     """Return why a sentence restrains what the agent itself does; empty if it does not."""
     for match in _pattern("negated").finditer(text):
-        verb, *rest = (word.lower().strip("`'’.@") if word else "" for word in match.groups())
-        opener = match[0].split()[0].lower()
-        if opener == "no":
-            if not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1])):
-                return "it rules something out"
-        elif opener == "without" or _is_told(text[: match.start()]):
-            continue
-        elif _is_forbidden(verb, rest, text, lasting=lasting):
-            return "it forbids an act of the agent"
+        if why := _forbids(text, match, lasting=lasting):
+            return why
     for match in _pattern("wanted_not").finditer(text):
         verb, *rest = [group.lower() for group in match.groups() if group]
-        if not rest or (verb != "go" and _is_forbidden(verb, rest, text, lasting=lasting)):
+        if not rest or (verb not in _OF_USER and _is_forbidden(verb, rest, text, lasting=lasting)):
             return "it forbids an act of the agent"
     if _says("looks_only", text) and len(text.split()) > _FRAGMENT:
         return "it forbids changes for now"
-    if _says("passive", text):
+    if _says("passive", text) and not _says("points_back", text):
         return "it forbids an act of the agent"
     return "it limits what the agent works on" if _limits_work(text) else ""
+
+
+def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
+    """Return why words with a negation forbid something; empty if they do not."""
+    verb, *rest = (word.lower().strip("`'’.@") if word else "" for word in match.groups())
+    opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
+    if opener == "no":
+        ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
+        return "it rules something out" if ruled_out and not _says("not_needed", text) else ""
+    if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
+        return ""
+    return "it forbids an act of the agent" if _is_forbidden(verb, rest, text, lasting=lasting) else ""
 
 
 def _limits_work(text: str) -> bool:
@@ -191,12 +210,18 @@ def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -
         return not known_words("force", "made").isdisjoint(target)
     if _is_act(verb, "uses"):
         # "don't use mocks" is a way of working; "don't use TAGS_CACHE" is a detail of the code
-        return not known_words("force", "ruled_out").isdisjoint(target) or text.isupper()
+        plural = (
+            bool(target)
+            and len(target[0]) > _SHORTEST_PLURAL
+            and target[0].endswith("s")
+            and target[0].isalpha()
+        )
+        return plural or not known_words("force", "ruled_out").isdisjoint(target) or text.isupper()
     if not _is_act(verb) or _says("step", text):
         return False
     if not target:
         return verb not in known_words("force", "vague") or _says("yet", text)
-    return target[0] not in _PRONOUNS or _says("yet", text)
+    return target[0] not in _PRONOUNS or _says("yet", text) or _says("shouted", text)
 
 
 def _is_of_product(text: str) -> bool:
@@ -209,10 +234,13 @@ def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
     if lasts[0].lower() not in {"always", "never"}:
         return False
     before, behind = text[: lasts.start()].lower().split(), text[lasts.end() :].lower().split()
-    if not _ADDRESSED.isdisjoint(before[-3:]):
+    if not _ADDRESSED.isdisjoint(before[-3:]) and not _says("opens_task", text):
         return False
+    if behind and before and behind[0].strip(",.").endswith("s") and behind[0].isalpha():
+        return True  # "the endpoint never returns"
     product, modals = known_words("force", "product"), known_words("force", "modals")
-    return (bool(behind) and behind[0] in product) or (bool(before) and before[-1].strip("(") in modals)
+    told = bool(before) and (before[-1].strip("(") in modals or _says("opens_task", text))
+    return told or (bool(behind) and behind[0] in product)
 
 
 def _directs(fired: set[str]) -> bool:
@@ -248,7 +276,7 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
 def _is_plain(text: str, fired: set[str]) -> bool:
     """Return True if a short sentence says nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
-    if length > _PLAIN_WORDS or fired & _cues("doubtful"):
+    if length > _PLAIN_WORDS or fired & _cues("doubtful") or _says("points_back", text):
         return False
     if fired & _cues("placed") and _says("path_named", text) and "task" not in fired:
         return True
@@ -256,7 +284,9 @@ def _is_plain(text: str, fired: set[str]) -> bool:
         return True
     if _says("not_plain", text):
         return False
-    brief = length <= _PLAIN_LIMIT and not fired & {"states", "task", "duty_weak"}
+    brief = (
+        length <= _PLAIN_LIMIT and not fired & {"states", "task", "duty_weak"} and not _says("one_text", text)
+    )
     return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
 
 

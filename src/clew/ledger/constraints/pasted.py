@@ -125,8 +125,10 @@ def _last_words(text: str) -> int:
 
 
 def is_deep(text: str, start: int, end: int) -> bool:
-    """Tell whether a place is far from both ends of a long text: people add their own words at the ends."""
-    return len(text) >= _VERY_LONG and start >= _FIRST_WORDS and len(text) - end >= _LAST_WORDS
+    """Return True for a place far inside a long text: people add words at its start or its very end."""
+    if len(text) < _VERY_LONG or start < _FIRST_WORDS:
+        return False
+    return len(text) - end >= _LAST_WORDS or start < text.rstrip().rfind("\n\n")
 
 
 def tasks(text: str) -> Iterator[tuple[int, int]]:
