@@ -15,17 +15,18 @@ from clew.budget import Trigger
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ladder.assemble import Assembly
 from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
+from clew.ladder.fade import UNREAD_SHARE, allotments, part_level
 from clew.ladder.situation import Scene
 from clew.ladder.stubs import Page, has_smaller, shorten
 from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
 from clew.ladder.thoughts import left_out, thinks
 from clew.message import Cite
-from clew.plan import Shrink
+from clew.plan import Rung, Shrink
 
 LOWER_LEVELS = 5
 """At which it is tried, each a quarter lower, before everything is shown as small as can be."""
-UNREAD_SHARE = 0.75
-"""Of the room for recent messages: up to here, what nobody has answered yet stays whole."""
+ROOM_SHARES = (1.0, 0.93, 0.8)
+"""Of the room for recent messages that is shared out: less if excerpts came out larger than estimated."""
 SHORTENED = (240, 80)
 """Characters that are told of each open loop, and of the goal, where nothing else helps."""
 LEAST = Terms(longest=SHORTENED[-1])
@@ -194,16 +195,30 @@ class Tries:
         self._least: dict[tuple[Span, bool], Smaller] = {}
 
     def fitted(self, stop: int, room: int, *, held: bool) -> Smaller:
-        """Show what is too large in excerpt; return that, and the tokens then: the least where none fit."""
+        """Fade what is too large; return that, and the tokens then: the least possible if none fit."""
         scene = self.scene
         if scene.tokens(stop) <= room:
             return [], scene.tokens(stop)
-        unread = max(stop, scene.unread)
-        if unread > stop and scene.tokens(unread) <= room * UNREAD_SHARE:
-            shrinks, tokens = self._levelled((stop, unread), room, held)
-            if tokens <= room:
-                return shrinks, tokens
+        for share in ROOM_SHARES:
+            given = allotments(
+                scene.sizes[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
+            )
+            if given is None:
+                break
+            found = self._faded(stop, given, held)
+            if found[1] <= room:
+                return found
         return self._levelled((stop, len(scene.view)), room, held)
+
+    def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
+        """Show each of the recent messages by the tokens that it is given."""
+        scene, page = self.scene, self._page(held)
+        shrinks: list[Shrink] = []
+        for i, tokens in enumerate(given, start=stop):
+            if tokens < scene.sizes[i]:
+                level = part_level(scene.view[i].message, tokens, scene.now.counter.count_part)
+                shrinks += shorten(page, (i,), level, Rung.PRUNE)
+        return shrinks, scene.tokens_with(shrinks, stop)
 
     def _levelled(self, span: Span, room: int, held: bool) -> Smaller:
         """Cut what is largest in a span of the recent messages down to one level."""
@@ -229,10 +244,13 @@ class Tries:
         return [self.scene.now.counter.count_part(part) for part in parts if has_smaller(part)]
 
     def _at(self, span: Span, level: int, held: bool) -> Smaller:
+        shrinks = shorten(self._page(held), range(*span), level)
+        return shrinks, self.scene.tokens_with(shrinks, span[0])
+
+    def _page(self, held: bool) -> Page:
         if held not in self._pages:
             self._pages[held] = page_of(self.scene, held=held)
-        shrinks = shorten(self._pages[held], range(*span), level)
-        return shrinks, self.scene.tokens_with(shrinks, span[0])
+        return self._pages[held]
 
 
 # What is looked at ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from clew.ladder.brief import Brief
+from clew.ladder.fade import faded_sizes
 from clew.ladder.focus import Focus
 from clew.ladder.retention import Ranking
 from clew.ladder.stock import Stock
@@ -95,9 +96,14 @@ class Scene:
         return max(self.first, next(found, -1) + 1) if name else self.first
 
     @cached_property
+    def faded(self) -> list[int]:
+        """The sizes of the view with its recent messages faded."""
+        return faded_sizes(self.view, self.sizes, self.tail_room, self.now.counter.count_part)
+
+    @cached_property
     def stop(self) -> int:
-        """Where what stays verbatim begins."""
-        return tail_start(self.view, self.sizes, self.room, self.now.keep, self.floor)
+        """Where the recent messages begin, whole or faded."""
+        return tail_start(self.view, self.faded, self.tail_room, self.now.keep, self.floor)
 
     @cached_property
     def unread(self) -> int:
@@ -107,8 +113,8 @@ class Scene:
 
     @cached_property
     def tail_room(self) -> int:
-        """The tokens for what stays verbatim; what is larger is shown in excerpt."""
-        return tail_room(self.room, self.before - self.fixed)
+        """The tokens for recent messages; what is larger fades."""
+        return tail_room(self.room, self.now.keep)
 
     @cached_property
     def by_id(self) -> dict[str, Message]:

@@ -6,6 +6,7 @@ A smaller form is always made from what was said, never from a form that was mad
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,12 +16,15 @@ from clew.message import Cite, Item, Json, Message, Part, Place, Text, ToolCall,
 from clew.plan import Rung, Shrink
 from clew.tokens import TokenCounter
 
-NOTE_TOKENS = 30
-"""What the line above an excerpt takes."""
-LEAST_EXCERPT = 60
-"""Tokens below which only that line is shown."""
-SHORT_ARGUMENT = 60
-"""Characters of an argument, and of a line, that always stay whole."""
+NAME_TOKENS = 8
+"""What it takes to say where the whole of an excerpt is kept."""
+LEAST_CHARACTERS = 120
+"""Of an excerpt: a first and a last line say what a result was; less says nothing."""
+SHORT_ARGUMENT = 200
+"""Characters of an argument that always stay whole: a path, a pattern, a command."""
+SHORT_LINE = 60
+"""Characters of a line that always stay whole."""
+_GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +147,26 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     text = documents.text_of(part) or words(part)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
-    characters = max(0, most_tokens - NOTE_TOKENS) * len(text) // tokens
+    characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
     if isinstance(part, ToolCall) and part.input is not None:
         long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
-    note = f"[about {tokens:,} tokens, shown in excerpt; the whole of it is kept as {name}]"
-    spans = page.spans(place)
-    if most_tokens < LEAST_EXCERPT and not spans:
-        return f"[about {tokens:,} tokens, kept as {name}]"
-    return f"{note}\n{page.telling(text).fullest(characters, spans, _line(characters))}"
+    shown = page.telling(text).fullest(max(LEAST_CHARACTERS, characters), page.spans(place), _line(characters))
+    return _naming(shown, name)
+
+
+def _naming(shown: str, name: str) -> str:
+    """Return an excerpt that says, where it first leaves something out, under which id the whole is kept."""
+    found = _GAP.search(shown)
+    if found is None:
+        return shown
+    return f"{shown[: found.start()]}[… {found[1]}, kept as {name}]{shown[found.end() :]}"
 
 
 def _line(characters: int) -> int:
     """Return how much of one line among many is shown in an excerpt of this size."""
-    return min(LONGEST_LINE, max(SHORT_ARGUMENT, int(characters * LINE_SHARE)))
+    return min(LONGEST_LINE, max(SHORT_LINE, int(characters * LINE_SHARE)))
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -174,12 +183,8 @@ def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
     if isinstance(value, str):
         if len(value) <= max(characters, SHORT_ARGUMENT):
             return value
-        note = f"[{len(value):,} characters, kept as {name}]"
-        return (
-            f"{note}\n{page.telling(value).fullest(characters, longest_line=_line(characters))}"
-            if characters >= SHORT_ARGUMENT
-            else note
-        )
+        short = max(LEAST_CHARACTERS, characters)
+        return _naming(page.telling(value).fullest(short, longest_line=_line(short)), name)
     if isinstance(value, dict):
         return {key: _shorter(page, child, name, characters) for key, child in value.items()}
     if isinstance(value, list):

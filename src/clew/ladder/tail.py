@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from clew.message import Compacted, Item, Message, Origin, Role, cut_points, pair
 
-TAIL_SHARE = 0.6
-"""Of the room for recent messages, for those beyond the ones that are always kept."""
+KEPT_SHARE = 0.75
+"""Of the room, for recent messages, faded ones included; the rest is for the digest. The reader measure puts
+the optimum between 0.7 and 0.8: every per cent that the digest takes beyond what must be said costs."""
+REACH_SHARE = 0.5
+"""Of that, what recent messages may take when all of them are faded: how far back they reach."""
 MOST_SHARE = 0.5
-"""Of the room, for recent messages; larger ones among them are shown in excerpt..."""
-LEAST_SHARE = 0.1
-"""...and so much where the room is small beside what it must hold: then what is old needs it more."""
-STEEP = 2.0
-"""How fast that share grows with the share of the view that there is room for."""
+"""Of the room: if what is old leaves so much, it stays as it is, and no digest is made."""
 LEAST_SHOWN = 60
 """Tokens of a message below which an excerpt says too little to be kept for."""
 
@@ -26,7 +25,7 @@ class Keep:
     messages: int = 8
     """At least so many, where they fit at all."""
     tokens: int | None = None
-    """At most so many; by default a share of the room."""
+    """At least so many; by default a share of the room."""
 
 
 AS_USUAL = Keep()
@@ -49,29 +48,28 @@ def leading_system(view: Sequence[Item]) -> int:
     return max(prompt, sealed)
 
 
-def tail_start(view: Sequence[Item], sizes: Sequence[int], room: int, keep: Keep, floor: int) -> int:
-    """Return where the verbatim tail begins: always a legal cut, never before ``floor``.
+def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep: Keep, floor: int) -> int:
+    """Return where the recent messages begin: always a legal cut, never before ``floor``.
 
-    The last atom is always kept. Of those that are always wanted, a large one counts only as much as an
-    excerpt of it would take.
+    ``faded`` are the sizes of the messages when they are faded. The last atom is always kept. Of those that
+    are always wanted, a large one counts only as much as an excerpt of it would take.
     """
-    most = max(tail_room(room, sum(sizes[floor:])), keep.tokens or 0)
-    usual = keep.tokens if keep.tokens is not None else int(most * TAIL_SHARE)
-    excerpt = max(LEAST_SHOWN, most // max(1, keep.messages))
+    reach = int(kept_room * REACH_SHARE)
+    excerpt = max(LEAST_SHOWN, kept_room // max(1, keep.messages))
     start = len(view)
     held = 0
-    for point in reversed(last_cuts(view, sizes, floor, messages=keep.messages, tokens=most)):
+    for point in reversed(last_cuts(view, faded, floor, messages=keep.messages, tokens=kept_room)):
         wanted = len(view) - start < keep.messages
-        size = sum(min(size, excerpt) if wanted else size for size in sizes[point:start])
-        if start < len(view) and held + size > (most if wanted else usual):
+        size = sum(min(size, excerpt) if wanted else size for size in faded[point:start])
+        if start < len(view) and held + size > (kept_room if wanted else reach):
             break
         start, held = point, held + size
     return start
 
 
-def tail_room(room: int, before: int) -> int:
-    """Return the tokens for recent messages, of a room for what takes so many tokens now."""
-    return int(room * min(MOST_SHARE, max(LEAST_SHARE, STEEP * room / max(1, before) - LEAST_SHARE)))
+def tail_room(room: int, keep: Keep) -> int:
+    """Return the tokens for recent messages."""
+    return max(int(room * KEPT_SHARE), min(keep.tokens or 0, room))
 
 
 def last_cuts(

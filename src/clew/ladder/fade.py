@@ -1,0 +1,95 @@
+"""How the recent past fades: the newest messages whole, older ones with less and less of their tool output.
+
+What the agent said and which calls it made is worth more to whoever goes on than what tools printed, so older
+messages keep most of the first and a line or two of the second. Fitted with the reader measure
+(``bench/reader``): a model continues better from many faded messages than from few whole ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from clew.ladder.tail import water_level
+from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
+
+RESULT_TOKENS = 45
+"""A faded tool result: about its first and its last line."""
+AGENT_TOKENS = 300
+"""Faded prose or arguments of the agent: most are shorter and stay whole, so that no call is cut."""
+USER_TOKENS = 400
+OTHER_TOKENS = 80
+"""Text that a harness put into a message."""
+LARGEST_SHARE = 0.3
+"""Of what is left after fading: the most that one message gets back, so that no giant takes it all..."""
+UNREAD_SHARE = 0.75
+"""...unless the model has not answered it yet."""
+WORTH_AN_EXCERPT = 60
+"""Tokens: a message that cannot get back so many of what fading took stays faded."""
+
+
+def faded_part(message: Message, part: Part, tokens: int) -> int:
+    """Return the tokens that a part takes when it is faded."""
+    match part:
+        case ToolResult():
+            return min(tokens, RESULT_TOKENS)
+        case ToolCall():
+            return min(tokens, AGENT_TOKENS)
+        case Text() if message.role is Role.ASSISTANT:
+            return min(tokens, AGENT_TOKENS)
+        case Text() if message.origin is Origin.SPOKEN:
+            return min(tokens, USER_TOKENS)
+        case Text():
+            return min(tokens, OTHER_TOKENS)
+        case _:
+            return tokens
+
+
+def faded_sizes(
+    view: Sequence[Item], sizes: Sequence[int], room: int, count: Callable[[Part], int]
+) -> list[int]:
+    """Return the sizes of a view with its most recent messages faded, as far back as ``room`` could reach."""
+    faded = list(sizes)
+    held = 0
+    for i in reversed(range(len(view))):
+        message = view[i].message
+        if sizes[i] > RESULT_TOKENS:
+            gone = 0
+            for part in message.parts:
+                tokens = count(part)
+                gone += tokens - faded_part(message, part, tokens)
+            faded[i] = sizes[i] - gone
+        held += faded[i]
+        if held > room:
+            break
+    return faded
+
+
+def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
+    """Share out a room among recent messages, newest first; None if they do not even fit faded.
+
+    ``unread`` is the index from which on the model has not answered yet.
+    """
+    left = total = room - sum(faded)
+    if left < 0:
+        return None
+    given = list(faded)
+    for i in reversed(range(len(sizes))):
+        wanted = sizes[i] - faded[i]
+        if wanted <= 0:
+            continue
+        most = total * (UNREAD_SHARE if i >= unread else LARGEST_SHARE)
+        back = int(min(wanted, most, left))
+        if back < wanted and back < WORTH_AN_EXCERPT:
+            continue
+        given[i] += back
+        left -= back
+    return given
+
+
+def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:
+    """Return the most tokens that a part may take for the message to take no more than ``tokens``.
+
+    Prose and calls of the agent are cut last: output gives way first.
+    """
+    sizes = [count(part) for part in message.parts]
+    return water_level(sizes, tokens)
