@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from clew.ladder.excerpt import excerpt
 from clew.ledger.speech import said
+from clew.ledger.turns import is_acknowledgement
 from clew.message import Cite, Item, Origin, Role, Text, ToolResult, Trust
 from clew.plan import Claim, ClaimKind, Pin
+from clew.plan.digest import ORDER
 
 USER_CHARACTERS = 1_200
 """Of what a person typed in one message, quoted whole; longer messages are quoted in excerpt."""
-_ACKNOWLEDGEMENT = re.compile(
-    r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
-    r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
-)
-"""In lower case: to look for words in any case takes twice as long."""
-_LONGEST_ACKNOWLEDGEMENT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ def user_words(span: Iterable[Item]) -> list[Claim]:
         by_user = message.role is Role.USER
         for j, part in enumerate(message.parts):
             if isinstance(part, Text):
-                if by_user and part.trust >= Trust.USER and not _is_acknowledgement(part.text):
+                if by_user and part.trust >= Trust.USER and not is_acknowledgement(part.text):
                     found.append(_quoted(Cite(name, j), part.text, part.trust))
             elif isinstance(part, ToolResult) and len(part.parts) > 1:
                 found += _asides(Item(name, message), j)
@@ -53,14 +48,8 @@ _PEOPLE = (Role.USER, Role.TOOL)
 def _asides(item: Item, part: int) -> Iterator[Claim]:
     """Yield what a person said in a result of a tool."""
     for one in said(item):
-        if one.aside and one.part == part and not _is_acknowledgement(one.text):
+        if one.aside and one.part == part and not is_acknowledgement(one.text):
             yield _quoted(one.cite(0, len(one.text)), one.text, one.trust)
-
-
-def _is_acknowledgement(text: str) -> bool:
-    return not text.strip() or (
-        len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
-    )
 
 
 def _quoted(cite: Cite, spoken: str, trust: Trust) -> Claim:
@@ -69,12 +58,9 @@ def _quoted(cite: Cite, spoken: str, trust: Trust) -> Claim:
     return Claim("", ClaimKind.USER, excerpt(spoken, USER_CHARACTERS), (cite,), trust)
 
 
-_ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
-
-
 def numbered(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
     """Give claims their ids, in the order in which they are shown."""
-    shown = sorted(claims, key=lambda claim: _ORDER[claim.kind])
+    shown = sorted(claims, key=lambda claim: ORDER[claim.kind])
     return tuple(
         Claim(f"{digest_id}.{n}", one.kind, one.text, one.sources, one.trust, one.verbatim)
         for n, one in enumerate(shown, start=1)

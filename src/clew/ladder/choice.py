@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from posixpath import commonprefix
 
-from clew.ladder.brief import Brief, user_words
+from clew.ladder.brief import Brief
 from clew.ladder.facts import Facts
 from clew.ladder.gauge import Gauge
 from clew.ladder.labels import label_of
 from clew.ladder.names import is_names
 from clew.ladder.pick import IN_PASSING, Covered, by_turn, is_said
 from clew.ladder.situation import Scene
+from clew.ladder.story import LEVELS, Story, in_order
 from clew.ladder.subjects import subjects_named
 from clew.ladder.told import is_told_anew, shortened, tells_of_changes
 from clew.ladder.written import Written
@@ -25,14 +26,18 @@ CHANGES_SHARE = 0.2
 CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
 """...and of the room in a digest, for those of very many files..."""
-DECISIONS_SHARE = 0.25
+DECISIONS_SHARE = 0.2
 """...for what was decided, a person's decisions first..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
-PEOPLE_SHARE = 0.25
-"""...and for what people said, as long as there are facts for the rest."""
+STORY_SHARE = 0.65
+"""...for what was asked and reported..."""
+FINDINGS_SHARE = 0.2
+"""...and for what was found out, before what is left of the story."""
+FACTS_SHARE = 0.06
+"""Of the room of the whole view, for exact values: recall has the rest."""
 WRITTEN_SHARE = 0.6
-"""Of what the ledger leaves, for what somebody is asked to write; the rest is for exact words."""
+"""Of what the ledger leaves, for what a model is asked to write; the rest is for exact words."""
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
 """Of what the ledger says; the only facts among that are those that a person keeps."""
 LONGEST_SCRAP = 200
@@ -57,6 +62,12 @@ class Matter:
     earlier: Digest | None
     """The digest that goes into it."""
     terms: Terms
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """The ids of the messages that leave the view, those of the earlier digest included."""
+        covered = self.earlier.covers if self.earlier else ()
+        return frozenset((*covered, *(item.id for item in self.span)))
 
     @cached_property
     def must(self) -> list[Claim]:
@@ -96,19 +107,22 @@ class Choice:
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
-        said = [
-            *(one for one in earlier if one.kind is ClaimKind.USER),
-            *user_words(scene.originals(matter.span)),
-        ]
-        self._people = _once(said, above=(*must, *self._prose, *self._ledger))
-        # The first request and the latest ones say most; what is between them gives way first.
-        by_weight = [*self._people[:1], *reversed(self._people[1:])]
-        self._people_by_weight = focus.first(by_weight)
+        self._story = Story(now.turns, matter.gone, scene.source)
+        carried = [one for one in earlier if one.kind in _STORY] if not _knows(scene, matter) else []
+        self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
+        self._findings = focus.first(self._story.findings)
+        if carried:
+            self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
         kept = [one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one)]
         self._facts = Facts(scene, matter.span, kept, room)
         lines = [line.claim for line in self._facts.lines]
-        self._gauge = Gauge(now.counter, [*self._ledger, *self._prose, *self._people, *lines])
+        self._gauge = Gauge(
+            now.counter,
+            [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
+        )
         self._facts.weigh(self._gauge)
+        self._for_facts = int(scene.room * FACTS_SHARE)
+        self._story_is_whole = False
         self.is_all = False
         """Whether the last choice left nothing out that it could have taken."""
 
@@ -118,29 +132,69 @@ class Choice:
         return max(0, int((room - cost) * WRITTEN_SHARE))
 
     def claims(self, room: int) -> list[Claim]:
-        """Return what there is room for: the ledger's, then prose, then people's words, then facts."""
+        """Return what there is room for: the ledger's, then prose, the story, findings, exact values."""
         known, cost = self._known(room)
         left = room - cost
         prose, cost = self._fill(self._prose, left)
         left -= cost
-        quoted, cost = self._fill(self._people_by_weight, min(left, room * PEOPLE_SHARE))
+        told, cost = self._told_story(min(left, room * STORY_SHARE))
+        left -= cost
+        said = by_turn((*self._told, *told))
+        new = [one for one in self._findings if not is_said(one, said)]
+        findings, cost = self._fill(new, min(left, room * FINDINGS_SHARE))
         left -= cost
         covered = Covered()
-        for one in (*self._told, *known, *quoted):
+        for one in (*self._told, *known, *told, *findings):
             covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
         for one in prose:  # written to say what things are
             covered.add(subjects_named(one.text), 1.0)
-        facts, cost = self._facts.best(covered, left, by_turn((*self._told, *known, *quoted)))
+        quoted = by_turn((*self._told, *known, *told, *findings))
+        facts, cost = self._facts.best(covered, min(left, self._for_facts), quoted)
         left -= cost
-        taken = {id(claim) for claim in (*known, *quoted)}
-        rest = [one for one in (*self._ledger, *self._people_by_weight) if id(one) not in taken]
-        more, _ = self._fill(rest, left)
-        self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and not self._facts.left_out
+        taken = {id(claim) for claim in (*known, *findings)}
+        rest = [one for one in (*self._ledger, *new) if id(one) not in taken]
+        more, cost = self._fill(rest, left)
+        if left - cost > 0 and not self._story_is_whole:  # what nothing else needs
+            before = sum(map(self._gauge.claim, told))
+            told, _ = self._told_story(before + left - cost)
+        self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
-        quoted = [claim for claim in self._people if id(claim) in taken]
         known = [claim for claim in self._ledger if id(claim) in taken]
+        found = sorted((claim for claim in new if id(claim) in taken), key=_place)
         said = by_turn(more)
-        return [*known, *prose, *quoted, *(one for one in facts if not is_said(one, said))]
+        return [*known, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
+
+    def _told_story(self, room: float) -> tuple[list[Claim], float]:
+        """Take all turns by as much as fits, or the latest ones; and what that takes."""
+        carried, cost = self._fill(self._carried, room)
+        left = room - cost
+        for level in LEVELS:
+            entries = self._unsaid(level)
+            costs = [sum(map(self._gauge.claim, entry)) for entry in entries]
+            if sum(costs) <= left:
+                self._story_is_whole = level == LEVELS[0]
+                return [*carried, *in_order(entries)], cost + sum(costs)
+        self._story_is_whole = False
+        kept: list[list[Claim]] = []
+        first = [0] if entries and costs[0] <= left else []
+        left -= costs[0] if first else 0
+        for entry, size in zip(reversed(entries[len(first) :]), reversed(costs[len(first) :]), strict=True):
+            if size > left:
+                break
+            kept.append(entry)
+            left -= size
+        chosen = [*entries[: len(first)], *reversed(kept)]
+        return [*carried, *in_order(chosen)], room - left
+
+    def _unsaid(self, level: int) -> list[list[Claim]]:
+        """Return the turns by so many characters each, without what must be said anyway."""
+        said = by_turn((*self._told, *self._prose))
+        found = []
+        for entry in self._story.entries(level):
+            new = [claim for claim in entry if not _is_quoted(claim, said)]
+            if new:
+                found.append(new)
+        return found
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
         """Take what the ledger says: changed files, decisions, some of the rest; and what that takes."""
@@ -170,7 +224,25 @@ class Choice:
         return taken, room - left
 
 
-_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FACT)
+_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
+_STORY = (ClaimKind.USER, ClaimKind.REPORT)
+
+
+def _knows(scene: Scene, matter: Matter) -> bool:
+    """Return True if the original of what the earlier digest covers can still be looked up."""
+    earlier = matter.earlier
+    return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
+
+
+def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
+    """Return True if something else says what a claim quotes of its turn."""
+    return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
+
+
+def _place(claim: Claim) -> tuple[int, int]:
+    name = claim.sources[0].message
+    number = name[1:]
+    return (int(number) if number.isdecimal() else 0, claim.sources[0].start)
 
 
 def _is_exact(claim: Claim) -> bool:

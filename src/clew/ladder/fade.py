@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from clew.ladder.tail import water_level
 from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
 
-RESULT_TOKENS = 45
+RESULT_TOKENS = 36
 """A faded tool result: about its first and its last line."""
-AGENT_TOKENS = 300
+AGENT_TOKENS = 600
 """Faded prose or arguments of the agent: most are shorter and stay whole, so that no call is cut."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80

@@ -18,7 +18,7 @@ _FOUND_AT = re.compile(r"[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]\s*")
 """Where a search found a line: ``src/app.py:12:``, or ``src/app.py-13-`` for those around it."""
 _CLOSING_TAGS = re.compile(r"(?:</[\w:.-]+>[\s;,)]*)+")
 _OWN_NOTE = re.compile(
-    r"\[(?:about [\d,]+ tokens, |… [\d,]+ (?:lines?|characters?)\]|[\d,]+ characters, kept as "
+    r"\[(?:about [\d,]+ tokens, |… [\d,]+ (?:lines?|characters?)[,\]]|[\d,]+ characters, kept as "
     r"|the same output as in |outdated: |all but these lines stands in )"
 )
 """What a compaction writes in place of what it leaves out."""

@@ -13,6 +13,7 @@ from clew.ladder.retention import Ranking
 from clew.ladder.stock import Stock
 from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
 from clew.ladder.thoughts import with_gaps
+from clew.ledger.turns import Turns
 from clew.ledger.values import Values
 from clew.message import Item, Message, Role
 from clew.plan import Claim, Digest, Shrink
@@ -28,6 +29,7 @@ class Situation:
     target_tokens: int
     """For the whole view, system prompt included."""
     values: Values
+    turns: Turns
     brief: Callable[[Sequence[Item]], Brief]
     """What must be in a digest of these messages."""
     keep: Keep = AS_USUAL
@@ -132,6 +134,11 @@ class Scene:
         if shown is None or self.now.originals is None:
             return shown
         return self.now.originals(name) or shown
+
+    def source(self, name: str) -> Message | None:
+        """Return any message of the session as it was said, also one that a digest covers."""
+        found = self.now.originals(name) if self.now.originals else None
+        return found or self.by_id.get(name)
 
     def originals(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield messages of the view as they were said."""

@@ -152,7 +152,9 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
         shorter = _shorter(page, part.input, name, characters // max(1, long))
         return json.dumps(shorter, ensure_ascii=False)
-    shown = page.telling(text).fullest(max(LEAST_CHARACTERS, characters), page.spans(place), _line(characters))
+    shown = page.telling(text).fullest(
+        max(LEAST_CHARACTERS, characters), page.spans(place), _line(characters)
+    )
     return _naming(shown, name)
 
 

@@ -27,10 +27,11 @@ from clew.ledger.loops import Loops
 from clew.ledger.outcome import Ended
 from clew.ledger.pins import Pins
 from clew.ledger.speech import said
+from clew.ledger.turns import Turns
 from clew.ledger.values import LOOKING_BACK, Values
 from clew.message import Cite, Item, JsonObject, Trust
 
-VERSION = 2
+VERSION = 3
 """Of the JSON form."""
 _BLOCK = 256
 """Messages that the keepers read in turn."""
@@ -50,6 +51,7 @@ class _Kept:
     approvals: Approvals = field(default_factory=Approvals)
     facts: KeptFacts = field(default_factory=KeptFacts)
     words: UserWords = field(default_factory=UserWords)
+    turns: Turns = field(default_factory=Turns)
 
 
 class Ledger:
@@ -99,6 +101,7 @@ class Ledger:
         for reading in readings:
             if reading.said:
                 kept.decisions.add(reading)
+                kept.turns.add(reading)
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         for reading in readings if self._exact_values else ():
@@ -182,6 +185,11 @@ class Ledger:
     def facts(self) -> KeptFacts:
         """Return the passages that a person keeps word for word."""
         return self._kept.facts
+
+    @property
+    def turns(self) -> Turns:
+        """Return what was asked and reported, turn by turn, and what the agent found out."""
+        return self._kept.turns
 
     @property
     def values(self) -> Values:

@@ -15,20 +15,29 @@ class ClaimKind(StrEnum):
     """What a claim is about. The order is the order they are rendered in."""
 
     GOAL = "goal"
-    USER = "user"
-    """What the user said, verbatim."""
-    DECISION = "decision"
+    """The request that the work is about now."""
+    NEXT = "next"
+    """Where the work stands: the next step, the plan."""
     OPEN = "open"
-    """A loop that is still open: a task, a question, a promise, a failing test."""
+    """What is still open: a task, a question, a promise, a failing test."""
+    USER = "user"
+    """What the user said, verbatim; rendered in one story with reports."""
+    REPORT = "report"
+    """What the agent reported at the end of a turn, verbatim."""
+    DECISION = "decision"
+    FINDING = "finding"
+    """What the agent found out: a verdict or a reason."""
+    ERROR = "error"
+    """What went wrong, why, what was tried, what fixed it."""
     ARTIFACT = "artifact"
     """A file, command or address that was touched, and how."""
-    ERROR = "error"
-    """What went wrong, why, what was tried, what mended it."""
     FACT = "fact"
-    NEXT = "next"
-    """The next step."""
+    """A line that holds exact values."""
 
 
+ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
+"""The place of each kind in a digest; requests and reports are one story, oldest first."""
+ORDER[ClaimKind.REPORT] = ORDER[ClaimKind.USER]
 ALSO = "also: "
 """How a claim begins that is nothing but a list of names."""
 

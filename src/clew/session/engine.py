@@ -233,6 +233,7 @@ def _situation(job: Job) -> Situation:
         job.counter,
         job.target_tokens,
         job.ledger.values,
+        job.ledger.turns,
         lambda span: told(job, span),
         keep=job.keep,
         shown=job.shown,

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from clew.message import Cite, Trust
 from clew.plan import Claim, ClaimKind, Digest
+from clew.plan.digest import ORDER
 from clew.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
 from clew.plan.spans import spans
 from clew.verify.case import Case, gist
 from clew.verify.report import Finding, Level
 
 _CHECK = "form"
-_ORDER = {kind: i for i, kind in enumerate(ClaimKind)}
 
 
 def check_form(case: Case) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def _pins(shown: Shown) -> list[tuple[str, str, Trust]]:
 
 
 def _place(claim: Claim) -> int:
-    return _ORDER[claim.kind]
+    return ORDER[claim.kind]
 
 
 def _is_meant(shown: ShownClaim, claim: Claim) -> bool:

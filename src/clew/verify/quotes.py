@@ -10,9 +10,9 @@ from typing import TypeAlias
 from clew.verify.once import once
 
 _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
-_LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?\][ \t]*$", re.MULTILINE)
-_CHARACTERS = re.compile(r"\[… [\d,]+ characters?\]")
-ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)\]\s*")
+_LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?(?:, kept as [\w-]+)?\][ \t]*$", re.MULTILINE)
+_CHARACTERS = re.compile(r"\[… [\d,]+ characters?(?:, kept as [\w-]+)?\]")
+ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)(?:, kept as [\w-]+)?\]\s*")
 """How an excerpt says what it leaves out."""
 LONG = 120
 """Characters from which a quote brings its context along: it need not begin and end where sentences do."""

@@ -1,0 +1,157 @@
+"""The story of a span for its digest: what was asked and reported, turn by turn, and what was found out.
+
+Everything is quoted from the original messages, in whole sentences. How much of each turn is quoted depends
+on the room: all turns by as much as fits, and if even the shortest form of all does not, the latest ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from clew.ladder.excerpt import excerpt
+from clew.ledger.turns import Finding, Turn, Turns
+from clew.message import Cite, Message, Trust, words
+from clew.plan import Claim, ClaimKind
+
+LEVELS = (3_000, 1_500, 800, 400, 200)
+"""Characters that are quoted of each request and each report: the most for which all turns fit."""
+MOST_TURNS = 400
+"""Turns that a digest looks at: the latest, and the first. No digest holds more."""
+MOST_FINDINGS = 300
+SHORTEST_SENTENCE = 12
+MOST_RUNS = 3
+"""Pieces in which a report is quoted: more would read like scraps."""
+_BOUNDARY = re.compile(r"(?<!\d)(?<=[.!?])\s+")
+"""Where a sentence ends within a line: not behind the number of a list item."""
+_COURTESY = re.compile(
+    r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
+    r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
+)
+_HEADING = re.compile(r"[*_]{2}[^*_]+[*_]{2}:?")
+_DONE = re.compile(
+    r"\b(?:fixed|added|removed|created|updated|changed|renamed|moved|implemented|committed|pushed|merged"
+    r"|passe[sd]|pass|fail\w*|works?|because|cause|found|confirmed|now|no longer|instead|decided|tests?|issue|problem|error)\b"
+)
+
+Find = Callable[[str], Message | None]
+"""Finds a message of the session as it was said."""
+
+
+class Story:
+    """What of the story leaves the view with a span, as claims of any length."""
+
+    def __init__(self, turns: Turns, gone: Collection[str], find: Find) -> None:
+        """Look at the turns that leave the view: those with a request or a report in ``gone``."""
+        self._find = find
+        self._gone = gone
+        known = turns.all
+        latest = known[-MOST_TURNS:]
+        self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
+        self._at: dict[int, list[list[Claim]]] = {}
+        self.findings = list(self._found(turns.findings[-MOST_FINDINGS:]))
+        """What the agent found out: the strongest first, of equal ones the latest."""
+
+    def entries(self, level: int) -> list[list[Claim]]:
+        """Return the claims of each turn, oldest first, with no more than so many characters in each."""
+        found = self._at.get(level)
+        if found is None:
+            found = self._at[level] = [entry for turn in self._turns if (entry := self._entry(turn, level))]
+        return found
+
+    def _entry(self, turn: Turn, level: int) -> list[Claim]:
+        claims = []
+        if turn.asks and (said := self._quote(turn.ask)):
+            text, trust = said[0].strip(), said[1]
+            short = text if len(text) <= level else excerpt(text, level)
+            if trust >= Trust.USER:
+                claims.append(Claim("", ClaimKind.USER, short, (turn.ask,), trust, short == text))
+        if turn.report and (said := self._quote(turn.report)):
+            text, trust = said
+            for start, end in telling(text, level):
+                cite = turn.report._replace(start=turn.report.start + start, end=turn.report.start + end)
+                claims.append(Claim("", ClaimKind.REPORT, text[start:end], (cite,), trust, verbatim=True))
+        return claims
+
+    def _quote(self, cite: Cite) -> tuple[str, Trust] | None:
+        message = self._find(cite.message) if cite.message in self._gone else None
+        if message is None or cite.part >= len(message.parts):
+            return None
+        part = message.parts[cite.part]
+        text = words(part)[cite.start : cite.end]
+        return (text, min(part.trust, Trust.USER)) if text.strip() else None
+
+    def _found(self, findings: Sequence[Finding]) -> Iterator[Claim]:
+        ranked = [*reversed(findings)]
+        ranked.sort(key=lambda one: not one.strong)
+        for one in ranked:
+            if said := self._quote(one.source):
+                yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
+
+
+def telling(text: str, most: int) -> list[tuple[int, int]]:
+    """Return where a text is quoted: whole, or the sentences of it that say most, in their order."""
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    if stop - start <= most:
+        return [(start, stop)]
+    sentences = list(_sentences(text))
+    weights = [_weight(text[low:high], i, len(sentences)) for i, (low, high) in enumerate(sentences)]
+    taken: set[int] = set()
+    left = most
+    for i in sorted(range(len(sentences)), key=lambda i: -weights[i]):
+        low, high = sentences[i]
+        if weights[i] > 0 and high - low <= left and len(_runs(taken | {i})) <= MOST_RUNS:
+            taken.add(i)
+            left -= high - low
+    if not taken:  # nothing but a long sentence, or code: its first words
+        cut = text.rfind(" ", start + 1, start + most)
+        return [(start, cut if cut > start else start + most)]
+    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken)]
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a text, line by line, without those inside a code block."""
+    at, fenced = 0, False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith("```"):
+            fenced = not fenced
+        elif bare and not fenced:
+            low = at + len(line) - len(line.lstrip())
+            cuts = [
+                low,
+                *(found.end() for found in _BOUNDARY.finditer(text, low, at + len(line))),
+                at + len(line),
+            ]
+            yield from ((one, one + len(text[one:other].rstrip())) for one, other in pairwise(cuts))
+        at += len(line) + 1
+
+
+def _runs(taken: set[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive numbers, each by its first and last."""
+    runs: list[tuple[int, int]] = []
+    for i in sorted(taken):
+        if runs and runs[-1][1] == i - 1:
+            runs[-1] = (runs[-1][0], i)
+        else:
+            runs.append((i, i))
+    return runs
+
+
+def _weight(sentence: str, place: int, count: int) -> float:
+    """Return how much a sentence of a report says: facts first, courtesies and questions last."""
+    text = sentence.strip()
+    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()):
+        return -1.0
+    if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
+        return 0.1  # a heading, or a question that the next turn answers
+    weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with what they say
+    if "`" in text or any(map(str.isdigit, text)) or "/" in text:
+        weight += 0.5
+    return weight + (1.0 if _DONE.search(text.lower()) else 0.0)
+
+
+def in_order(entries: Iterable[Sequence[Claim]]) -> list[Claim]:
+    """Return the claims of turns, oldest first."""
+    return [claim for entry in entries for claim in entry]

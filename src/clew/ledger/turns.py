@@ -1,0 +1,140 @@
+"""The story of a session: what the user asked, turn by turn, what the agent reported back, what it found out.
+
+Only places are kept, so that a session of any length costs little, and a digest of a later compaction is
+written from the original words, not from an earlier digest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from clew.ledger.exchange import Reading
+from clew.ledger.speech import ASSISTANT, USER, Said
+from clew.message import Cite
+
+MOST_TURNS = 5_000
+"""Turns that are remembered; of a longer session the oldest are forgotten, but for the first."""
+MOST_FINDINGS = 2_000
+SHORTEST_FINDING, LONGEST_FINDING = 30, 420
+"""Characters of a sentence that says something by itself and is no paragraph."""
+_LONGEST_READ = 40_000
+"""Characters of one text that are looked through for findings: agents do not write more at once."""
+_FINDING = re.compile(
+    r"""(?P<strong>
+      root\ cause | turns\ out | \bconfirmed\b | \bculprit\b | \bverified\ that
+    | \bruled\ out\b | \bno\ longer\b
+    | the\ (?:real\ |actual\ |main\ |core\ )?
+      (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
+    | \bi\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b
+    | \bfound\ (?:it|out|that)\b
+    | (?:does|did|do|is|are|was)(?:n't|\ not)\s
+      (?:work|working|enough|supported|available|possible|needed|exist)
+    | (?:can'?t|cannot|won't)\ (?:be|work|use)\b | \bdecided\ (?:to|on|against)\b
+    ) | (?P<weak>
+      \bbecause\b | \bfixed\ (?:by|it|the)\b | \bfixes\ (?:the|it)\b | \bworks\ (?:now|because|when|only|if)\b
+    | \b(?:this|which)\ means\b | \btherefore\b | \bdue\ to\b | \bmissing\b
+    | \bso\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
+    | \bfail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
+    | \ball\ (?:\d+\ )?tests?\ (?:now\ )?pass | \balready\ (?:has|have|exists?|handles?|does|supports?)\b
+    )""",
+    re.VERBOSE,
+)
+"""In lower case: a verdict or a reason."""
+_SENTENCES = re.compile(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
+_MARKS = re.compile(r"[\s>#*\-–•\d.)]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: what was asked, and what the agent said last before the user spoke again."""
+
+    ask: Cite
+    asks: bool
+    """Whether the words say more than "yes" or "go on"."""
+    report: Cite | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence of the agent with a verdict or a reason."""
+
+    source: Cite
+    strong: bool
+
+
+@dataclass(slots=True)
+class Turns:
+    """Keeps the turns of a session and the agent's findings, by their places."""
+
+    all: list[Turn] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, reading: Reading) -> None:
+        """Take in the next message."""
+        for one in reading.said:
+            if one.speaker is USER:
+                self._asked(one)
+            elif one.speaker is ASSISTANT and one.text.strip():
+                self._answered(one)
+
+    def _asked(self, said: Said) -> None:
+        last = self.all[-1] if self.all else None
+        cite = said.cite(0, len(said.text))
+        if last and last.ask.message == said.message and not last.asks:
+            self.all.pop()  # the first of several texts in one message that asks is what was asked
+        elif last and last.ask.message == said.message:
+            return
+        self.all.append(Turn(cite, not is_acknowledgement(said.text)))
+        if len(self.all) > MOST_TURNS * 5 // 4:
+            del self.all[1 : len(self.all) - MOST_TURNS]
+
+    def _answered(self, said: Said) -> None:
+        if self.all:
+            last = self.all[-1]
+            self.all[-1] = Turn(last.ask, last.asks, said.cite(0, len(said.text)))
+        for start, end, strong in finding_spans(said.text):
+            self.findings.append(Finding(said.cite(start, end), strong))
+        if len(self.findings) > MOST_FINDINGS * 5 // 4:
+            self.findings = _fewer(self.findings)
+
+
+def _fewer(findings: list[Finding]) -> list[Finding]:
+    """Return the findings without the weak ones of the older half, or without the oldest."""
+    half = len(findings) // 2
+    kept = [one for one in findings[:half] if one.strong] + findings[half:]
+    return kept[-MOST_FINDINGS:]
+
+
+def finding_spans(text: str) -> list[tuple[int, int, bool]]:
+    """Return where a text states findings: whole sentences, and whether their wording is strong."""
+    read = text[:_LONGEST_READ]
+    small = read.lower()
+    if len(small) != len(read) or _FINDING.search(small) is None:
+        return []
+    found: list[tuple[int, int, bool]] = []
+    for sentence in _SENTENCES.finditer(read):
+        end = sentence.end()
+        marks = _MARKS.match(read, sentence.start(), end)
+        start = marks.end() if marks else sentence.start()
+        if not SHORTEST_FINDING <= end - start <= LONGEST_FINDING:
+            continue
+        verdict = _FINDING.search(small, start, end)
+        if verdict is not None and not read[start:end].endswith(("?", ":")):
+            found.append((start, end, verdict["strong"] is not None))
+    return found
+
+
+_ACKNOWLEDGEMENT = re.compile(
+    r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
+    r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
+)
+"""In lower case: to look for words in any case takes twice as long."""
+_LONGEST_ACKNOWLEDGEMENT = 60
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Return True if words only greet, agree or move the work along."""
+    return not text.strip() or (
+        len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
+    )
