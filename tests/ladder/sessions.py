@@ -78,7 +78,16 @@ def situation(view: Sequence[Item], target: int, brief: Brief | None = None, **m
     def told(span: Sequence[Item]) -> Brief:
         return brief_of(ledger, span) if brief is None else brief
 
-    return Situation(view, COUNTER, target, ledger.values, told, **more)  # type: ignore[arg-type]
+    return Situation(
+        view,
+        COUNTER,
+        target,
+        ledger.values,
+        told,
+        changed=ledger.artifacts.changed,
+        turns=ledger.turns,
+        **more,
+    )  # type: ignore[arg-type]
 
 
 # One that goes on ------------------------------------------------------------------------------------
@@ -122,6 +131,8 @@ class Living:
             target,
             self.ledger.values,
             self.brief,
+            self.ledger.artifacts.changed,
+            self.ledger.turns,
             keep or Keep(),
             self.shown,
             digest_id=f"d{self.compactions + 1}",

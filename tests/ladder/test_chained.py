@@ -5,7 +5,7 @@ from __future__ import annotations
 from clew.ladder import Situation, Written, brief_of, propose
 from clew.message import Cite, Item, Role, Trust, said
 from clew.plan import Claim, ClaimKind, Condense, Plan
-from tests.ladder.sessions import COUNTER, LONG, Living, items, misquotes, read, spoken, step
+from tests.ladder.sessions import COUNTER, LONG, Living, items, misquotes, read, spoken, step, tokens_of
 
 OUTPUT = "\n".join(f"row {n}: checked entry_{n} in table_{n % 9}, which is fine" for n in range(400))
 
@@ -16,14 +16,14 @@ def shrunk_then_condensed() -> tuple[dict[str, str], Plan]:
         [
             said(Role.USER, "Look at the tables."),
             *step("c1", "run", {"cmd": "check"}, OUTPUT),
-            *[spoken("Then I looked elsewhere, which took a while and led nowhere.")] * 30,
+            *[spoken("Then I looked elsewhere, which took a while and led nowhere.")] * 900,
         ]
     )
-    first = propose(_situation(whole, whole, 4_000))
+    first = propose(_situation(whole, whole, tokens_of(whole) - 1_000))
     (shrink,) = first.operations
     assert not isinstance(shrink, Condense)
     view = [Item(item.id, shrink.message) if item.id == "m3" else item for item in whole]  # type: ignore[union-attr]
-    plan = propose(_situation(whole, view, 800))
+    plan = propose(_situation(whole, view, 8_000))
     return {item.id: item.message.parts[0].text for item in whole if item.id == "m3"}, plan  # type: ignore[union-attr]
 
 
@@ -36,6 +36,8 @@ def _situation(whole: list[Item], view: list[Item], target: int) -> Situation:
         target,
         ledger.values,
         lambda span: brief_of(ledger, span),
+        ledger.artifacts.changed,
+        ledger.turns,
         originals=originals.get,
     )
 

@@ -37,8 +37,8 @@ def test_the_newest_document_is_shown_in_excerpt_where_it_has_no_room():
     assert 2_000 < tokens_of([after]) < 5_000
     shown = text_of(after.message.parts[0])
     assert shown is not None
-    assert shown.startswith("[about ")
-    assert "the whole of it is kept as m1]\nparagraph 0: never" in shown
+    assert shown.startswith("paragraph 0: never")
+    assert "lines, kept as m1]" in shown
     assert shown.endswith("paragraph 19999: never push to main")
 
 

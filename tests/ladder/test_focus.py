@@ -47,7 +47,7 @@ def long_session() -> Living:
 
 
 def kept(living: Living, focus: str | None, kind: ClaimKind) -> list[str]:
-    digest = propose(replace(living.situation(1_200), focus=focus)).digests[0]
+    digest = propose(replace(living.situation(3_000), focus=focus)).digests[0]
     return [claim.text for claim in digest.claims if claim.kind is kind]
 
 

@@ -14,8 +14,8 @@ def test_a_giant_is_shown_in_excerpt_even_as_the_newest_message():
     assert isinstance(part, ToolResult)
     assert shrink.id == "m3"
     assert COUNTER.count(shrink.message) < 1_100
-    assert part.text.startswith("[about ")
-    assert "the whole of it is kept as m3]" in part.text
+    assert part.text.startswith("word word")
+    assert ", kept as m3]" in part.text
     assert part.text.endswith("ERROR: at the end")
 
 
@@ -32,9 +32,8 @@ def test_long_arguments_are_shown_in_excerpt_and_short_ones_stay():
     assert isinstance(part, ToolCall)
     assert isinstance(part.arguments, dict)
     assert part.arguments["file_path"] == "a.py"
-    assert str(part.arguments["content"]).startswith(
-        f"[{len(LONG):,} characters, kept as m1]\nline 0 of the file"
-    )
+    assert str(part.arguments["content"]).startswith("line 0 of the file")
+    assert "lines, kept as m1]" in str(part.arguments["content"])
 
 
 def test_arguments_that_were_text_stay_text():
@@ -44,7 +43,8 @@ def test_arguments_that_were_text_stay_text():
     (part,) = shrink.message.parts
     assert isinstance(part, ToolCall)
     assert isinstance(part.arguments, str)
-    assert "kept as m1]\n*** Begin Patch" in part.arguments
+    assert part.arguments.startswith("*** Begin Patch")
+    assert "kept as m1]" in part.arguments
 
 
 def test_a_form_that_was_made_smaller_before_is_made_again_from_what_was_said():

@@ -27,7 +27,7 @@ from clew.ports import Ask
 from tests.ladder_summary.golden.make import HERE, prompts
 from tests.ladder_summary.scene import COUNTER, MESSAGES, order, outline
 
-RELEASED = {"summary-1": "bc26364b7bc650e7"}
+RELEASED = {"summary-1": "bc26364b7bc650e7", "summary-2": "a08dca95f5022930"}
 """Every version of the prompt that somebody may have recorded, and the hash of its words."""
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clew.message import Cite, Origin, Trust
 from clew.plan import Claim, ClaimKind, Digest, Pin
+from clew.plan.digest import ORDER
 from clew.plan.render import NOTE, digest_message, parse_digest, render_digest
 
 PIN = Pin("p1", "never modify files under legacy/", Cite("m2"), Trust.USER)
@@ -24,13 +25,13 @@ def test_a_digest_reads_like_this():
     assert render_digest(DIGEST) == (
         '<clew-digest id="d1" level="0" covers="m1-m4" author="clew">\n'
         f"{NOTE}\n"
-        "Rules that stand, word for word:\n"
+        "Rules that hold, word for word:\n"
         "[m2, user]\n"
         '- "never modify files under legacy/"\n'
         "Goal:\n"
         "[m1]\n"
         "- Refactor billing.\n"
-        "Facts:\n"
+        "Exact values:\n"
         "[m4]\n"
         "~ class Invoice:\n"
         "      total: int\n"
@@ -98,7 +99,7 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(given_pins: list[Pin],
     assert [(p.quote, p.source.message, p.trust, p.is_cut) for p in shown.pins] == [
         (p.quote, p.source.message, p.trust, p.is_cut) for p in given_pins
     ]
-    meant = sorted(given_claims, key=lambda claim: list(ClaimKind).index(claim.kind))
+    meant = sorted(given_claims, key=lambda claim: ORDER[claim.kind])
     assert [(c.kind, c.text, c.turns, c.untrusted) for c in shown.claims] == [
         (
             c.kind,

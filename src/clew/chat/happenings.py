@@ -68,7 +68,7 @@ class ApprovalWanted:
     what: str
     """What would happen, in one line for people; the words in it are the model's."""
     against: tuple[str, ...] = ()
-    """Rules that stand against it, each as ``p1 "never touch legacy/"``."""
+    """Rules that hold against it, each as ``p1 "never touch legacy/"``."""
 
 
 @dataclass(frozen=True, slots=True)

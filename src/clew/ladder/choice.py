@@ -14,8 +14,9 @@ from clew.ladder.labels import label_of
 from clew.ladder.names import is_names
 from clew.ladder.pick import IN_PASSING, Covered, by_turn, is_said
 from clew.ladder.situation import Scene
-from clew.ladder.story import LEVELS, Story, in_order
+from clew.ladder.story import LEVELS, Story, in_order, last_edits
 from clew.ladder.subjects import subjects_named
+from clew.ladder.tail import between
 from clew.ladder.told import is_told_anew, shortened, tells_of_changes
 from clew.ladder.written import Written
 from clew.message import Cite, Item, words
@@ -30,12 +31,16 @@ DECISIONS_SHARE = 0.2
 """...for what was decided, a person's decisions first..."""
 LEDGER_SHARE = 0.2
 """...for what else the ledger says beyond what may never be left out..."""
-STORY_SHARE = 0.65
+STORY_SHARE = 0.5
 """...for what was asked and reported..."""
-FINDINGS_SHARE = 0.2
+FINDINGS_SHARE = 0.4
 """...and for what was found out, before what is left of the story."""
-FACTS_SHARE = 0.06
-"""Of the room of the whole view, for exact values: recall has the rest."""
+EDITS_SHARE = 0.12
+"""...and for the last edits of files, as small diffs."""
+FACTS_SHARE = (0.0, 0.06)
+"""Of the room of the whole view, for exact values: none in a small room; recall has the rest."""
+FOCUS_SHARE = 0.1
+"""The same if a person said what matters: lines about it come first."""
 WRITTEN_SHARE = 0.6
 """Of what the ledger leaves, for what a model is asked to write; the rest is for exact words."""
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
@@ -97,6 +102,7 @@ class Choice:
     def __init__(self, scene: Scene, matter: Matter, room: int, written: Written | None = None) -> None:
         """Gather the ledger's claims, prose, people's words and the lines that tell of values."""
         now, focus = scene.now, scene.focus
+        self._focus = focus
         must = matter.must
         earlier = matter.earlier.claims if matter.earlier else ()
         self._told = must
@@ -110,6 +116,7 @@ class Choice:
         self._story = Story(now.turns, matter.gone, scene.source)
         carried = [one for one in earlier if one.kind in _STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
+        self._edits = list(last_edits(now.changed, matter.gone, scene.source))
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
@@ -121,7 +128,8 @@ class Choice:
             [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
         )
         self._facts.weigh(self._gauge)
-        self._for_facts = int(scene.room * FACTS_SHARE)
+        share = between(FACTS_SHARE, scene.room)
+        self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
         self._story_is_whole = False
         self.is_all = False
         """Whether the last choice left nothing out that it could have taken."""
@@ -143,8 +151,10 @@ class Choice:
         new = [one for one in self._findings if not is_said(one, said)]
         findings, cost = self._fill(new, min(left, room * FINDINGS_SHARE))
         left -= cost
+        edits, cost = self._fill(self._edits, min(left, room * EDITS_SHARE))
+        left -= cost
         covered = Covered()
-        for one in (*self._told, *known, *told, *findings):
+        for one in (*self._told, *known, *told, *findings, *edits):
             covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
         for one in prose:  # written to say what things are
             covered.add(subjects_named(one.text), 1.0)
@@ -162,7 +172,7 @@ class Choice:
         known = [claim for claim in self._ledger if id(claim) in taken]
         found = sorted((claim for claim in new if id(claim) in taken), key=_place)
         said = by_turn(more)
-        return [*known, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
+        return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
 
     def _told_story(self, room: float) -> tuple[list[Claim], float]:
         """Take all turns by as much as fits, or the latest ones; and what that takes."""
@@ -175,20 +185,23 @@ class Choice:
                 self._story_is_whole = level == LEVELS[0]
                 return [*carried, *in_order(entries)], cost + sum(costs)
         self._story_is_whole = False
-        kept: list[list[Claim]] = []
-        first = [0] if entries and costs[0] <= left else []
-        left -= costs[0] if first else 0
-        for entry, size in zip(reversed(entries[len(first) :]), reversed(costs[len(first) :]), strict=True):
-            if size > left:
+        taken: list[int] = []
+        for i in self._by_weight(entries):
+            if costs[i] > left:
                 break
-            kept.append(entry)
-            left -= size
-        chosen = [*entries[: len(first)], *reversed(kept)]
-        return [*carried, *in_order(chosen)], room - left
+            taken.append(i)
+            left -= costs[i]
+        return [*carried, *in_order(entries[i] for i in sorted(taken))], room - left
+
+    def _by_weight(self, entries: Sequence[Sequence[Claim]]) -> list[int]:
+        """Return the numbers of turns: those in focus, the first, then the latest before older ones."""
+        order = [0, *reversed(range(1, len(entries)))] if entries else []
+        meets = self._focus.meets
+        return sorted(order, key=lambda i: not any(meets(claim.text) for claim in entries[i]))
 
     def _unsaid(self, level: int) -> list[list[Claim]]:
         """Return the turns by so many characters each, without what must be said anyway."""
-        said = by_turn((*self._told, *self._prose))
+        said = by_turn((*self._told, *self._prose, *self._ledger))
         found = []
         for entry in self._story.entries(level):
             new = [claim for claim in entry if not _is_quoted(claim, said)]

@@ -18,7 +18,6 @@ from clew.ladder.pick import Covered, Line, Room, chance, gains, is_said
 from clew.ladder.quote import last_line, plain_words, quoted
 from clew.ladder.situation import Scene
 from clew.ladder.subjects import Subject, faces, subjects_named
-from clew.ladder.tail import water_level
 from clew.ladder.worth import IN_FOCUS
 from clew.ledger.values import Value
 from clew.message import Cite, Item, Trust
@@ -61,9 +60,9 @@ class Facts:
     """What of a span could be kept: lines, and names alone."""
 
     def __init__(self, scene: Scene, span: Sequence[Item], earlier: Iterable[Claim], room: int) -> None:
-        """Gather what is worth most of what the span names, and what recent messages no longer show."""
+        """Gather what is worth most of what the span names and recent messages do not."""
         self._scene = scene
-        whole = _shown_whole(scene, scene.first + len(span))
+        whole = {item.id for item in scene.view[scene.first + len(span) :]}
         self._places = {
             item.id: i for i, item in enumerate(scene.view[scene.first :]) if item.id not in whole
         }
@@ -196,10 +195,3 @@ class Facts:
         """Return the tokens that lines take beyond what was estimated."""
         error = self._gauge.error([line.claim for line in lines]) if lines else 1.0
         return (error - 1.0) * sum(line.tokens for line in lines)
-
-
-def _shown_whole(scene: Scene, stop: int) -> set[str]:
-    """Return the ids of the recent messages that are small enough to be shown whole."""
-    sizes = scene.sizes[stop:]
-    level = water_level(sizes, scene.tail_room)
-    return {item.id for item, size in zip(scene.view[stop:], sizes, strict=True) if size <= level}

@@ -37,7 +37,7 @@ class Replaced:
                     failed.add(part.call_id)
         for place, call in calls:
             if call.call_id not in failed:
-                for old, new in _edits(call.arguments):
+                for old, new in edits(call.arguments):
                     self._take(old, new, place)
         self._ends = {line[-SHORTEST:] for line in self._out}
         """How they end: nearly every line is told by that to be none of them, whatever stands before it."""
@@ -87,14 +87,14 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 yield line
 
 
-def _edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
+def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
     """Yield what each edit of a call takes out, and what it puts in its place."""
     if isinstance(arguments, str):
         if ("@@" in arguments or "***" in arguments) and _PATCHED.search(arguments):
             yield _patched(arguments)
     elif isinstance(arguments, list):
         for one in arguments:
-            yield from _edits(one)
+            yield from edits(one)
     elif isinstance(arguments, Mapping):
         for name, value in arguments.items():
             other = _counterpart(name)
@@ -102,7 +102,7 @@ def _edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
             if isinstance(value, str) and isinstance(new, str):
                 yield [value], [new]
             else:
-                yield from _edits(value)
+                yield from edits(value)
 
 
 @lru_cache(maxsize=1_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from clew.ladder.brief import Brief
@@ -13,6 +13,7 @@ from clew.ladder.retention import Ranking
 from clew.ladder.stock import Stock
 from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
 from clew.ladder.thoughts import with_gaps
+from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turns
 from clew.ledger.values import Values
 from clew.message import Item, Message, Role
@@ -29,9 +30,12 @@ class Situation:
     target_tokens: int
     """For the whole view, system prompt included."""
     values: Values
-    turns: Turns
     brief: Callable[[Sequence[Item]], Brief]
     """What must be in a digest of these messages."""
+    changed: Sequence[Artifact] = ()
+    """The files that the session changed."""
+    turns: Turns = field(default_factory=Turns)
+    """What was asked and reported so far, and what was found out."""
     keep: Keep = AS_USUAL
     shown: tuple[str, Digest] | None = None
     """The digest in the view and the id of its message, if there was a compaction before."""

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from clew.ladder.excerpt import excerpt
+from clew.ladder.replaced import edits
+from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Finding, Turn, Turns
-from clew.message import Cite, Message, Trust, words
+from clew.message import Cite, Message, ToolCall, Trust, words
 from clew.plan import Claim, ClaimKind
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
 """Characters that are quoted of each request and each report: the most for which all turns fit."""
 MOST_TURNS = 400
 """Turns that a digest looks at: the latest, and the first. No digest holds more."""
-MOST_FINDINGS = 300
+MOST_FINDINGS = 600
+EDIT_LINES, LONGEST_EDIT = 3, 140
+"""Lines of an edit that are quoted, and the characters of each."""
 SHORTEST_SENTENCE = 12
 MOST_RUNS = 3
 """Pieces in which a report is quoted: more would read like scraps."""
@@ -32,7 +36,8 @@ _COURTESY = re.compile(
 _HEADING = re.compile(r"[*_]{2}[^*_]+[*_]{2}:?")
 _DONE = re.compile(
     r"\b(?:fixed|added|removed|created|updated|changed|renamed|moved|implemented|committed|pushed|merged"
-    r"|passe[sd]|pass|fail\w*|works?|because|cause|found|confirmed|now|no longer|instead|decided|tests?|issue|problem|error)\b"
+    r"|passe[sd]|pass|fail\w*|works?|because|cause|found|confirmed|now|no longer"
+    r"|instead|decided|tests?|issue|problem|error)\b"
 )
 
 Find = Callable[[str], Message | None]
@@ -50,7 +55,7 @@ class Story:
         latest = known[-MOST_TURNS:]
         self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
         self._at: dict[int, list[list[Claim]]] = {}
-        self.findings = list(self._found(turns.findings[-MOST_FINDINGS:]))
+        self.findings = list(self._found(turns.findings))
         """What the agent found out: the strongest first, of equal ones the latest."""
 
     def entries(self, level: int) -> list[list[Claim]]:
@@ -83,11 +88,41 @@ class Story:
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
     def _found(self, findings: Sequence[Finding]) -> Iterator[Claim]:
-        ranked = [*reversed(findings)]
-        ranked.sort(key=lambda one: not one.strong)
-        for one in ranked:
-            if said := self._quote(one.source):
+        count = 0
+        latest_first = list(reversed(findings))
+        for one in sorted(latest_first, key=lambda one: one.rank):
+            if (said := self._quote(one.source)) and (count := count + 1) <= MOST_FINDINGS:
                 yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
+
+
+def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
+    """Yield what the last edit of each file put in, the latest files first: a line or two as a small diff."""
+    for artifact in sorted(changed, key=lambda one: -_number(one.last_change)):
+        cite = artifact.last_change
+        message = find(cite.message) if cite and cite.message in gone else None
+        part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
+        if cite is None or not isinstance(part, ToolCall):
+            continue
+        added = list(islice(_added(part), EDIT_LINES))
+        if added:
+            lines = "".join(f"\n+ {line}" for line in added)
+            cites = (Cite(cite.message, cite.part),)
+            yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
+
+
+def _added(call: ToolCall) -> Iterator[str]:
+    """Yield the lines that an edit puts in, of those that read the same in the call's JSON."""
+    said = words(call)
+    for old, new in edits(call.arguments):
+        before = {line.strip() for text in old for line in text.split("\n")}
+        for line in (line.strip() for text in new for line in text.split("\n")):
+            if len(line) >= SHORTEST_SENTENCE and line not in before and line in said:
+                yield line[:LONGEST_EDIT]
+
+
+def _number(cite: Cite | None) -> int:
+    number = cite.message[1:] if cite else ""
+    return int(number) if number.isdecimal() else 0
 
 
 def telling(text: str, most: int) -> list[tuple[int, int]]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from clew.message import Compacted, Item, Message, Origin, Role, cut_points, pair
 
-KEPT_SHARE = 0.75
-"""Of the room, for recent messages, faded ones included; the rest is for the digest. The reader measure puts
-the optimum between 0.7 and 0.8: every per cent that the digest takes beyond what must be said costs."""
-REACH_SHARE = 0.5
+SMALL_ROOM, LARGE_ROOM = 2_500, 7_500
+"""Tokens. Between them the shares below change from the first to the second: in a small room the recent work
+is nearly all that helps, in a large one the story and the findings of a long session are worth more. Fitted
+with the reader measure (``bench/reader``) and with the questions of ``clew eval``."""
+KEPT_SHARE = (0.75, 0.6)
+"""Of the room, for recent messages, faded ones included; the rest is for the digest."""
+REACH_SHARE = (0.75, 0.5)
 """Of that, what recent messages may take when all of them are faded: how far back they reach."""
 MOST_SHARE = 0.5
 """Of the room: if what is old leaves so much, it stays as it is, and no digest is made."""
@@ -54,7 +57,7 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
     ``faded`` are the sizes of the messages when they are faded. The last atom is always kept. Of those that
     are always wanted, a large one counts only as much as an excerpt of it would take.
     """
-    reach = int(kept_room * REACH_SHARE)
+    reach = int(kept_room * between(REACH_SHARE, kept_room / KEPT_SHARE[0]))
     excerpt = max(LEAST_SHOWN, kept_room // max(1, keep.messages))
     start = len(view)
     held = 0
@@ -69,7 +72,13 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
 
 def tail_room(room: int, keep: Keep) -> int:
     """Return the tokens for recent messages."""
-    return max(int(room * KEPT_SHARE), min(keep.tokens or 0, room))
+    return max(int(room * between(KEPT_SHARE, room)), min(keep.tokens or 0, room))
+
+
+def between(shares: tuple[float, float], room: float) -> float:
+    """Return the share for a room of this size."""
+    small, large = shares
+    return small + (large - small) * min(1.0, max(0.0, (room - SMALL_ROOM) / (LARGE_ROOM - SMALL_ROOM)))
 
 
 def last_cuts(

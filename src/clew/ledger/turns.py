@@ -15,7 +15,7 @@ from clew.message import Cite
 
 MOST_TURNS = 5_000
 """Turns that are remembered; of a longer session the oldest are forgotten, but for the first."""
-MOST_FINDINGS = 2_000
+MOST_FINDINGS = 3_000
 SHORTEST_FINDING, LONGEST_FINDING = 30, 420
 """Characters of a sentence that says something by itself and is no paragraph."""
 _LONGEST_READ = 40_000
@@ -41,8 +41,10 @@ _FINDING = re.compile(
     re.VERBOSE,
 )
 """In lower case: a verdict or a reason."""
+_NAMES = re.compile(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
+"""A name, a path or a number: what a sentence that has one says is hard to find again."""
 _SENTENCES = re.compile(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
-_MARKS = re.compile(r"[\s>#*\-–•\d.)]*")
+_MARKS = re.compile(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence of the agent with a verdict or a reason."""
+    """A sentence of the agent with a verdict or a reason, or one that names something."""
 
     source: Cite
-    strong: bool
+    rank: int
+    """0 for a strong wording, 1 for a weaker one, 2 for a sentence that only names something."""
 
 
 @dataclass(slots=True)
@@ -93,35 +96,39 @@ class Turns:
         if self.all:
             last = self.all[-1]
             self.all[-1] = Turn(last.ask, last.asks, said.cite(0, len(said.text)))
-        for start, end, strong in finding_spans(said.text):
-            self.findings.append(Finding(said.cite(start, end), strong))
+        for start, end, rank in finding_spans(said.text):
+            self.findings.append(Finding(said.cite(start, end), rank))
         if len(self.findings) > MOST_FINDINGS * 5 // 4:
             self.findings = _fewer(self.findings)
 
 
 def _fewer(findings: list[Finding]) -> list[Finding]:
-    """Return the findings without the weak ones of the older half, or without the oldest."""
-    half = len(findings) // 2
-    kept = [one for one in findings[:half] if one.strong] + findings[half:]
-    return kept[-MOST_FINDINGS:]
+    """Return the most telling findings, of equal ones the latest, in their order."""
+    by_rank = sorted(range(len(findings)), key=lambda i: (findings[i].rank, -i))
+    return [findings[i] for i in sorted(by_rank[:MOST_FINDINGS])]
 
 
-def finding_spans(text: str) -> list[tuple[int, int, bool]]:
-    """Return where a text states findings: whole sentences, and whether their wording is strong."""
+def finding_spans(text: str) -> list[tuple[int, int, int]]:
+    """Return where a text states findings: whole sentences, each with its rank."""
     read = text[:_LONGEST_READ]
     small = read.lower()
-    if len(small) != len(read) or _FINDING.search(small) is None:
-        return []
-    found: list[tuple[int, int, bool]] = []
+    if len(small) != len(read):  # some letters are longer in lower case: places would not match
+        small = read
+    found: list[tuple[int, int, int]] = []
+    fenced = False
     for sentence in _SENTENCES.finditer(read):
         end = sentence.end()
         marks = _MARKS.match(read, sentence.start(), end)
         start = marks.end() if marks else sentence.start()
-        if not SHORTEST_FINDING <= end - start <= LONGEST_FINDING:
+        if read.startswith("```", start):
+            fenced = not fenced
+        if fenced or not SHORTEST_FINDING <= end - start <= LONGEST_FINDING or read[end - 1] in "?:":
             continue
         verdict = _FINDING.search(small, start, end)
-        if verdict is not None and not read[start:end].endswith(("?", ":")):
-            found.append((start, end, verdict["strong"] is not None))
+        if verdict is not None:
+            found.append((start, end, 0 if verdict["strong"] is not None else 1))
+        elif _NAMES.search(read, start, end) is not None:
+            found.append((start, end, 2))
     return found
 
 

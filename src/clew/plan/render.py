@@ -1,6 +1,6 @@
 """A digest as the model sees it, and back.
 
-The text is marked as machine-made and fenced by tags that nothing inside can close. Rules that stand come
+The text is marked as machine-made and fenced by tags that nothing inside can close. Rules that hold come
 first, word for word; then the claims by kind, each under the turn it comes from. It parses back, so what
 the model was shown can always be compared with what was meant.
 """
@@ -37,7 +37,12 @@ HEADINGS = {
 }
 SPEAKERS = {ClaimKind.USER: "user: ", ClaimKind.REPORT: "agent: "}
 """How the lines of the story begin."""
-_KINDS = {heading: kind for kind, heading in reversed(HEADINGS.items())}
+_KINDS = {heading: kind for kind, heading in reversed(HEADINGS.items())} | {
+    # as versions before 0.2 wrote them: lists that people kept still hold such digests
+    "What the user said:": ClaimKind.USER,
+    "Facts:": ClaimKind.FACT,
+    "Next step:": ClaimKind.NEXT,
+}
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
 _OPEN = re.compile(rf'<{TAG} id="(d\d{{1,9}})" level="(\d{{1,4}})" covers="([^"]*)" author="([^"]*)">')

@@ -22,7 +22,7 @@ from clew.message import JsonObject
 from clew.plan import ClaimKind
 from clew.ports import Ask
 
-PROMPT_VERSION = "summary-1"
+PROMPT_VERSION = "summary-2"
 """Of the words in ``prompts/``. A version that was released never changes: write the next."""
 
 WORDS_PER_TOKEN = 0.6

@@ -67,7 +67,7 @@ function Pins({ session, pins, done }) {
   const ended = pins.filter((pin) => !pin.active && pin.status !== "waiting");
   const confirm = () => run(() => act(session, "confirm_rules", {}), (value) => `${plural(value.confirmed.length, "rule")} confirmed.`);
   return html`<section class="card pins" aria-label="rules">
-    <h3>Rules that stand <span class="quiet">${number(active.length)}</span></h3>
+    <h3>Rules that hold <span class="quiet">${number(active.length)}</span></h3>
     ${active.length === 0 && html`<p class="quiet">None was said or set.</p>`}
     <ul>${active.map((pin) => html`<li key=${pin.id}><${Pin} session=${session} pin=${pin} run=${run} busy=${busy} /></li>`)}</ul>
     ${waiting.length > 0 && html`<div role="group" aria-label="imported rules"><p>Set by hand in the file that was imported; not in force until you confirm:</p>
