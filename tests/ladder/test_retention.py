@@ -94,7 +94,7 @@ def test_a_table_of_points_by_hand_can_be_read():
 
 
 def test_a_digest_can_be_ranked_by_hand_instead():
-    now = situation(turns(30), 2_000)
+    now = situation(turns(120), 8_000)
     by_hand = propose(replace(now, ranking=worth))
     assert by_hand.fits
     assert by_hand.digests != propose(now).digests

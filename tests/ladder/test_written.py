@@ -74,9 +74,9 @@ def test_prose_is_taken_in_its_order_as_far_as_the_room_goes():
 
 
 def test_values_that_prose_names_are_not_told_again():
-    messages = [said(Role.USER, "Go on."), *(spoken(f"The limit_{n} is {n}000 now.") for n in range(40))]
+    messages = [said(Role.USER, "Go on."), *(spoken(f"The limit_{n} is {n}000 now.") for n in range(900))]
     living = Living(messages)
-    now = living.situation(500)
+    now = living.situation(8_000)
     plain = {claim.text for claim in propose(now).digests[0].claims}
     told = next(text for text in plain if text.startswith("The limit_"))
     names = prose(f"It was settled that {told[4:].split(' is ')[0]} goes to {told.split()[-2]}.", "m3")

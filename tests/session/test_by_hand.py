@@ -387,7 +387,7 @@ def test_a_process_that_found_other_rules_takes_over_what_is_on_record(store, ot
 def test_a_number_in_an_old_log_means_what_the_digest_then_said(store, other_finder):
     store.append(CTX, [message_event(one) for one in (*talk(12), said(Role.USER, PUSH))], None)
     session = opened(store)
-    session.compact(target_tokens=3_000)
+    session.compact(target_tokens=800)
     named = {pin.quote: pin.id for pin in session.pins}
     old = {"does": "revoke", "pin": named[RULE], "why": "done with it"}
     store.append(CTX, [new_event(PIN.name, old, PIN.version)], None)
@@ -416,7 +416,7 @@ def test_a_number_below_one_that_a_digest_confirms_is_followed(store):
     session = opened(store)
     named = {pin.quote: pin.id for pin in session.pins}
     store.append(CTX, [new_event(PIN.name, {"does": "revoke", "pin": named[PUSH], "why": "x"}, 1)], None)
-    opened(store).compact(target_tokens=3_000)
+    opened(store).compact(target_tokens=800)
     again = opened(store)
     assert [pin.quote for pin in again.pins] == [RULE, API]
     assert again.problems == []

@@ -19,14 +19,14 @@ def heads(compactor, name, turns, *key):
 
 
 def test_a_loop_needs_no_previous():
-    compactor = clew.Compactor(24_000)
+    compactor = clew.Compactor(6_000)
     digests = heads(compactor, "one", 40)
     assert 2 <= len({digest.id for digest in digests if digest}) <= 5
     assert len(compactor) == 1
 
 
 def test_conversations_without_a_key_are_known_by_their_beginning():
-    compactor = clew.Compactor(24_000)
+    compactor = clew.Compactor(6_000)
     last = {}
     for n in range(25, 29):
         for name in ("one", "two"):
@@ -36,7 +36,7 @@ def test_conversations_without_a_key_are_known_by_their_beginning():
 
 
 def test_the_oldest_conversation_is_dropped_first():
-    compactor = clew.Compactor(24_000, conversations=2)
+    compactor = clew.Compactor(6_000, conversations=2)
     for name in ("one", "two", "one", "three"):
         compactor.fit(name, conversation(name, 2))
     assert len(compactor) == 2
@@ -47,7 +47,7 @@ def test_the_oldest_conversation_is_dropped_first():
 
 
 def test_threads_may_share_one():
-    compactor = clew.Compactor(24_000)
+    compactor = clew.Compactor(6_000)
 
     def work(name):
         return [compactor.fit(name, marked(conversation(name, n))) for n in (20, 28, 30)]
@@ -62,12 +62,12 @@ def test_threads_may_share_one():
 
 
 def test_another_process_goes_on_from_a_state():
-    first, second = clew.Compactor(24_000), clew.Compactor(24_000)
+    first, second = clew.Compactor(6_000), clew.Compactor(6_000)
     here = first.fit("k", loop(30))
     second.restore(json.loads(json.dumps(first.state("k"))), "k")
     assert second.fit("k", marked(loop(31))).messages[:-2] == first.fit("k", loop(31)).messages[:-2]
     assert here.changed
-    unkeyed = clew.Compactor(24_000)
+    unkeyed = clew.Compactor(6_000)
     unkeyed.restore(first.state("k"))
     assert unkeyed.fit(loop(31)).messages == first.fit("k", loop(31)).messages
 
@@ -80,7 +80,7 @@ def test_what_is_given_wrongly_is_an_input_error():
 
 
 def test_it_can_be_awaited():
-    compactor = clew.Compactor(24_000)
+    compactor = clew.Compactor(6_000)
 
     async def main():
         return await asyncio.gather(*(compactor.fit_async(name, conversation(name, 30)) for name in "abc"))

@@ -22,14 +22,14 @@ RULE = "Never modify files under legacy/."
 MARK = {"type": "ephemeral"}
 
 
-def exchange(n, lines=60):
+def exchange(n, lines=20):
     call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"src/part_{n}.py"}}
     output = "\n".join(f"rate_{n}_{i} = table[{i}] * {n + i}" for i in range(lines))
     result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": output}
     return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
 
 
-def loop(turns, lines=60):
+def loop(turns, lines=20):
     messages = [{"role": "user", "content": f"Tidy up the billing code. {RULE}"}]
     for n in range(turns):
         messages += exchange(n, lines)
@@ -50,7 +50,7 @@ def head_of(result):
     return [one for one in result.messages if "<clew-digest" in str(one)]
 
 
-def drive(turns=40, window=24_000, **keep):
+def drive(turns=40, window=6_000, **keep):
     """Return the heads, results and lists of a loop whose marks move on every request."""
     fitted, seen = None, []
     for n in range(1, turns):
@@ -63,7 +63,7 @@ def drive(turns=40, window=24_000, **keep):
 def test_moving_cache_marks_make_no_new_compactions():
     plain_heads, fitted = [], None
     for n in range(1, 40):
-        fitted = clew.compact(loop(n), 24_000, previous=fitted)
+        fitted = clew.compact(loop(n), 6_000, previous=fitted)
         plain_heads.append(str(head_of(fitted)))
     heads = [str(head_of(result)) for _, result in drive()]
     assert len(set(plain_heads)) > 2
@@ -82,10 +82,10 @@ def test_marks_go_out_as_many_as_came_in_and_where_they_were():
 
 def test_a_mark_on_what_was_condensed_goes_to_the_digest():
     messages = marked(loop(40)[:11], 1) + loop(40)[11:]
-    first = clew.compact(messages, 24_000)
+    first = clew.compact(messages, 6_000)
     assert first.changed
     assert [bool(marks_in(one)) for one in first.messages].index(True) == 0
-    again = clew.compact(loop(41), 24_000, previous=first)
+    again = clew.compact(loop(41), 6_000, previous=first)
     assert again.messages[0] == {"role": "user", "content": first.messages[0]["content"][0]["text"]}
     assert not any(map(marks_in, again.messages))
 
@@ -125,10 +125,10 @@ MESSAGES = loop(15)
 def test_a_list_that_was_cut_back_keeps_its_head(keeps_all):
     """A user edits the last request, or a harness tries again."""
     messages = loop(30)
-    first = clew.compact(messages, 24_000)
+    first = clew.compact(messages, 6_000)
     held = messages if keeps_all else first.messages
     more = [*held[:-2], {"role": "user", "content": "Do something else. Never push to main."}]
-    again = clew.compact(more, 24_000, previous=first)
+    again = clew.compact(more, 6_000, previous=first)
     assert again.digest is first.digest
     assert again.messages[:-1] == first.messages[:-2]
     assert [pin.quote for pin in again.ledger.pins.active] == [RULE, "Never push to main."]
@@ -146,15 +146,15 @@ def test_two_branches_from_one_result_do_not_see_each_other():
 
 
 def test_the_same_call_again_gives_the_same():
-    first = clew.compact(loop(20), 24_000)
-    once = clew.compact(loop(34), 24_000, previous=first)
-    twice = clew.compact(loop(34), 24_000, previous=first)
+    first = clew.compact(loop(20), 6_000)
+    once = clew.compact(loop(34), 6_000, previous=first)
+    twice = clew.compact(loop(34), 6_000, previous=first)
     assert once.messages == twice.messages
 
 
 def test_another_list_starts_from_nothing():
-    first = clew.compact(loop(30), 24_000)
-    other = clew.compact([{"role": "user", "content": "Hello. Never use tabs."}], 24_000, previous=first)
+    first = clew.compact(loop(30), 6_000)
+    other = clew.compact([{"role": "user", "content": "Hello. Never use tabs."}], 6_000, previous=first)
     assert [pin.quote for pin in other.ledger.pins.active] == ["Never use tabs."]
     assert other.digest is None
 
@@ -163,8 +163,8 @@ def test_a_system_prompt_that_changes_keeps_the_head():
     def body(n, system):
         return {"model": "claude-sonnet-4-5", "system": system, "messages": loop(n)}
 
-    first = clew.compact(body(30, "You code. It is Monday."), 24_000)
-    again = clew.compact(body(31, "You code. It is Tuesday."), 24_000, previous=first)
+    first = clew.compact(body(30, "You code. It is Monday."), 6_000)
+    again = clew.compact(body(31, "You code. It is Tuesday."), 6_000, previous=first)
     assert first.changed
     assert again.digest is first.digest
     assert again.items[0].message.text == "You code. It is Tuesday."
@@ -200,17 +200,17 @@ def test_a_call_with_a_known_beginning_costs_what_is_new():
 
 def test_an_idle_call_does_not_grow_with_the_list():
     spent = {}
-    for turns in (50, 5_000):
+    for turns in (50, 6_000):
         messages = loop(turns, lines=1)
-        fitted = clew.compact(messages, 5_000_000)
+        fitted = clew.compact(messages, 6_000_000)
         best = 9.0
         for n in range(turns, turns + 8):
             messages += exchange(n, 1)
             begin = time.thread_time()
-            fitted = clew.compact(messages, 5_000_000, previous=fitted)
+            fitted = clew.compact(messages, 6_000_000, previous=fitted)
             best = min(best, time.thread_time() - begin)
         spent[turns] = best
-    assert spent[5_000] < 2 * spent[50] + 0.001, spent
+    assert spent[6_000] < 2 * spent[50] + 0.001, spent
 
 
 def test_nothing_known_is_read_again(monkeypatch):
@@ -231,37 +231,37 @@ GO_ON = """
 import json, sys, clew
 saved, messages = json.load(sys.stdin)
 previous = clew.CompactResult.from_json(saved)
-result = clew.compact(messages, 24_000, previous=previous)
+result = clew.compact(messages, 6_000, previous=previous)
 print(json.dumps([result.messages, [pin.quote for pin in result.pins], result.digest.id, result.changed]))
 """
 
 
 def test_another_process_goes_on_with_the_same_head():
-    first = clew.compact(loop(30), 24_000)
+    first = clew.compact(loop(30), 6_000)
     given = json.dumps([first.to_json(), marked(loop(31))])
     done = subprocess.run(
         [sys.executable, "-c", GO_ON], input=given, capture_output=True, text=True, check=True
     )
     messages, pins, digest, changed = json.loads(done.stdout)
-    here = clew.compact(marked(loop(31)), 24_000, previous=first)
+    here = clew.compact(marked(loop(31)), 6_000, previous=first)
     assert (messages, pins, digest, changed) == (here.messages, [RULE], "d1", False)
 
 
 def test_a_result_that_was_read_back_compacts_on_like_the_one_that_was_not():
-    first = clew.compact(loop(30), 24_000)
+    first = clew.compact(loop(30), 6_000)
     back = pickle.loads(pickle.dumps(first))
     assert back.messages == first.messages
     for turns in (40, 60):
-        here = clew.compact(loop(turns), 24_000, previous=first)
-        there = clew.compact(loop(turns), 24_000, previous=back)
+        here = clew.compact(loop(turns), 6_000, previous=first)
+        there = clew.compact(loop(turns), 6_000, previous=back)
         assert there.messages == here.messages
         first, back = here, clew.CompactResult.from_json(json.loads(json.dumps(there.to_json())))
 
 
 def test_what_was_saved_for_another_list_is_left_alone():
-    first = clew.compact(loop(30), 24_000)
+    first = clew.compact(loop(30), 6_000)
     back = clew.CompactResult.from_json(first.to_json())
-    other = clew.compact([{"role": "user", "content": "Hello."}], 24_000, previous=back)
+    other = clew.compact([{"role": "user", "content": "Hello."}], 6_000, previous=back)
     assert other.messages == [{"role": "user", "content": "Hello."}]
     with pytest.raises(clew.ClewError, match="to_json"):
         clew.CompactResult.from_json({"messages": []})
@@ -281,7 +281,7 @@ def test_compact_async_does_not_block_the_event_loop():
 
         ticker = asyncio.create_task(ticking())
         await asyncio.sleep(0.01)
-        result = await clew.compact_async(loop(150), 60_000)
+        result = await clew.compact_async(loop(150, lines=60), 60_000)
         ticker.cancel()
         assert result.changed
         return len(ticks)

@@ -64,7 +64,7 @@ def test_found_rules_collapse_the_oldest_first_to_a_line_that_leads_to_them(wind
     assert kept == list(range(kept[0], 400))
     assert f"[m1,m3,m5,m7,m9,m11,m13,m15,m17,m19,m21,m23]\n- {kept[0]} more rules apply" in shown
     assert len(done.ledger.pins.active) == 400
-    again = clew.compact([*done.messages, *LATER], window, after=done)
+    again = clew.compact([*done.messages, *LATER], window, previous=done)
     assert again.tokens_after <= window
 
 

@@ -160,7 +160,7 @@ def test_compacting_again_and_again_keeps_the_rule_and_the_numbers(known):
     messages = wire_list("anthropic").items
     done = None
     for round_ in range(6):
-        done = clew.compact(messages, target_tokens=4_000, previous=done if known else None)
+        done = clew.compact(messages, target_tokens=1_500, previous=done if known else None)
         digest = parse_digest(done.messages[0]["content"])
         assert RULE in [pin.quote for pin in digest.pins]
         assert digest.id == f"d{round_ + 1}"

@@ -60,10 +60,10 @@ def test_a_message_without_secrets_goes_in_as_it_is():
 
 def test_what_clew_writes_into_a_plain_list_is_masked_and_what_it_leaves_is_the_very_same():
     messages = conversation()
-    done = clew.compact(messages, target_tokens=5_000)
+    done = clew.compact(messages, target_tokens=700)
     digest, *rest = done.messages
     assert KEY not in json.dumps(digest)
-    assert "Never print the token [secret:github-token:" in done.pins[0].quote
+    assert "Never print the token [secret:github-token:" in done.digest.pins[0].quote
     untouched = [one for one in rest if any(one is given for given in messages)]
     assert untouched
     assert all(KEY not in json.dumps(one) for one in rest if one not in messages)
@@ -109,7 +109,7 @@ def test_what_people_and_servers_say_beside_messages_is_masked():
     store = MemoryStore()
     session = Session.open("main", store, window=20_000, summariser=Refusing())
     session.add(*conversation(), wire="anthropic")
-    assert session.compact(target_tokens=3_000, focus=f"the key {KEY}") is not None
+    assert session.compact(target_tokens=800, focus=f"the key {KEY}") is not None
     pin = session.pin("Never touch legacy/.")
     session.unpin(pin.id, f"because {KEY}")
     session.record("approval", {"tool": "write_file", "what": f"write {KEY}", "answer": "no"})

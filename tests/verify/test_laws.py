@@ -149,12 +149,12 @@ def _step(i: int) -> list[Message]:
 
 @cache
 def honest() -> tuple[Plan, Evidence]:
-    """Return what the ladder proposes for a session of thirty steps with rules said in passing."""
+    """Return what the ladder proposes for a session of many steps with rules said in passing."""
     history = [
         said(Role.SYSTEM, "You are a careful engineer."),
         said(Role.USER, "Port the reporting module to v2. Never modify files under legacy/."),
     ]
-    for i in range(30):
+    for i in range(150):
         history += _step(i)
         if i == 12:
             history.append(

@@ -15,16 +15,18 @@ from clew.budget import Trigger
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ladder.assemble import Assembly
 from clew.ladder.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
-from clew.ladder.fade import UNREAD_SHARE, allotments, part_level
+from clew.ladder.fade import allotments, part_level
 from clew.ladder.situation import Scene
 from clew.ladder.stubs import Page, has_smaller, shorten
-from clew.ladder.tail import MOST_SHARE, last_cuts, water_level
+from clew.ladder.tail import REACH_SHARE, between, last_cuts, water_level
 from clew.ladder.thoughts import left_out, thinks
 from clew.message import Cite
 from clew.plan import Rung, Shrink
 
 LOWER_LEVELS = 5
 """At which it is tried, each a quarter lower, before everything is shown as small as can be."""
+UNREAD_SHARE = 0.75
+"""Of the room: up to here, what the model has not answered yet stays whole."""
 ROOM_SHARES = (1.0, 0.93, 0.8)
 """Of the room for recent messages that is shared out: less if excerpts came out larger than estimated."""
 SHORTENED = (240, 80)
@@ -153,8 +155,8 @@ def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
     span = scene.tokens(scene.first, stop)
     asked = scene.now.keep.tokens or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    if scene.room - span >= max(int(scene.room * MOST_SHARE), asked) and (cut := _kept(tries, stop, span)):
-        return cut  # what is old is little: no digest is worth it
+    if (cut := _all_faded(tries)) is not None:
+        return cut  # no digest is needed
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens
         room = min(most, max(least_for_tail, scene.room - span + 1))
@@ -165,6 +167,16 @@ def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
         if tokens <= room:
             return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
     return _kept(tries, stop, span)
+
+
+def _all_faded(tries: Tries) -> Cut | None:
+    """Fade all messages behind prompt and earlier digest, if that leaves enough of the newest whole."""
+    scene = tries.scene
+    before = scene.tokens(scene.first, scene.floor)
+    room = scene.room - before
+    if sum(scene.faded[scene.floor :]) > room * between(REACH_SHARE, room):
+        return None
+    return _kept(tries, scene.floor, before)
 
 
 def _for_unread(scene: Scene, stop: int) -> int:

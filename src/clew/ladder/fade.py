@@ -20,9 +20,8 @@ USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Text that a harness put into a message."""
 LARGEST_SHARE = 0.3
-"""Of what is left after fading: the most that one message gets back, so that no giant takes it all..."""
-UNREAD_SHARE = 0.75
-"""...unless the model has not answered it yet."""
+"""Of what is left after fading: the most that one message gets back, so that no giant takes it all,
+unless the model has not answered it yet."""
 WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back so many of what fading took stays faded."""
 
@@ -77,7 +76,7 @@ def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: in
         wanted = sizes[i] - faded[i]
         if wanted <= 0:
             continue
-        most = total * (UNREAD_SHARE if i >= unread else LARGEST_SHARE)
+        most = total if i >= unread else total * LARGEST_SHARE
         back = int(min(wanted, most, left))
         if back < wanted and back < WORTH_AN_EXCERPT:
             continue

@@ -109,7 +109,9 @@ class Scene:
     @cached_property
     def stop(self) -> int:
         """Where the recent messages begin, whole or faded."""
-        return tail_start(self.view, self.faded, self.tail_room, self.now.keep, self.floor)
+        unread = sum(self.sizes[self.unread :]) - sum(self.faded[self.unread :])
+        room = self.tail_room - min(unread, self.tail_room // 2)  # what is to be read stays whole
+        return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
 
     @cached_property
     def unread(self) -> int:

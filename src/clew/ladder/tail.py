@@ -15,8 +15,6 @@ KEPT_SHARE = (0.75, 0.6)
 """Of the room, for recent messages, faded ones included; the rest is for the digest."""
 REACH_SHARE = (0.75, 0.5)
 """Of that, what recent messages may take when all of them are faded: how far back they reach."""
-MOST_SHARE = 0.5
-"""Of the room: if what is old leaves so much, it stays as it is, and no digest is made."""
 LEAST_SHOWN = 60
 """Tokens of a message below which an excerpt says too little to be kept for."""
 

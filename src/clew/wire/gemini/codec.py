@@ -53,7 +53,8 @@ def parse_item(item: Json) -> Message:
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
     # A content without a role is the user's, by Gemini's own reference; one with another role is not.
-    origin, trust = speaker({"role": item.get("role") or "user"}, ROLES, role)
+    named = item.get("role")
+    origin, trust = speaker({"role": "user" if named in (None, "") else named}, ROLES, role)
     parts = _parse_parts(item.get("parts"), trust)
     if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
         role = Role.TOOL
