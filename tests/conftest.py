@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,10 @@ def real_data(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"real data {name!r} is not on this machine; set CLEW_TEST_DATA to its folder")
     return path
+
+
+@pytest.fixture(autouse=True)
+def _no_list_is_known_from_another_test():
+    """Tests compact the same made-up lists; in one program that would be a loop that forgets its results."""
+    if "clew.session.forgotten" in sys.modules:
+        sys.modules["clew.session.forgotten"].forget()

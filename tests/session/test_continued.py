@@ -289,3 +289,30 @@ def test_compact_async_does_not_block_the_event_loop():
     begin = time.perf_counter()
     ticks = asyncio.run(main())
     assert ticks > (time.perf_counter() - begin) / 0.05
+
+
+# Misuse, and good moments ----------------------------------------------------------------------------
+
+
+def test_a_loop_that_forgets_the_last_result_is_warned():
+    clew.compact(loop(33), 24_000)
+    with pytest.warns(UserWarning, match="previous="):
+        clew.compact(loop(34), 24_000)
+
+
+def test_a_list_that_is_compacted_twice_as_it_is_warns_of_nothing():
+    for _ in range(2):
+        clew.compact(loop(35), 24_000)
+
+
+def test_between_two_tasks_is_a_better_moment_than_the_middle_of_the_next():
+    """At 75 % of the window; in the middle of a task nothing happens before 85 %."""
+    answered = [{"role": "assistant", "content": "The billing code is tidy."}]
+    asked = [{"role": "user", "content": "Now write the tests for the exports."}]
+    sizes = [clew.compact(loop(n), 10**6).tokens_before for n in (20, 21)]
+    window = round(sizes[0] / 0.79 / 0.8)
+    middle = clew.compact(loop(20), window)
+    between = clew.compact([*loop(20), *answered, *asked], window)
+    assert (middle.changed, between.changed) == (False, True)
+    assert between.plan.trigger == "milestone"
+    assert between.messages[-1] is asked[0]

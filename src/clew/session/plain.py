@@ -10,16 +10,16 @@ asks for more. Without it, what the digest says is read back from its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from clew.budget import Compact, Region, Stop, Trigger
+from clew.budget import Cache, Compact, Milestone, Move, Region, Stop, Trigger
 from clew.errors import BudgetExceeded, InputError
 from clew.ladder.brief import Brief
 from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
-from clew.message import Item
+from clew.message import Item, Origin, Role
 from clew.plan import Plan
 from clew.plan.apply import apply
 from clew.plan.codec import shown_messages
@@ -30,6 +30,7 @@ from clew.session.compacting import Wish
 from clew.session.conversation import Carry, advance, start
 from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, with_unread
+from clew.session.forgotten import warn_if_forgotten
 from clew.session.parsed_input import ParsedInput
 from clew.session.recover import carried_by, restore
 from clew.session.result import CompactOptions, CompactResult, Options
@@ -109,6 +110,8 @@ def _compacting(
     if carry.record.changed_at(carry.entries, whole=True) < carry.entries:
         carry = advance(parsed, carry, counter, thorough=True) or start(parsed, counter)
         now = _measured(parsed, carry, gauge, options)
+    if previous is None and wish.trigger is not Trigger.MANUAL:
+        warn_if_forgotten(carry)
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
     job = _job(carry, counter, gauge, wish)
     outcome = yield from decide(job, writer)
@@ -131,15 +134,40 @@ def _started(parsed: ParsedInput, previous: CompactResult | None, counter: Token
 def _measured(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options) -> CompactResult:
     view = carry.view
     tokens = {**view.regions, Region.TOOLS: options.fixed_tokens}
+    full = view.tokens + options.fixed_tokens >= gauge.policy.warn_at.of(gauge.window.usable_tokens)
+    signals = (ANSWERED,) if full and _is_answered(view.items) else ()
     return CompactResult(
         messages=view.sent(carry.record.entries),
         system=parsed.system_field,
-        budget=gauge.measure(tokens, state=view.state),
+        budget=gauge.measure(tokens, signals, view.state),
         tokens_before=view.tokens,
         tokens_after=view.tokens,
         digest=view.digest,
         carry=carry,
     )
+
+
+ANSWERED = Milestone("the last request was answered")
+"""Between two tasks, in a window that is filling up, is a better moment than the middle of the next one."""
+
+
+def _is_answered(items: Sequence[Item]) -> bool:
+    """Whether the user has just asked for something, and what was asked before got its answer."""
+    if len(items) < 2:
+        return False
+    last, before = items[-1].message, items[-2].message
+    asked = last.role is Role.USER and last.origin is Origin.SPOKEN and not any(last.results)
+    return asked and before.role is Role.ASSISTANT and not any(before.calls)
+
+
+def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> bool:
+    """Whether a compaction that need not be saves more than it costs, with a warm prompt cache."""
+    if verdict.must or now.budget is None:
+        return True
+    made = sum(item.message.role is Role.ASSISTANT for item in carry.view.items)
+    cache = Cache(gauge.model, age_seconds=0.0)
+    choice = gauge.weigh(now.budget.allotment, verdict, cache, made, with_model=False)
+    return choice.move is not Move.WAIT
 
 
 def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> Wish | None:
@@ -152,7 +180,7 @@ def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> W
     verdict = now.budget.verdict if now.budget else None
     if isinstance(verdict, Stop) and not verdict.fits:
         raise BudgetExceeded(verdict.why)
-    if not isinstance(verdict, Compact):
+    if not isinstance(verdict, Compact) or not _pays(now, verdict, carry, gauge):
         return None
     usable = gauge.window.usable_tokens
     target = with_unread(verdict.target_tokens, view.items, view.sizes, usable) - options.fixed_tokens
