@@ -159,10 +159,10 @@ def test_the_view_is_halved_or_brought_to_where_pressure_would_bring_it():
     )
 
 
-def test_a_target_leaves_a_tenth_of_what_can_be_compacted():
+def test_a_target_leaves_a_fifth_of_what_can_be_compacted():
     verdict = judge(full(163_200, fixed=143_200))
     assert isinstance(verdict, Compact)
-    assert verdict.target_tokens == 143_200 + 2_000
+    assert verdict.target_tokens == 143_200 + 4_000
 
 
 def test_a_held_compaction_says_until_when():

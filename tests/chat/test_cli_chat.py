@@ -200,7 +200,7 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
     root = tmp_path / "work"
     root.mkdir()
     (root / "app.cfg").write_text("host = localhost\nport = 8123\n")
-    args = ("long", "--offline", "--window", "5000", "--auto", "--root", str(root))
+    args = ("long", "--offline", "--window", "4000", "--auto", "--root", str(root))
     shown = []
     with terminal(tmp_path, *args) as child:
         assert "rule [p1] stands" in say(

@@ -90,7 +90,7 @@ def test_sixty_turns_with_tools_compactions_undo_and_the_switch_are_all_taken(li
     (tmp_path / "a.txt").write_text("port = 8123\n" * 20)
     with (
         ScriptedServer.always(_reader(iter(range(10_000)))) as server,
-        talking(line, server, 10_000, True, tmp_path) as chat,
+        talking(line, server, 7_000, True, tmp_path) as chat,
     ):
         happened = tell(chat, "Never modify files under legacy/. The deploy token is kestrel-42.")
         for number in range(60):

@@ -88,5 +88,5 @@ def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: i
 
 
 def reachable(target_tokens: int, used_tokens: int, fixed_tokens: int) -> int:
-    """Return a target that can be met: of what may be compacted, a tenth is left at the least."""
-    return max(target_tokens, fixed_tokens + max(0, used_tokens - fixed_tokens) // 10)
+    """Return a target that can be met: of what may be compacted, a fifth is left at the least."""
+    return max(target_tokens, fixed_tokens + max(0, used_tokens - fixed_tokens) // 5)
