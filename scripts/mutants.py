@@ -30,7 +30,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "clew"
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 TARGETS: dict[str, tuple[int, str]] = {
     "log/fold.py": (3, "log/test_fold.py log/test_saved.py"),
     "log/view.py": (4, "log/test_fold.py log/test_saved.py"),
@@ -41,7 +41,7 @@ TARGETS: dict[str, tuple[int, str]] = {
     "session/by_hand.py": (6, "session/test_by_hand.py session/test_imported_rules.py"),
     "session/undoing.py": (5, "session/test_by_hand.py session/test_session.py"),
     "session/recorded.py": (5, "session/test_by_hand.py session/test_saved.py"),
-    "session/replay.py": (5, "session/test_by_hand.py session/test_saved.py session/test_session.py"),
+    "session/replay.py": (5, "session/test_by_hand.py session/test_saved.py"),
     "ledger/findings.py": (5, "session/test_by_hand.py"),
     "verify/structure.py": (4, "verify/test_structure.py verify/test_repair.py verify/test_report.py"),
     "verify/survival.py": (4, "verify/test_survival.py verify/test_repair.py verify/test_report.py"),
@@ -50,7 +50,9 @@ TARGETS: dict[str, tuple[int, str]] = {
     "inspector/guard.py": (7, "inspector/test_guard.py"),
 }
 """For each file: how many mutants a sample has, and the tests that must notice."""
-EQUIVALENT: dict[tuple[str, str], str] = {}
+EQUIVALENT: dict[tuple[str, str], str] = {
+    ("store/blobs.py", "3 → 4"): "the level of compression: only the size of the file differs",
+}
 """By file and change: why no test can tell."""
 
 

@@ -92,6 +92,17 @@ def test_an_undo_never_takes_back_a_compaction_that_its_caller_has_not_seen(two)
     assert [one.name for one in first.undo()] == ["d3"]  # now it has
 
 
+def test_an_undo_of_more_than_there_is_says_how_many_there_are(two):
+    session = two[0]
+    for left in ("there are 2 to undo", "there is 1 to undo", "there is none to undo"):
+        with pytest.raises(InputError, match=left):
+            session.undo(3)
+        if "none" not in left:
+            session.undo()
+    with pytest.raises(InputError, match="cannot undo 0"):
+        session.undo(0)
+
+
 def test_an_undo_of_what_a_page_showed_names_it(two):
     second = two[1]
     second.undo()
@@ -232,6 +243,21 @@ def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_ski
     assert [one.ctx.session for one in report.sessions if one.problems] == [
         name for name in told if name in damaged or (label == LEGACY and name == "acts without a digest")
     ]
+
+
+def test_a_state_that_an_earlier_version_saved_is_taken_up(tmp_path):
+    with SqliteStore(tmp_path / "clew.db") as store:
+        session = opened(store)
+        session.add(*talk(3), said(Role.USER, PUSH))
+        session._replay.save()
+        head, body = store.kept(CTX)
+        view = {name: value for name, value in body["view"].items() if name != "problems"}
+        old = {name: value for name, value in body.items() if name not in ("recorded", "problems")}
+        store.keep(CTX, head, {**old, "view": view})
+        again = opened(store)
+        again.add(said(Role.USER, API))
+        assert [pin.quote for pin in again.pins] == [RULE, PUSH, API]
+        assert again.problems == []
 
 
 # Another rule finder ---------------------------------------------------------------------------------
