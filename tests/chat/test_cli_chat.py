@@ -59,12 +59,12 @@ def piped(home: Path, lines: str, *args: str) -> subprocess.CompletedProcess[str
 
 
 @contextmanager
-def terminal(home: Path, *args: str) -> Iterator[pexpect.spawn]:
-    """Chat at a terminal."""
+def terminal(home: Path, *args: str, **settings: str) -> Iterator[pexpect.spawn]:
+    """Chat at a terminal, with settings by their environment variables."""
     child = pexpect.spawn(
         sys.executable,
         ["-m", "clew", "chat", *args],
-        env=environment(home),
+        env={**environment(home), **settings},
         cwd=str(home),
         encoding="utf-8",
         dimensions=(50, 240),
@@ -200,9 +200,9 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
     root = tmp_path / "work"
     root.mkdir()
     (root / "app.cfg").write_text("host = localhost\nport = 8123\n")
-    args = ("long", "--offline", "--window", "4000", "--auto", "--root", str(root))
+    args = ("long", "--offline", "--window", "5000", "--auto", "--root", str(root))
     shown = []
-    with terminal(tmp_path, *args) as child:
+    with terminal(tmp_path, *args, CLEW_DOWN_TO="0.6") as child:
         assert "rule [p1] stands" in say(
             child, "Never modify files under legacy/. The deploy token is kestrel-42."
         )
@@ -225,7 +225,7 @@ def test_sixty_turns_on_a_small_window_with_tools_compactions_undo_and_a_kill(tm
         child.expect(PROMPT)
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    with terminal(tmp_path, *args) as child:
+    with terminal(tmp_path, *args, CLEW_DOWN_TO="0.6") as child:
         assert "p1" in say(child, "/pins")
         assert "kestrel-42" in say(child, "What is the deploy token?")
         assert "I won't: [p1] [m1]" in say(child, "delete legacy/old.py")
