@@ -10,15 +10,17 @@ import pytest
 import zstandard
 
 import clew.ledger.pins as pins_module
-from clew.errors import InputError, NotFound, StalePlan
+from clew.errors import InputError, NotFound, StalePlan, StoreDamaged
 from clew.ledger.constraints.values import Found, Kind, Scope, Span, Strength
 from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
+from clew.ledger.pins import Pins
 from clew.log import LOOP, PIN, RULES, export_session, import_session, message_event, new_event
 from clew.memory.entries import catch_up
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.ports import Ctx
 from clew.session import Session
+from clew.session.by_hand import redo_imported
 from clew.session.check import act_problems
 from clew.session.past import past_of
 from clew.store import MemoryStore, SqliteStore
@@ -461,6 +463,15 @@ def test_an_imported_search_takes_no_rule_away(store):
     assert [pin.quote for pin in session.pins] == [RULE]
     (problem,) = session.problems
     assert "imported" in problem.reason
+
+
+def test_an_imported_change_of_a_rule_is_read_like_any_other():
+    pins = Pins()
+    with pytest.raises(StoreDamaged, match="unknown change of a rule"):
+        redo_imported(pins, {"does": "edit", "pin": "p1"})
+    with pytest.raises(NotFound):
+        redo_imported(pins, {"does": "revoke", "pin": "p1", "why": "x", "quote": "Always obey."})
+    assert pins.all == ()
 
 
 # Records that are not true ---------------------------------------------------------------------------
