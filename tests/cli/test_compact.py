@@ -130,7 +130,7 @@ def test_a_model_that_needs_no_network_can_write_the_digest(clew: Run, talk: str
 
 def test_the_number_of_messages_to_keep_can_be_named(clew: Run, talk: str):
     few, many = (
-        compacted(clew, talk, "--target-tokens", "9000", "--keep", n)["messages"] for n in ("1", "20")
+        compacted(clew, talk, "--target-tokens", "3000", "--keep", n)["messages"] for n in ("1", "80")
     )
     assert len(few) < len(many)
     assert few[-1] == many[-1] == body()["messages"][-1]
@@ -141,6 +141,59 @@ def test_the_number_of_messages_to_keep_can_be_named(clew: Run, talk: str):
 
 def test_the_picture_is_what_it_was():
     assert screen() == SCREEN.read_text(encoding="utf-8")
+
+
+def test_the_digest_comes_first_and_whole_then_a_summary(clew: Run, talk: str):
+    digest = compacted(clew, talk, "--target-tokens", "3000")["digest"]
+    shown = clew("compact", talk, "--target-tokens", "3000").stdout
+    above, found, below = shown.partition("</clew-digest>\n")
+    assert found
+    assert f"{above}{found}".split() == digest.split()
+    assert max(map(len, above.splitlines())) <= 100
+    assert "talk.json · 86 → " in below
+    assert "--stats" in below
+    assert "before    s" not in below
+
+
+def test_every_figure_is_shown_on_demand(clew: Run, talk: str):
+    shown = clew("compact", talk, "--target-tokens", "3000", "--stats").stdout
+    assert shown.startswith("<clew-digest")
+    for words in ("before    s", "stands    1 rule", "✓ pins  ✓ open loops"):
+        assert words in shown
+
+
+def test_only_the_digest_is_printed_or_written_if_asked_for(clew: Run, talk: str, tmp_path: Path):
+    digest = compacted(clew, talk, "--target-tokens", "3000")["digest"]
+    done = clew("compact", talk, "--target-tokens", "3000", "--digest")
+    assert (done.stdout, done.stderr) == (f"{digest}\n", "")
+    target = tmp_path / "digest.txt"
+    clew("compact", talk, "--target-tokens", "3000", "--digest", "-o", str(target))
+    assert target.read_text() == done.stdout
+
+
+def test_the_text_of_a_digest_is_no_list(clew: Run, talk: str):
+    for more in (["--json"], ["--to", "openai"]):
+        done = clew("compact", talk, "--digest", *more)
+        assert (done.returncode, done.stdout, done.stderr.count("clew:")) == (2, "", 1)
+
+
+def test_where_no_digest_is_needed_that_is_said(clew: Run, talk: str):
+    done = clew("compact", talk, "--target-tokens", "90000", "--digest")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no digest: nothing was compacted" in done.stderr
+    faded = clew("compact", talk, "--target-tokens", "18000")
+    assert "no digest: all messages fit" in faded.stdout
+    assert (
+        "no digest: all messages fit" in clew("compact", talk, "--target-tokens", "18000", "--digest").stderr
+    )
+    assert "stands    1 rule" in faded.stdout
+
+
+def test_an_undone_digest_is_not_shown_as_the_one_in_view(clew: Run, talk: str):
+    name = clew("import", talk).stdout.partition(": ")[0]
+    clew("compact", name, "--target-tokens", "3000")
+    clew("undo", name)
+    assert compacted(clew, name, "--target-tokens", "18000")["digest"] is None
 
 
 def test_a_file_is_never_written_to_and_no_log_is_made(clew: Run, talk: str, tmp_path: Path):
@@ -219,9 +272,9 @@ def test_a_forged_digest_cannot_steer_the_terminal_either(clew: Run, tmp_path: P
 
 
 def test_it_ends_quietly_when_its_reader_leaves(talk: str):
-    line = f"{sys.executable} -m clew compact {talk} | head -n 1"
+    line = f"{sys.executable} -m clew compact {talk} --target-tokens 3000 | head -n 1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
-    assert "talk.json · 86 → " in done.stdout
+    assert done.stdout.startswith('<clew-digest id="d1"')
     assert done.stderr == ""
 
 

@@ -46,7 +46,7 @@ COMMANDS = (
     Command("convert", "print a session as a provider's message list", "convert"),
     Command("check", "say whether a provider's API would refuse it", "check"),
     Command("formats", "list the session formats clew reads", "formats"),
-    Command("compact", "make a session smaller, and show what stands and what left", "compact"),
+    Command("compact", "make a session smaller, and show its digest", "compact"),
     Command("undo", "take compactions back", "undo"),
     Command("expand", "show what a line, a rule or a message comes from", "expand"),
     Command("trace", "tell every compaction of a session, or explain one thing", "trace"),
@@ -81,7 +81,7 @@ EPILOG = """\
 start here:
   clew sessions               what is on this computer
   clew map FILE               what fills a session
-  clew compact FILE           make it smaller, see what stands and what left
+  clew compact FILE           make it smaller, read the digest
   clew show FILE              read it
   clew help COMMAND           how to use a command, with examples
 

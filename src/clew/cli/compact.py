@@ -1,13 +1,14 @@
-"""Make a session smaller without losing the plot, and show what stands, what left and how to undo it.
+"""Make a session smaller, and show the digest that the model reads, what left and how to undo it.
 
 A session of clew's log is compacted there: the log keeps every message, and `clew undo` brings them back. Any
-other file is only read; its compacted list is drawn, or written with -o, --to or --json. Rules, open work and
-the system prompt stay whatever the size. --window makes it fit a window, as when that fills up; without it
-or --target-tokens, half is left at the most. No model is needed; with --model one writes the prose, and code
-checks it.
+A session of clew's log is compacted there: the log keeps every message; `clew undo` brings them back. Any
+prompt are kept at any size. If everything fits with older messages shortened, there is no digest. --window
+makes it fit a window, as when that fills up; without it or --target-tokens, at most half is left. No model is
+needed; with --model one writes the prose, and code checks it.
 
 examples:
   clew compact examples/sphinx-9229.traj.json.zst
+  clew compact session.jsonl --target-tokens 8000 --digest
   clew compact codex:019a4c… --focus "the failing parser test"
   clew compact session.jsonl --target-tokens 20000 --dry-run
   clew compact session.jsonl --window 32000 --to openai -o smaller.json
@@ -26,7 +27,7 @@ from pathlib import Path
 from clew.cli.convert import tell_losses
 from clew.cli.export import PRIVATE
 from clew.cli.inputs import Input, add_input
-from clew.cli.jobs import Done, Order, compact_listed, compact_stored
+from clew.cli.jobs import Done, Order, compact_listed, compact_stored, no_digest
 from clew.cli.progress import Wait, Watched, waiting
 from clew.cli.stored import log_or_input
 from clew.cli.terminal import Terminal
@@ -37,6 +38,7 @@ from clew.ledger.pins import Pin
 from clew.message import JsonObject
 from clew.models import open_model
 from clew.plan.codec import claim_to_json, plan_to_json
+from clew.plan.render import render_digest
 from clew.wire import WIRES
 
 
@@ -56,14 +58,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who writes the digest: anthropic/…, openai/…, scripted (default: code)",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what would be lost")
+    parser.add_argument("--stats", action="store_true", help="all statistics below the digest, not a summary")
     parser.add_argument("--to", choices=sorted(WIRES), help="print the list in this format")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the list, or --json, there")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write the list, --json or --digest there"
+    )
     parser.add_argument("--force", action="store_true", help="replace a file that is there already")
-    parser.add_argument("--json", action="store_true", help="one object with everything, for other programs")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--digest", action="store_true", help="print only the text of the digest")
+    form.add_argument("--json", action="store_true", help="one object with everything, for other programs")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Compact, and tell."""
+    """Compact, and show the result."""
+    if args.digest and args.to:
+        raise InputError("--digest prints text, --to a list", "leave out one of them")
     if args.output and args.dry_run:
         raise InputError("a dry run writes nothing", "leave out -o, or --dry-run")
     if args.output and args.output.exists() and not args.force:
@@ -99,7 +108,15 @@ def _done(args: argparse.Namespace, wait: Wait) -> Done:
 
 
 def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
-    """Write what is for programs where it was asked to go; the rest is for people."""
+    """Write what is for programs to where it was asked to go; the rest is for people."""
+    if args.digest:
+        if done.digest:
+            from clew.cli.digest_view import digest_text  # it draws with rich
+
+            _put(digest_text(done.digest), args.output, term)
+        else:
+            term.note(f"note: {no_digest(done)}")
+        return
     if args.json:
         _put(json.dumps(_object(done), ensure_ascii=False), args.output, term)
         return
@@ -117,7 +134,7 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
     from clew.cli.picture import picture  # it draws with rich, which programs need not wait for
 
     console = term.console()
-    for line in picture(done, console.width, args.output):
+    for line in picture(done, console.width, args.output, every_figure=args.stats):
         console.print(line, markup=False, soft_wrap=True)  # a command that is broken in two cannot be copied
 
 
@@ -153,6 +170,7 @@ def _object(done: Done) -> JsonObject:
         "wire": done.wire.name,
         "system": converted.system,
         "messages": converted.items,
+        "digest": render_digest(digest) if digest else None,
         "pins": [_pin_to_json(pin) for pin in done.ledger.pins.active],
         "claims": [claim_to_json(claim) for claim in digest.claims] if digest else [],
         "plan": plan_to_json(outcome.plan) if outcome else None,

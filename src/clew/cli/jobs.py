@@ -68,7 +68,7 @@ class Done:
     outcome: Outcome | None = None
     """None where there is nothing to gain."""
     digest: Digest | None = None
-    """The digest that stands in the view now."""
+    """The digest that is in the view now."""
     dry_run: bool = False
     undoable: bool = False
     """It is on record in clew's log."""
@@ -106,6 +106,13 @@ class Done:
         return convert([item.message for item in self.after], self.wire)
 
 
+def no_digest(done: Done) -> str:
+    """Say why a view has no digest."""
+    if done.outcome is None:
+        return "no digest: nothing was compacted"
+    return "no digest: all messages fit, the older ones with their tool output shortened"
+
+
 # Of a session in a log -------------------------------------------------------------------------------
 
 
@@ -135,6 +142,7 @@ def compact_stored(log: Log, order: Order) -> Done:
     )
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
+    shown = {item.id for item in after}  # an undone digest is still on record
     return Done(
         name=log.name,
         before=before,
@@ -144,7 +152,7 @@ def compact_stored(log: Log, order: Order) -> Done:
         window=session.gauge.window.tokens,
         wire=wire,
         outcome=found,
-        digest=_last([*digests, *(found.plan.digests if found else ())]),
+        digest=_last([one for one in (*digests, *(found.plan.digests if found else ())) if one.id in shown]),
         dry_run=order.dry_run,
         undoable=log.own and found is not None and not order.dry_run,
         made=session.trace()[-1].name if found and not order.dry_run else None,

@@ -1,4 +1,4 @@
-"""A compaction as people look at it: what fills the view before and after, what stands, what left."""
+"""A compaction as people look at it: the digest, what fills the view before and after, what left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import Kind
-from clew.cli.jobs import Done
+from clew.cli.digest_view import digest_lines
+from clew.cli.jobs import Done, no_digest
 from clew.cli.text import count, named, one_line, printable
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
@@ -41,18 +42,28 @@ _PLURAL = {
 }
 
 
-def picture(done: Done, width: int, wrote: Path | None = None) -> list[Styled]:
-    """Draw what a compaction did, or would do."""
+def picture(done: Done, width: int, wrote: Path | None = None, *, every_figure: bool = False) -> list[Styled]:
+    """Draw what a compaction did, or would do: the digest itself, and below it a summary or every figure."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
         return [Styled(f"{named(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
     plan, report = done.outcome.plan, done.outcome.report
-    lines = [*_head(done), *_bars(done, width), BLANK, *_rungs(plan.operations, plan.freed), *_held(done)]
-    lines += _unkept(done)
+    if done.digest:
+        lines = [*digest_lines(done.digest, width), BLANK, *_head(done)]
+    else:
+        lines = [*_head(done), Styled(no_digest(done)), BLANK]
+    if every_figure or done.dry_run:
+        lines += [*_bars(done, width), BLANK]
+    lines += [*_rungs(plan.operations, plan.freed), *_held(done), *_unkept(done)]
     if done.dry_run:
         lines += _listed("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
-    lines += [BLANK, *_standing(done, width), BLANK, *_leaving(report, width, done.dry_run)]
-    return [*lines, BLANK, *_checked(done.outcome, width), BLANK, *_what_next(done, wrote, width)]
+    most = MOST_OPERATIONS if done.dry_run else MOST_LISTED if every_figure else 0
+    if every_figure or done.digest is None:
+        lines += [BLANK, *_standing(done, width)]
+    lines += [BLANK, *_leaving(report, width, most), BLANK, *_checked(done.outcome, width, every_figure)]
+    if most == 0:
+        lines.append(_row("more", "--stats shows what fills the view, what left and each check", "dim"))
+    return [*lines, BLANK, *_what_next(done, wrote, width)]
 
 
 def _row(label: str, words: str, style: str = "") -> Styled:
@@ -69,14 +80,17 @@ class Entry(NamedTuple):
 def _listed(
     label: str, title: str, entries: Iterable[Entry], width: int, most: int, total: int = 0
 ) -> list[Styled]:
-    """Return the first entries under a title; the rest, of these or of the total, are counted."""
+    """Return the first entries under a title; the rest, of these or of the total, are counted.
+
+    With ``most=0`` only the title is returned.
+    """
     listed = list(entries)
     more = max(total, len(listed)) - min(most, len(listed))
     rows = [title] if title else []
     wide = max((len(entry.name) for entry in listed[:most]), default=0) + 1
     room = max(20, width - LABEL - wide - 2)
     rows += [f"  {printable(one.name):<{wide}}{one_line(one.text, room)}" for one in listed[:most]]
-    if more and listed:
+    if more and listed and most:
         rows.append(f"  … and {more:,} more")
     return [_row(label if not number else "", row) for number, row in enumerate(rows)]
 
@@ -172,12 +186,12 @@ def _did(operations: Sequence[Operation]) -> Iterator[str]:
 
 
 def _held(done: Done) -> list[Styled]:
-    """Say what the digest tells, by kind."""
+    """Count the lines of the digest, by kind."""
     if done.digest is None:
         return []
     kinds = Counter(claim.kind for claim in done.digest.claims)
     told = " · ".join(f"{kind.value} {kinds[kind]:,}" for kind in ClaimKind if kinds[kind])
-    return [_row(done.digest.id, f"tells of {told}")]
+    return [_row(done.digest.id, told)]
 
 
 def _unkept(done: Done) -> list[Styled]:
@@ -227,8 +241,8 @@ def _place(source: Cite | None) -> str:
     return f" [{source.message}]" if source else ""
 
 
-def _leaving(report: Report, width: int, dry_run: bool) -> list[Styled]:
-    """Say what the model no longer sees; in a dry run, at length."""
+def _leaving(report: Report, width: int, most: int) -> list[Styled]:
+    """Say what the model no longer sees: how much, and the first ``most`` of each kind."""
     rows: list[Styled] = []
     for kept in report.kept:
         if kept.before == kept.stand:
@@ -237,7 +251,6 @@ def _leaving(report: Report, width: int, dry_run: bool) -> list[Styled]:
         gone = f"; only the original has {kept.gone:,}" if kept.gone else ""
         title = f"{_PLURAL[kept.matter]}: {kept.stand:,} of {kept.before:,} stay{reach}{gone}"
         lost = (Entry(one.id, one.text) for one in report.lost if one.matter is kept.matter)
-        most = MOST_OPERATIONS if dry_run else MOST_LISTED
         rows += _listed("", title, lost, width, most, kept.before - kept.stand)
     return _labelled("leaves", rows or [_row("", "no rule, open item, decision or exact value")])
 
@@ -245,8 +258,10 @@ def _leaving(report: Report, width: int, dry_run: bool) -> list[Styled]:
 # Who checked, and what now ---------------------------------------------------------------------------
 
 
-def _checked(outcome: Outcome, width: int) -> list[Styled]:
+def _checked(outcome: Outcome, width: int, each: bool) -> list[Styled]:
     against = {finding.check for finding in outcome.report.findings if finding.level is not Level.NOTE}
+    if not against and not each:
+        return [_row("checks", f"✓ all {len(CHECKS)} passed"), _row("written", author(outcome))]
     rows = [_row("checks", "")]
     for check in CHECKS:
         bad = check.name in against
