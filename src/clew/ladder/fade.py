@@ -1,8 +1,8 @@
 """How the recent past fades: the newest messages whole, older ones with less and less of their tool output.
 
-What the agent said and which calls it made is worth more to whoever goes on than what tools printed, so older
-messages keep most of the first and a line or two of the second. Fitted with the reader measure
-(``bench/reader``): a model continues better from many faded messages than from few whole ones.
+What the agent said and which calls it made helps more to go on than what tools printed, so older messages
+keep most of the first and a line or two of the second. Fitted with the reader measure (``bench/reader``): a
+model continues better from many faded messages than from few whole ones.
 """
 
 from __future__ import annotations
@@ -86,9 +86,5 @@ def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: in
 
 
 def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:
-    """Return the most tokens that a part may take for the message to take no more than ``tokens``.
-
-    Prose and calls of the agent are cut last: output gives way first.
-    """
-    sizes = [count(part) for part in message.parts]
-    return water_level(sizes, tokens)
+    """Return the most tokens that a part may take for the message to take no more than ``tokens``."""
+    return water_level([count(part) for part in message.parts], tokens)

@@ -132,17 +132,18 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
         return [(start, stop)]
     sentences = list(_sentences(text))
     weights = [_weight(text[low:high], i, len(sentences)) for i, (low, high) in enumerate(sentences)]
+    apart = {i for i in range(1, len(sentences)) if text[sentences[i - 1][1] : sentences[i][0]].strip()}
     taken: set[int] = set()
     left = most
     for i in sorted(range(len(sentences)), key=lambda i: -weights[i]):
         low, high = sentences[i]
-        if weights[i] > 0 and high - low <= left and len(_runs(taken | {i})) <= MOST_RUNS:
+        if weights[i] > 0 and high - low <= left and len(_runs(taken | {i}, apart)) <= MOST_RUNS:
             taken.add(i)
             left -= high - low
     if not taken:  # nothing but a long sentence, or code: its first words
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
-    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken)]
+    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -163,11 +164,14 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         at += len(line) + 1
 
 
-def _runs(taken: set[int]) -> list[tuple[int, int]]:
-    """Return runs of consecutive numbers, each by its first and last."""
+def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive numbers, each by its first and last.
+
+    The numbers in ``apart`` begin a run: a code block lies before them, which is not quoted.
+    """
     runs: list[tuple[int, int]] = []
     for i in sorted(taken):
-        if runs and runs[-1][1] == i - 1:
+        if runs and runs[-1][1] == i - 1 and i not in apart:
             runs[-1] = (runs[-1][0], i)
         else:
             runs.append((i, i))

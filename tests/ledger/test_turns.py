@@ -1,0 +1,163 @@
+"""The turns of a session and what the agent found out, kept by their places."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.ledger import Ledger, turns
+from clew.ledger.turns import LONGEST_FINDING, SHORTEST_FINDING, finding_spans, is_acknowledgement
+from clew.message import Message, Role, Text, Trust
+from tests.ledger.sessions import assistant, items, ledger_of, ran, user
+
+
+def story(ledger: Ledger, *messages: Message | list[Message]) -> list[tuple[str, bool, str]]:
+    texts = {item.id: item.message for item in items(*messages)}
+
+    def quoted(cite):
+        return texts[cite.message].parts[cite.part].text[cite.start : cite.end]
+
+    return [
+        (quoted(turn.ask), turn.asks, quoted(turn.report) if turn.report else "") for turn in ledger.turns.all
+    ]
+
+
+TALK = (
+    user("Fix the parser, it drops the last line."),
+    assistant("I will look at parser.py first."),
+    ran("cat parser.py", "def parse(): ..."),
+    assistant("Fixed: the loop ended one line early."),
+    user("yes, go on"),
+    assistant("Committed as 1a2b3c4."),
+    user("Now write the docs."),
+)
+
+
+def test_the_report_of_a_turn_is_what_the_agent_said_last():
+    assert story(ledger_of(*TALK), *TALK) == [
+        ("Fix the parser, it drops the last line.", True, "Fixed: the loop ended one line early."),
+        ("yes, go on", False, "Committed as 1a2b3c4."),
+        ("Now write the docs.", True, ""),
+    ]
+
+
+@pytest.mark.parametrize("text", ["yes", "OK!", "go on", "thanks, great", "  ", "continue"])
+def test_an_acknowledgement_asks_for_nothing(text: str):
+    assert is_acknowledgement(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["yes, but keep the tests", "continue with auth.py", "no", "1", "go on " * 20]
+)
+def test_words_that_say_more_are_a_request(text: str):
+    assert not is_acknowledgement(text)
+
+
+def test_of_several_texts_in_one_message_the_first_that_asks_is_the_request():
+    parts = tuple(Text(text, trust=Trust.USER) for text in ("ok", "Add a flag to the CLI.", "And a test."))
+    talk = (Message(Role.USER, parts), assistant("Done."))
+    assert story(ledger_of(*talk), *talk) == [("Add a flag to the CLI.", True, "Done.")]
+
+
+def test_what_the_agent_says_before_anybody_asked_is_no_report():
+    assert ledger_of(assistant("Hello, I found that the cache is stale on start.")).turns.all == []
+
+
+def test_a_very_long_session_forgets_the_oldest_turns_but_the_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "MOST_TURNS", 20)
+    monkeypatch.setattr(turns, "MOST_FINDINGS", 10)
+    talk = [
+        message
+        for n in range(100)
+        for message in (
+            user(f"Look at part {n}."),
+            assistant(f"The root cause in part_{n}.py is a stale cache."),
+        )
+    ]
+    kept = ledger_of(*talk).turns
+    assert len(kept.all) <= 25
+    assert (kept.all[0].ask.message, kept.all[-1].ask.message) == ("m0", "m198")
+    assert len(kept.findings) <= 12
+    assert kept.findings[-1].source.message == "m199"
+
+
+def test_weak_findings_make_room_for_strong_ones(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "MOST_FINDINGS", 8)
+    talk = [user("Go."), assistant("The root cause is a stale cache in loader.py.")]
+    talk += [assistant(f"Then I opened the file part_{n}.py to read it.") for n in range(60)]
+    kept = ledger_of(*talk).turns.findings
+    assert (kept[0].rank, kept[0].source.message) == (0, "m1")
+    assert {one.rank for one in kept[1:]} == {2}
+
+
+@given(st.integers(0, len(TALK)))
+def test_turns_survive_json_and_a_copy_goes_its_own_way(place: int):
+    flat = items(*TALK)
+    whole, half = Ledger(), Ledger()
+    whole.extend(flat)
+    half.extend(flat[:place])
+    again, copy = Ledger.from_json(half.to_json()), half.copy()
+    before = list(half.turns.all)
+    for one in (again, copy):
+        one.extend(flat[place:])
+        assert one.turns == whole.turns
+    assert half.turns.all == before
+
+
+# Findings ---------------------------------------------------------------------------------------------
+
+
+def found(text: str) -> list[tuple[str, int]]:
+    return [(text[start:end], rank) for start, end, rank in finding_spans(text)]
+
+
+def test_verdicts_reasons_and_names_are_found_as_whole_sentences():
+    text = (
+        "Let me think. The root cause is that `load()` runs twice on start. It is slow because nothing is "
+        "cached at all!\n- I opened `src/app.py` and read the loader.\nThis sentence says nothing of note."
+    )
+    assert found(text) == [
+        ("The root cause is that `load()` runs twice on start.", 0),
+        ("It is slow because nothing is cached at all!", 1),
+        ("I opened `src/app.py` and read the loader.", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the root cause of the failure in loader.py?",
+        "The issue is in these files of the `src` folder:",
+        "```\nthe root cause is a stale cache in loader.py\n```",
+        "The bug is old.",
+        "The root cause is " + "that it was never tested and " * 20,
+    ],
+)
+def test_questions_headings_code_scraps_and_paragraphs_are_no_findings(text: str):
+    assert found(text) == []
+
+
+def test_a_name_with_a_dot_does_not_end_a_sentence():
+    assert found("It turns out that a.b.c reads config.toml twice.") == [
+        ("It turns out that a.b.c reads config.toml twice.", 0)
+    ]
+
+
+@given(
+    st.text(max_size=300)
+    | st.lists(
+        st.sampled_from(
+            ["The issue is ", "`a_b.py` ", "because ", ". ", "! ", "\n", "```\n", "İ", "- ", "x" * 40]
+        ),
+        max_size=30,
+    ).map("".join)
+)
+def test_findings_are_spans_of_the_text_in_order(text: str):
+    last = 0
+    for start, end, rank in finding_spans(text):
+        assert last <= start < end <= len(text)
+        assert SHORTEST_FINDING <= end - start <= LONGEST_FINDING
+        assert "\n" not in text[start:end]
+        assert rank in (0, 1, 2)
+        last = end
