@@ -12,18 +12,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ladder.brief import user_words
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.tool_names import BY_NAME, Does
-from clew.message import Item, Origin, Role, Text, Trust
+from clew.message import Cite, Item, Origin, Role, Trust, words
 from clew.plan.handoff import Handoff
 from clew.secrets import mask
 
 LONGEST_LINE = 300
 LONGEST_RULE = 600
 LONGEST_COMMAND = 120
+LONGEST_FINDING = 420
+"""Characters: a finding is a whole sentence."""
 MOST_FAILURES = 6
 SHORTEST_TASK = 60
 """Characters of a harness's words that can be a task."""
@@ -115,7 +116,7 @@ def sections_of(
     ``items`` is the whole session and ``ledger`` what was found in it; ``count`` counts the tokens of a text.
     Files are named from ``folder`` on.
     """
-    turns = _turns(items)
+    turns = _turns(items, ledger)
     for limits in (_USUAL, _TIGHT):
         found = Sections(
             now=list(_now(ledger, turns, limits)),
@@ -127,7 +128,9 @@ def sections_of(
         if spare >= 0:
             break
     found.story = _latest(list(_story(turns)), int(spare * STORY_SHARE), count)
-    found.findings = _first(_findings(ledger), spare - _size(found.story, count), count)
+    shown = " ".join(line.text for line in (*found.now, *found.story))
+    findings = (line for line in _findings(ledger, Quotes(items)) if line.text not in shown)
+    found.findings = _first(findings, spare - _size(found.story, count), count)
     return found
 
 
@@ -153,19 +156,36 @@ class _Turn:
     """False for a task that the harness gave."""
 
 
-def _turns(items: Sequence[Item]) -> list[_Turn]:
-    spoken = {claim.sources[0].message: claim.text for claim in user_words(items)}
-    asks = spoken or _given(items)
-    turns: list[_Turn] = []
-    for item in items:
-        if item.id in asks:
-            turns.append(_Turn(asks[item.id], item.id, by_user=bool(spoken)))
-        elif turns and item.message.role is Role.ASSISTANT and item.message.origin is Origin.SPOKEN:
-            said = "\n".join(part.text for part in item.message.parts if isinstance(part, Text)).strip()
-            if said:
+def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
+    quotes = Quotes(items)
+    turns = [
+        _Turn(quotes.text(one.ask), one.ask.message, quotes.text(one.report), one.report.message)
+        if one.report
+        else _Turn(quotes.text(one.ask), one.ask.message)
+        for one in ledger.turns.all
+    ]
+    spoken = [item for item in items if item.message.role is Role.ASSISTANT]
+    for name, task in () if turns else _given(items).items():
+        turns.append(_Turn(task, name, by_user=False))
+        for item in spoken:
+            if said := item.message.text.strip():
                 turns[-1].report, turns[-1].reported = said, item.id
-            turns[-1].busy = any(item.message.calls)
+    if turns and spoken:
+        turns[-1].busy = any(spoken[-1].message.calls)
     return turns
+
+
+class Quotes:
+    """The words of a session, by the places that the ledger keeps."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._messages = {item.id: item.message for item in items}
+
+    def text(self, cite: Cite) -> str:
+        """Return the cited words; empty if the message is not known."""
+        message = self._messages.get(cite.message)
+        known = message is not None and cite.part < len(message.parts)
+        return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
 
 
 def _given(items: Sequence[Item]) -> dict[str, str]:
@@ -256,8 +276,9 @@ def _last_change(artifact: Artifact) -> str:
     return (artifact.last_change or artifact.last).message
 
 
-def _findings(ledger: Ledger) -> Iterator[Line]:
-    """Yield what was decided and what failed, the latest first."""
+def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
+    """Yield what the agent found out, what failed and what was decided, the latest first."""
+    yield from _found(ledger, quotes, rank=0)
     failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
     failures = failures[-MOST_FAILURES:]
     for failure in sorted(failures, key=lambda one: one.is_mended):
@@ -275,6 +296,14 @@ def _findings(ledger: Ledger) -> Iterator[Line]:
         yield Line(
             f"“{_flat(fact.quote, LONGEST_LINE)}”", (fact.source.message,), fact.trust < Trust.ASSISTANT
         )
+    yield from _found(ledger, quotes, rank=1)
+
+
+def _found(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
+    """Yield the latest sentences with a verdict (rank 0) or a reason (rank 1), each wording once."""
+    found = (one for one in reversed(ledger.turns.findings) if one.rank == rank)
+    lines = {_flat(quotes.text(one.source), LONGEST_FINDING): one.source.message for one in found}
+    yield from (Line(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
 
 
 def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:

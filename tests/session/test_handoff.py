@@ -1,0 +1,46 @@
+"""What a handoff says of a session's turns and findings."""
+
+from __future__ import annotations
+
+from clew.message import Message, Origin, Role, Text
+from clew.session.handoff import sections_of
+from tests.ledger.sessions import assistant, call, items, ledger_of, ran, user
+
+
+def sections(*messages: Message | list[Message]):
+    return sections_of(items(*messages), ledger_of(*messages), 4_000, len)
+
+
+def test_the_story_pairs_requests_with_reports_and_findings_are_whole_sentences():
+    found = sections(
+        user("Fix the parser."),
+        assistant("Let me look. The root cause is that `load()` reads config.toml twice."),
+        ran("pytest", "12 passed"),
+        assistant("Fixed. It was slow because nothing was cached in loader.py at all."),
+        user("Now write the docs."),
+        assistant("The docs are in docs/parser.md."),
+    )
+    assert [(line.text, line.sources) for line in found.story] == [
+        (
+            "asked: “Fix the parser.” → Fixed. It was slow because nothing was cached in loader.py at all.",
+            ("m0", "m4"),
+        )
+    ]
+    assert [(line.text, line.sources) for line in found.findings] == [
+        ("The root cause is that `load()` reads config.toml twice.", ("m1",))
+    ]  # the other one is in the story
+
+
+def test_a_wording_that_comes_again_is_listed_once():
+    same = "The root cause is that `load()` reads config.toml twice."
+    found = sections(user("Fix it."), assistant(same), assistant(same), assistant("Done."))
+    assert [line.text for line in found.findings] == [same]
+
+
+def test_a_task_that_the_harness_gave_is_the_request_if_nobody_spoke():
+    task = Message(
+        Role.USER, (Text("Implement the plan: move the parser into a module of its own."),), Origin.INJECTED
+    )
+    found = sections(task, assistant("I moved the parser."), call("Bash", {"command": "pytest"}))
+    assert found.now[0].text.startswith("Task, given by the tool: “Implement the plan")
+    assert found.next_step[0].text == "Go on where the agent was interrupted: I moved the parser."
