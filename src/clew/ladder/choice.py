@@ -170,6 +170,8 @@ class Choice:
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known = [claim for claim in self._ledger if id(claim) in taken]
+        told = sorted((*(one for one in known if one.kind in _STORY), *told), key=_place)
+        known = [one for one in known if one.kind not in _STORY]
         found = sorted((claim for claim in new if id(claim) in taken), key=_place)
         said = by_turn(more)
         return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]

@@ -213,7 +213,7 @@ class Tries:
             return [], scene.tokens(stop)
         for share in ROOM_SHARES:
             given = allotments(
-                scene.sizes[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
+                scene.whole[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
             )
             if given is None:
                 break
@@ -227,9 +227,13 @@ class Tries:
         scene, page = self.scene, self._page(held)
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
-            if tokens < scene.sizes[i]:
+            if tokens < scene.whole[i]:
                 level = part_level(scene.view[i].message, tokens, scene.now.counter.count_part)
                 shrinks += shorten(page, (i,), level, Rung.PRUNE)
+        older = scene.view[stop : max(stop, scene.loop)]
+        if any(thinks(item.message) for item in older) and not scene.thoughtless:
+            past = {item.id for item in older}
+            shrinks = [*left_out(older, shrinks), *(one for one in shrinks if one.id not in past)]
         return shrinks, scene.tokens_with(shrinks, stop)
 
     def _levelled(self, span: Span, room: int, held: bool) -> Smaller:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from clew.ladder.tail import water_level
-from clew.message import Item, Message, Origin, Part, Role, Text, ToolCall, ToolResult
+from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 RESULT_TOKENS = 36
 """A faded tool result: about its first and its last line."""
@@ -44,33 +44,42 @@ def faded_part(message: Message, part: Part, tokens: int) -> int:
 
 
 def faded_sizes(
-    view: Sequence[Item], sizes: Sequence[int], room: int, count: Callable[[Part], int]
-) -> list[int]:
-    """Return the sizes of a view with its most recent messages faded, as far back as ``room`` could reach."""
-    faded = list(sizes)
+    view: Sequence[Item], sizes: Sequence[int], room: int, loop: int, count: Callable[[Part], int]
+) -> tuple[list[int], list[int]]:
+    """Return the sizes of a view, and those with its recent messages faded, as far back as ``room`` reaches.
+
+    Thoughts count only from ``loop`` on, where the turn that is still running begins: those of earlier turns
+    are left out whenever messages fade. Providers do not read them either.
+    """
+    whole, faded = list(sizes), list(sizes)
     held = 0
     for i in reversed(range(len(view))):
         message = view[i].message
         if sizes[i] > RESULT_TOKENS:
-            gone = 0
+            gone = thought = 0
             for part in message.parts:
                 tokens = count(part)
-                gone += tokens - faded_part(message, part, tokens)
-            faded[i] = sizes[i] - gone
+                if isinstance(part, Thinking):
+                    thought += tokens if i < loop else 0
+                else:
+                    gone += tokens - faded_part(message, part, tokens)
+            whole[i] -= thought
+            faded[i] = whole[i] - gone
         held += faded[i]
         if held > room:
             break
-    return faded
+    return whole, faded
 
 
 def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
-    """Share out a room among recent messages, newest first; None if they do not even fit faded.
+    """Share out a room among recent messages, newest first; None if there is too little for all of them.
 
     ``unread`` is the index from which on the model has not answered yet.
     """
     left = total = room - sum(faded)
-    if left < 0:
-        return None
+    if left < 0:  # more was to be kept than fits even faded: what is largest gives way
+        level = water_level(faded, room)
+        return [min(size, level) for size in faded] if level >= RESULT_TOKENS else None
     given = list(faded)
     for i in reversed(range(len(sizes))):
         wanted = sizes[i] - faded[i]
@@ -87,4 +96,4 @@ def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: in
 
 def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:
     """Return the most tokens that a part may take for the message to take no more than ``tokens``."""
-    return water_level([count(part) for part in message.parts], tokens)
+    return water_level([count(part) for part in message.parts if not isinstance(part, Thinking)], tokens)

@@ -11,7 +11,7 @@ from clew.ladder.fade import faded_sizes
 from clew.ladder.focus import Focus
 from clew.ladder.retention import Ranking
 from clew.ladder.stock import Stock
-from clew.ladder.tail import AS_USUAL, Keep, leading_system, tail_room, tail_start
+from clew.ladder.tail import AS_USUAL, Keep, leading_system, opens_turn, tail_room, tail_start
 from clew.ladder.thoughts import with_gaps
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turns
@@ -102,14 +102,30 @@ class Scene:
         return max(self.first, next(found, -1) + 1) if name else self.first
 
     @cached_property
+    def loop(self) -> int:
+        """Where the turn begins that is still running: with what the user said last."""
+        spoken = (i for i in reversed(range(len(self.view))) if opens_turn(self.view[i].message))
+        return next(spoken, 0)
+
+    @cached_property
+    def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
+        count = self.now.counter.count_part
+        return faded_sizes(self.view, self.sizes, self.tail_room, self.loop, count)
+
+    @property
+    def whole(self) -> list[int]:
+        """The sizes of the view; of recent messages without the thoughts of earlier turns."""
+        return self._sizes_to_keep[0]
+
+    @property
     def faded(self) -> list[int]:
         """The sizes of the view with its recent messages faded."""
-        return faded_sizes(self.view, self.sizes, self.tail_room, self.now.counter.count_part)
+        return self._sizes_to_keep[1]
 
     @cached_property
     def stop(self) -> int:
         """Where the recent messages begin, whole or faded."""
-        unread = sum(self.sizes[self.unread :]) - sum(self.faded[self.unread :])
+        unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
         room = self.tail_room - min(unread, self.tail_room // 2)  # what is to be read stays whole
         return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
 

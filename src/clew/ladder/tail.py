@@ -91,7 +91,7 @@ def last_cuts(
     while since > floor and (held <= tokens or len(view) - since <= messages):
         since -= 1
         held += sizes[since]
-    while since > floor and not _opens_turn(view[since].message):
+    while since > floor and not opens_turn(view[since].message):
         since -= 1
     recent = [item.message for item in view[since:]]
     if since > floor and pair(recent).orphans:
@@ -103,7 +103,8 @@ def last_cuts(
     return [point for point in points if floor <= point < len(view)]
 
 
-def _opens_turn(message: Message) -> bool:
+def opens_turn(message: Message) -> bool:
+    """Return True if a message is the user speaking."""
     return message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results)
 
 
