@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clew.errors import BudgetExceeded
 from clew.ladder import Keep, propose
-from clew.message import Message, Trust
+from clew.message import Message, Thinking, Trust
 from clew.plan import Condense, Plan, Shrink
 from clew.plan.apply import apply
 from clew.verify import Level, verify
@@ -105,7 +105,7 @@ def test_a_chain_of_compactions_quotes_the_originals(stretches: list[list[str]],
         plan = living.compact(target)
         for digest in plan.digests:
             assert misquotes(digest.claims, living.log.get) == []
-            assert covered < set(digest.covers)
+            assert covered <= set(digest.covers)
 
 
 @settings(max_examples=25)
@@ -142,7 +142,9 @@ def test_a_smaller_form_is_smaller_and_labelled_no_higher(steps: list[str], shar
         if isinstance(op, Shrink):
             before = living.log[op.id]
             assert COUNTER.count(op.message) < COUNTER.count(before)
-            labels = zip(op.message.parts, before.parts, strict=True)
+            spoken = [part for part in before.parts if not isinstance(part, Thinking)]
+            shown = [part for part in op.message.parts if not isinstance(part, Thinking)]
+            labels = zip(shown, spoken, strict=True)
             assert all(new.trust <= old.trust for new, old in labels)
         elif isinstance(op, Condense):
             assert op.digest.trust >= Trust.UNTRUSTED

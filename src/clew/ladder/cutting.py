@@ -27,7 +27,7 @@ LOWER_LEVELS = 5
 """At which it is tried, each a quarter lower, before everything is shown as small as can be."""
 UNREAD_SHARE = 0.75
 """Of the room: up to here, what the model has not answered yet stays whole."""
-ROOM_SHARES = (1.0, 0.93, 0.8)
+ROOM_SHARES = (1.0, 0.85)
 """Of the room for recent messages that is shared out: less if excerpts came out larger than estimated."""
 SHORTENED = (240, 80)
 """Characters that are told of each open loop, and of the goal, where nothing else helps."""
@@ -205,13 +205,17 @@ class Tries:
         self.scene = scene
         self._pages: dict[bool, Page] = {}
         self._least: dict[tuple[Span, bool], Smaller] = {}
+        self._too_small: dict[tuple[int, bool], int] = {}
+        """Rooms in which the messages from an index on do not fit faded."""
 
     def fitted(self, stop: int, room: int, *, held: bool) -> Smaller:
         """Fade what is too large; return that, and the tokens then: the least possible if none fit."""
         scene = self.scene
         if scene.tokens(stop) <= room:
             return [], scene.tokens(stop)
-        for share in ROOM_SHARES:
+        fits = sum(scene.faded[stop:]) <= room
+        shares = ROOM_SHARES if fits else ROOM_SHARES[-1:]
+        for share in shares if room > self._too_small.get((stop, held), 0) else ():
             given = allotments(
                 scene.whole[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
             )
@@ -220,6 +224,7 @@ class Tries:
             found = self._faded(stop, given, held)
             if found[1] <= room:
                 return found
+        self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
         return self._levelled((stop, len(scene.view)), room, held)
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
