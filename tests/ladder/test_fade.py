@@ -18,7 +18,7 @@ from clew.ladder.fade import (
     part_level,
 )
 from clew.ladder.tail import KEPT_SHARE, LARGE_ROOM, REACH_SHARE, SMALL_ROOM, between
-from clew.message import Media, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message import Media, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from tests.ladder.sessions import COUNTER, items, kinds, session
 
 pairs = st.lists(
@@ -31,15 +31,18 @@ rooms = st.integers(0, 20_000)
 
 
 @given(pairs, rooms, st.integers(0, 12))
-def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded(
+def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_all_fit(
     both: list[tuple[int, int]], room: int, unread: int
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
-    assert (given_ is None) == (sum(faded) > room)
-    if given_ is not None:
-        assert sum(given_) <= room
-        assert all(small <= one <= size for small, one, size in zip(faded, given_, sizes, strict=True))
+    if given_ is None:
+        assert sum(faded) > room
+        return
+    assert sum(given_) <= room
+    assert all(one <= size for one, size in zip(given_, sizes, strict=True))
+    if sum(faded) <= room:
+        assert all(small <= one for small, one in zip(faded, given_, strict=True))
 
 
 @given(pairs, rooms, st.integers(0, 12))
@@ -47,7 +50,8 @@ def test_what_is_unread_is_whole_if_it_fits(both: list[tuple[int, int]], room: i
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
     spare = room - sum(faded)
-    if given_ is not None and sum(sizes[unread:]) - sum(faded[unread:]) <= spare:
+    if spare >= 0 and sum(sizes[unread:]) - sum(faded[unread:]) <= spare:
+        assert given_ is not None
         assert given_[unread:] == sizes[unread:]
 
 
@@ -101,12 +105,22 @@ def test_each_kind_of_part_fades_to_its_own_size():
 def test_fading_only_shrinks_and_stops_where_the_room_ends(steps: list[str], room: int):
     view = items(session(steps))
     sizes = [COUNTER.count(item.message) for item in view]
-    faded = faded_sizes(view, sizes, room, COUNTER.count_part)
-    every = faded_sizes(view, sizes, sum(sizes), COUNTER.count_part)
+    whole, faded = faded_sizes(view, sizes, room, 0, COUNTER.count_part)
+    _, every = faded_sizes(view, sizes, sum(sizes), 0, COUNTER.count_part)
+    assert whole == sizes
     assert all(0 < small <= size for small, size in zip(faded, sizes, strict=True))
     reached = next((i for i in reversed(range(len(view))) if sum(every[i:]) > room), 0)
     assert faded[reached:] == every[reached:]
     assert faded[:reached] == sizes[:reached]  # not even looked at
+
+
+def test_thoughts_of_earlier_turns_take_nothing_and_those_of_the_running_turn_stay():
+    thinking = Message(Role.ASSISTANT, (Thinking("word " * 300), Text("Done.", trust=Trust.ASSISTANT)))
+    view = items([said(Role.USER, "go"), thinking, said(Role.USER, "on"), thinking])
+    sizes = [COUNTER.count(item.message) for item in view]
+    whole, faded = faded_sizes(view, sizes, 10_000, 2, COUNTER.count_part)
+    assert faded[1] == whole[1] < 30 < sizes[1]
+    assert faded[3] == whole[3] == sizes[3]
 
 
 def test_a_level_for_the_parts_of_a_message_keeps_it_within_its_tokens():
