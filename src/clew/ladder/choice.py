@@ -204,9 +204,15 @@ class Choice:
     def _unsaid(self, level: int) -> list[list[Claim]]:
         """Return the turns by so many characters each, without what must be said anyway."""
         said = by_turn((*self._told, *self._prose, *self._ledger))
+        goals = {one.sources[0].message for one in self._told if one.kind is ClaimKind.GOAL}
         found = []
         for entry in self._story.entries(level):
-            new = [claim for claim in entry if not _is_quoted(claim, said)]
+            new = [
+                claim
+                for claim in entry
+                if not (claim.kind is ClaimKind.USER and claim.sources[0].message in goals)
+                and not _is_quoted(claim, said)
+            ]
             if new:
                 found.append(new)
         return found

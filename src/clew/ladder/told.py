@@ -29,7 +29,9 @@ LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
 """So that a session with many files loses some of them where there is no room, and never all."""
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
-_MENDED, _NOT_MENDED = " Mended.", " Not mended."
+_FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
+_STATES = (_FIXED, _NOT_FIXED, " Mended.", " Not mended.")
+"""How a line about a failure ends; the last two as versions before 0.2 wrote it."""
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 _REFUSED = "refused: "
@@ -249,7 +251,7 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
 def _told(failure: Failure) -> str:
     lines = _clipped(" / ".join(line.strip() for line in failure.lines))
     tries = f", {failure.count} times" if failure.count > 1 else ""
-    end = _MENDED if failure.mended_by else _NOT_MENDED
+    end = _FIXED if failure.mended_by else _NOT_FIXED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
 
 
@@ -266,7 +268,7 @@ def is_told_anew(claim: Claim) -> bool:
         case ClaimKind.DECISION:
             return claim.text.startswith((_REFUSED_BEFORE, _ENDED))
         case ClaimKind.ERROR:
-            return claim.text.endswith((_MENDED, _NOT_MENDED)) or claim.text.startswith(_REFUSED)
+            return claim.text.endswith(_STATES) or claim.text.startswith(_REFUSED)
         case ClaimKind.ARTIFACT:
             return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
         case _:
