@@ -85,7 +85,8 @@ def test_contributors_are_the_turns_notes_and_files_that_were_sent():
 def test_a_summary_is_traced_to_its_turns_its_author_and_what_it_took_in():
     (first, second) = trace_summaries(scene()).value["summaries"]
     assert (first["digest"], first["level"], second["digest"], second["folds"]) == ("d1", 0, "d2", ["d1"])
-    assert (first["turns"], first["covers"]) == (second["turns"], second["covers"])
+    assert first["turns"] <= second["turns"]
+    assert first["covers"].split("-")[0] == second["covers"].split("-")[0] == "m2"
     assert second["accepted"]
     assert "took in d1" in trace_summaries(scene(), "d2").text
 

@@ -115,7 +115,7 @@ def test_a_summary_that_comes_when_another_has_compacted_is_refused(path, sessio
         session._replay.state = session._replay.state.__class__()  # the lease ran out while it slept
         state = session._replay.state.to_json()
         session.record("token_budget", {"state": state})
-        session.compact(target_tokens=2_500)
+        session.compact(target_tokens=1_500)
         slow.hears()
         assert slow.says() in ("StalePlan", "CompactionUnderWay", "LeaseLost")
     assert kinds(session).count("compaction") == 1
@@ -127,8 +127,8 @@ REASONS = {"StalePlan", "InputError", "NotFound", "NothingToGain", "CompactionUn
 def together(path, session, *tasks):
     """Let processes act at once; check that each acknowledged act is in the log; return what came of them."""
     all_at_once("fill", path, 1)
-    session.compact(target_tokens=4_000)
     session.compact(target_tokens=2_500)
+    session.compact(target_tokens=1_500)
     session.close_loop("t1")
     session.reopen_loop("t1")
     before = Counter(kinds(session))

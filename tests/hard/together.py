@@ -32,7 +32,7 @@ def append(session: Session, worker: str, times: str) -> object:
 def compact(session: Session, _worker: str) -> object:
     """Compact, as everybody else does now."""
     try:
-        done = session.compact(target_tokens=2_500)
+        done = session.compact(target_tokens=1_500)
     except ClewError as error:
         return type(error).__name__
     return "compacted" if done else "nothing to gain"
@@ -56,7 +56,7 @@ def summarise_slowly(session: Session, _worker: str) -> object:
 def fill(session: Session, _worker: str) -> object:
     """Give the session something to compact."""
     session.add(said(Role.USER, "Tidy up the billing code.\n- [ ] write the parser"))
-    for n in range(12):
+    for n in range(40):
         session.add(*exchange(n, "\n".join(f"rate_{n}_{i} = {i * n}" for i in range(80))))
     return "done"
 
@@ -75,7 +75,7 @@ def by_hand(session: Session, worker: str, kinds: str, times: str) -> object:
 
 ACTS: dict[str, Callable[[Session, str], object]] = {
     "undo": lambda session, _: [one.name for one in session.undo()],
-    "compact": lambda session, _: [one.name] if (one := session.compact(target_tokens=2_500)) else None,
+    "compact": lambda session, _: [one.name] if (one := session.compact(target_tokens=1_500)) else None,
     "close": lambda session, why: [session.close_loop("t1", why), why][1:],
     "reopen": lambda session, _: [session.reopen_loop("t1")],
     "pin": lambda session, words: [(pin := session.pin(f"Say {words}.")).id, pin.quote],
@@ -92,7 +92,7 @@ if __name__ == "__main__":
     task, path, *rest = sys.argv[1:]
     with SqliteStore(Path(path), busy_s=120) as store, Session.open("main", store, window=20_000) as opened:
         print(json.dumps("ready"), flush=True)
-        starts = float(sys.stdin.readline().partition(" ")[2] or 0)
+        starts = float(sys.stdin.readline().partition(" ")[2].strip() or 0)
         while time.time() < starts:  # all begin within microseconds of each other
             pass
         print(json.dumps(TASKS[task](opened, *rest)), flush=True)

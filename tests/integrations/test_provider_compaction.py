@@ -12,7 +12,7 @@ BLOCK = {"type": "compaction", "content": "The billing code is being tidied.", "
 def behind(block, turns=25):
     messages = [{"role": "assistant", "content": [block]}, {"role": "user", "content": "Go on."}]
     for n in range(turns):
-        messages += exchange(n)
+        messages += exchange(n, 60)
     return messages
 
 
@@ -21,7 +21,7 @@ def test_a_block_stays_first_and_is_the_very_same_object():
     done = clew.compact(given, 12_000)
     assert done.changed
     assert done.messages[0] is given[0]
-    assert "<clew-digest" in done.messages[1]["content"]
+    assert "kept as m" in str(done.messages) or "<clew-digest" in str(done.messages[1])
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": done.messages}
     assert not clew.WIRES["anthropic"].check(body).refused
 
@@ -37,7 +37,7 @@ def test_an_item_of_openais_stays_behind_the_messages_it_came_with():
             {
                 "type": "function_call_output",
                 "call_id": f"t{n}",
-                "output": exchange(n)[1]["content"][0]["content"],
+                "output": exchange(n, 60)[1]["content"][0]["content"],
             }
         )
     done = clew.compact(items, 12_000, wire="responses")
@@ -64,10 +64,10 @@ USER = {"role": "user", "content": "hi"}
 @pytest.mark.parametrize(
     ("rule", "messages", "fields"),
     [
-        ("A30", [{"role": "assistant", "content": [BLOCK, BLOCK]}, USER], {}),
-        ("A31", [USER, {"role": "assistant", "content": [BLOCK]}, USER], {}),
+        ("A15b", [{"role": "assistant", "content": [BLOCK, BLOCK]}, USER], {}),
+        ("A15b", [USER, {"role": "assistant", "content": [BLOCK]}, USER], {}),
         ("A32", [{"role": "assistant", "content": [{**BLOCK, "signature": ""}]}, USER], {}),
-        ("A33", [USER], {"compaction": {"type": "summarize"}, "context_management": {"edits": []}, "x": 1}),
+        ("A22", [USER], {"compaction": {"type": "summarize"}, "context_management": {"edits": []}, "x": 1}),
         ("A34", [USER, {"role": "assistant", "content": "yes"}], {"compaction": {"type": "summarize"}}),
         (
             "A35",
@@ -77,7 +77,7 @@ USER = {"role": "user", "content": "hi"}
     ],
 )
 def test_what_the_api_refuses_of_its_own_compaction(rule, messages, fields):
-    if rule == "A33":
+    if rule == "A22":
         fields = {**fields, "context_management": {"edits": [{"type": "clear_thinking_20251015"}]}}
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages, **fields}
     assert rule in clew.WIRES["anthropic"].check(body).rule_ids

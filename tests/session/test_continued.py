@@ -295,14 +295,14 @@ def test_compact_async_does_not_block_the_event_loop():
 
 
 def test_a_loop_that_forgets_the_last_result_is_warned():
-    clew.compact(loop(33), 24_000)
+    clew.compact(loop(33, 60), 24_000)
     with pytest.warns(UserWarning, match="previous="):
-        clew.compact(loop(34), 24_000)
+        clew.compact(loop(34, 60), 24_000)
 
 
 def test_a_list_that_is_compacted_twice_as_it_is_warns_of_nothing():
     for _ in range(2):
-        clew.compact(loop(35), 24_000)
+        clew.compact(loop(35, 60), 24_000)
 
 
 def test_between_two_tasks_is_a_better_moment_than_the_middle_of_the_next():

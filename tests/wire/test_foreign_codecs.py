@@ -77,7 +77,7 @@ def test_a_list_is_compacted_and_stays_a_list_of_the_same_objects(make):
     kept = {id(one) for one in given} & {id(one) for one in done.messages}
     assert len(kept) >= 8
     assert {type(one) for one in done.messages} <= {type(one) for one in given}
-    assert "<clew-digest" in str(done.messages[0]) + str(done.messages[1])
+    assert re.search(r"kept as m\d|<clew-digest", str(done.messages))
 
 
 def test_a_tools_output_sets_no_rule(make):
@@ -92,7 +92,9 @@ def test_the_head_is_stable_from_call_to_call(make):
     start = next(n for n, one in enumerate(given) if RULE in str(one)) + 1
     for end in range(start, len(given) + 1, 2):
         fitted = clew.compact(given[:end], 24_000, previous=fitted)
-        heads.append(str(fitted.digest.id if fitted.digest else ""))
+        heads.append(
+            str([one for one in fitted.messages if "kept as m" in str(one) or "<clew-digest" in str(one)])
+        )
         assert fitted.messages[-1] is given[end - 1]
     assert 2 <= len(set(heads)) <= 8
 

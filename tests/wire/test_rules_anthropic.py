@@ -258,6 +258,17 @@ EXAMPLES = [
         body(user(), thread={"type": "fork"}),
         body(user(), thread={"type": "continue", "previous_message_id": "msg_1"}),
     ),
+    Example("A32", body(assistant(compacted(signature="")), user()), body(assistant(compacted()), user())),
+    Example(
+        "A34",
+        body(user(), assistant(), compaction={"type": "summarize"}),
+        body(user(), assistant(), user(), compaction={"type": "summarize"}),
+    ),
+    Example(
+        "A35",
+        body(user(), context_management={"edits": [{"type": "compact_20260112", "trigger": {"value": 9}}]}),
+        body(user(), context_management={"edits": [{"type": "compact_20260112"}]}),
+    ),
     Example("A16", body(user(), n=1), body(user(), stream=True)),
     Example("A16b", body({**user(), "id": "msg_1"}), body(user())),
     Example(

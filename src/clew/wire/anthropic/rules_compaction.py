@@ -1,11 +1,11 @@
-"""Rules about Anthropic's own compaction: where its block goes, what may be asked with it (A30 to A35)."""
+"""Rules about Anthropic's own compaction: what may be asked with it (A32, A34, A35; the rest: A15b, A22)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from clew.message import JsonObject
-from clew.wire.anthropic.rules_walk import Block, blocks, messages, turns
+from clew.wire.anthropic.rules_walk import Block, blocks, turns
 from clew.wire.rules import Finding, Level, Rule, Scope
 from clew.wire.shapes import as_list, as_object
 
@@ -18,21 +18,6 @@ def _compactions(body: JsonObject) -> list[Block]:
     return [block for block in blocks(body) if block.kind == "compaction" and block.value.get("content")]
 
 
-def ambiguous_compactions(body: JsonObject) -> Iterator[Finding]:
-    """A30: more than one compaction block that counts."""
-    signed = [block for block in _compactions(body) if block.value.get("signature")]
-    for block in signed[:-1]:
-        yield Finding(block.where, "an earlier compaction block stands beside a later one")
-
-
-def misplaced_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A31: a signed compaction block that does not open the list."""
-    first = next((number for number, _, _ in messages(body)), 0)
-    for block in _compactions(body)[-1:]:
-        if block.value.get("signature") and (block.message != first or block.at):
-            yield Finding(block.where, "the compaction block is not the first block of the first message")
-
-
 def unsigned_compaction(body: JsonObject) -> Iterator[Finding]:
     """A32: a signed block without its signature, or with tool changes that are no list."""
     for block in _compactions(body):
@@ -41,12 +26,6 @@ def unsigned_compaction(body: JsonObject) -> Iterator[Finding]:
         changes = block.value.get("tool_changes")
         if changes is not None and not isinstance(changes, list):
             yield Finding(f"{block.where}.tool_changes", "tool_changes is not the list that came")
-
-
-def combined_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A33: a compaction on demand, together with edits of the context."""
-    if body.get("compaction") and body.get("context_management"):
-        yield Finding("compaction", "compaction and context_management are in one request")
 
 
 def compaction_of_an_open_turn(body: JsonObject) -> Iterator[Finding]:
@@ -73,22 +52,6 @@ def low_compaction_trigger(body: JsonObject) -> Iterator[Finding]:
 
 RULES = (
     Rule(
-        "A30",
-        "only the latest compaction block is sent",
-        Level.REFUSE,
-        f"Error code compaction_block_ambiguous ({_DOCS}).",
-        "send the latest compaction block, and leave the earlier ones out",
-        ambiguous_compactions,
-    ),
-    Rule(
-        "A31",
-        "a signed compaction block comes first",
-        Level.REFUSE,
-        f"Error code compaction_block_misplaced ({_DOCS}).",
-        "put it first in messages and leave out what it stands for",
-        misplaced_compaction,
-    ),
-    Rule(
         "A32",
         "a compaction block is as it came",
         Level.REFUSE,
@@ -96,15 +59,6 @@ RULES = (
         f"compaction_tool_changes_mismatch ({_DOCS}); edited text cannot be seen from here.",
         "send it back byte for byte; say what it lacks in a later message",
         unsigned_compaction,
-    ),
-    Rule(
-        "A33",
-        "compaction on demand is asked for alone",
-        Level.REFUSE,
-        f"It cannot be combined with context_management ({_DOCS}).",
-        "leave context_management out of this request",
-        combined_compaction,
-        scope=Scope.BODY,
     ),
     Rule(
         "A34",
