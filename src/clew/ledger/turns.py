@@ -43,6 +43,11 @@ _FINDING = re.compile(
 """In lower case: a verdict or a reason."""
 _NAMES = re.compile(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: what a sentence that has one says is hard to find again."""
+_STEP = re.compile(
+    r"(?:thought:\s*)?(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
+    r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait)\b"
+)
+"""In lower case: how a sentence begins that announces a step and finds nothing out."""
 _SENTENCES = re.compile(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
 _MARKS = re.compile(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
 
@@ -127,7 +132,7 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
         verdict = _FINDING.search(small, start, end)
         if verdict is not None:
             found.append((start, end, 0 if verdict["strong"] is not None else 1))
-        elif _NAMES.search(read, start, end) is not None:
+        elif _NAMES.search(read, start, end) is not None and _STEP.match(small, start, end) is None:
             found.append((start, end, 2))
     return found
 
