@@ -26,9 +26,9 @@ FACT = "The staging port of the kiln is {}."
 def store(tmp_path: Path):
     with SqliteStore(tmp_path / "log" / "clew.db") as store:
         for name, project, port in (
-            ("first", "/work/shop", 8123),
-            ("second", "/work/shop", 8443),
-            ("other", "/work/bank", 9999),
+            ("first", "/home/ann/shop", 8123),
+            ("second", "/home/ann/shop", 8443),
+            ("other", "/home/ann/bank", 9999),
             ("unknown", None, 7777),
         ):
             session = Session.open(name, store)
@@ -55,7 +55,7 @@ def test_a_search_looks_into_this_session_then_its_project_and_no_further(store:
     assert sessions(store, name="unknown") == ["unknown"]
     assert sessions(store, Where.SESSION) == ["first"]
     assert set(sessions(store, Where.EVERYWHERE)) == {"first", "second", "other", "unknown"}
-    assert set(sessions(store, where=None, project="/work/bank", name="new")) == {"other"}
+    assert set(sessions(store, where=None, project="/home/ann/bank", name="new")) == {"other"}
 
 
 def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_it_is_marked(
@@ -63,7 +63,7 @@ def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_i
 ):
     with SqliteIndex(store.path) as index:
         session = Session.open("new", store)
-        session.project = "/work/shop"
+        session.project = "/home/ann/shop"
         chat = open_chat(session, index=index)
         asked = "What is the staging port of the kiln?"
         text = chat.memory.inject(asked).text
@@ -75,7 +75,7 @@ def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_i
         lines = chat.memory.inject(asked).text.splitlines()
         (foreign,) = [line for line in lines if "9999" in line]
         assert "m1@other" in foreign
-        assert "another project: /work/bank" in foreign
+        assert "another project: /home/ann/bank" in foreign
         (unknown,) = [line for line in lines if "7777" in line]
         assert "a session of no known project" in unknown
 
@@ -83,14 +83,14 @@ def test_nothing_of_another_project_gets_into_a_request_unless_it_may_and_then_i
 def test_the_tool_looks_elsewhere_only_with_its_argument(store: SqliteStore):
     with SqliteIndex(store.path) as index:
         session = Session.open("new", store)
-        session.project = "/work/shop"
+        session.project = "/home/ann/shop"
         kit = open_chat(session, index=index).kit
         wish = {"query": "staging port of the kiln"}
         usual = kit.run("recall_search", wish).text
         wide = kit.run("recall_search", {**wish, "where": "everywhere"}).text
     assert "9999" not in usual
     assert "8123" in usual
-    assert "another project: /work/bank" in wide
+    assert "another project: /home/ann/bank" in wide
 
 
 def test_the_command_line_searches_this_folder_and_others_with_all(
@@ -100,7 +100,7 @@ def test_the_command_line_searches_this_folder_and_others_with_all(
     found = clew("recall", "staging port of the kiln", "--json", **home)
     assert [hit["session"] for hit in json.loads(found.stdout)] == ["unknown"]
     everywhere = clew("recall", "staging port of the kiln", "--all", "--limit", "9", **home).stdout
-    assert "another project: /work/bank" in everywhere
+    assert "another project: /home/ann/bank" in everywhere
     in_vain = clew("recall", "8443", **home)
     assert (in_vain.returncode, in_vain.stderr) == (
         1,
@@ -117,6 +117,6 @@ def test_a_project_is_the_folder_with_git_or_the_folder_itself(tmp_path: Path):
 
 def test_a_session_keeps_its_project_on_record(store: SqliteStore):
     session = Session.open("first", store)
-    session.project = "/work/elsewhere"
+    session.project = "/home/ann/elsewhere"
     session.add(said(Role.USER, "Go on."))
-    assert session.about["project"] == "/work/shop"
+    assert session.about["project"] == "/home/ann/shop"
