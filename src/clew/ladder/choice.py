@@ -14,7 +14,7 @@ from clew.ladder.labels import label_of
 from clew.ladder.names import is_names
 from clew.ladder.pick import IN_PASSING, Covered, by_turn, is_said
 from clew.ladder.situation import Scene
-from clew.ladder.story import LEVELS, Story, in_order, last_edits
+from clew.ladder.story import LEVELS, Story, in_order, last_edits, message_number
 from clew.ladder.subjects import subjects_named
 from clew.ladder.tail import between
 from clew.ladder.told import is_told_anew, shortened, tells_of_changes
@@ -261,9 +261,8 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _place(claim: Claim) -> tuple[int, int]:
-    name = claim.sources[0].message
-    number = name[1:]
-    return (int(number) if number.isdecimal() else 0, claim.sources[0].start)
+    cite = claim.sources[0]
+    return message_number(cite), cite.start
 
 
 def _is_exact(claim: Claim) -> bool:

@@ -97,7 +97,7 @@ class Story:
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
     """Yield what the last edit of each file put in, the latest files first: a line or two as a small diff."""
-    for artifact in sorted(changed, key=lambda one: -_number(one.last_change)):
+    for artifact in sorted(changed, key=lambda one: -message_number(one.last_change)):
         cite = artifact.last_change
         message = find(cite.message) if cite and cite.message in gone else None
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
@@ -120,7 +120,8 @@ def _added(call: ToolCall) -> Iterator[str]:
                 yield line[:LONGEST_EDIT]
 
 
-def _number(cite: Cite | None) -> int:
+def message_number(cite: Cite | None) -> int:
+    """Return the number of the message that a place is in; 0 if it has none."""
     number = cite.message[1:] if cite else ""
     return int(number) if number.isdecimal() else 0
 
