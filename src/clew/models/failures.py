@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import Json, JsonObject
+from clew.message.text import ellipsize, one_line
 from clew.models.too_long import told_length
 from clew.wire.shapes import as_number, as_object, as_text
 
@@ -34,7 +35,7 @@ def failure(status: int, headers: Mapping[str, str], body: object, secret: str |
     told = _told(body)
     words = f"{status} {told.code}".rstrip()
     detail = f"{words}: {told.message}" if told.message else words
-    detail = without_keys(" ".join(detail.split()), secret)[:_LONGEST_DETAIL]
+    detail = ellipsize(without_keys(one_line(detail), secret), _LONGEST_DETAIL)
     length = told_length(told.code, told.message, told.fields)
     if length is not None or status == 413:
         return ContextTooLong(detail, *(length or ()))
@@ -75,7 +76,7 @@ def broken_line(cause: Exception) -> ModelError:
 
 def untyped(cause: Exception, secret: str | None) -> ModelError:
     """Return the error for whatever an SDK raises that is none of its own kinds."""
-    told = without_keys(" ".join(str(cause).split()), secret)[:_LONGEST_DETAIL]
+    told = ellipsize(without_keys(one_line(str(cause)), secret), _LONGEST_DETAIL)
     return ModelFailed(f"the SDK gave up with {type(cause).__name__}: {told}")
 
 
