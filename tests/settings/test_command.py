@@ -12,10 +12,10 @@ __all__ = ["clew"]
 
 def test_it_prints_every_value_with_its_origin(clew: Run, tmp_path: Path) -> None:
     (tmp_path / "clew.toml").write_text("window = 32_000\n")
-    told = json.loads(clew("config", "--json", CLEW_AUTO="yes").stdout)
-    assert told["window"] == {"value": 32_000, "origin": f"{tmp_path / 'clew.toml'}:1"}
-    assert told["auto"] == {"value": True, "origin": "CLEW_AUTO"}
-    assert told["preset"] == {"value": "default", "origin": "default"}
+    found = json.loads(clew("config", "--json", CLEW_AUTO="yes").stdout)
+    assert found["window"] == {"value": 32_000, "origin": f"{tmp_path / 'clew.toml'}:1"}
+    assert found["auto"] == {"value": True, "origin": "CLEW_AUTO"}
+    assert found["preset"] == {"value": "default", "origin": "default"}
 
 
 def test_people_read_one_line_per_setting(clew: Run, tmp_path: Path) -> None:
@@ -41,6 +41,6 @@ def test_what_a_project_may_not_decide_is_warned_of(clew: Run, tmp_path: Path) -
     (home / "clew.toml").write_text("offline = true\n")
     (tmp_path / "clew.toml").write_text("model = 'openai/gpt-5'\nauto = true\n")
     done = clew("config", "--json", CLEW_HOME=str(home))
-    told = json.loads(done.stdout)
-    assert (told["model"]["value"], told["auto"]["value"]) == ("", True)
-    assert "clew.toml:1: model is ignored: you chose who answers" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["model"]["value"], found["auto"]["value"]) == ("", True)
+    assert "clew.toml:1: model is ignored: your own settings choose the model" in done.stderr

@@ -1,4 +1,4 @@
-"""Settings from files, variables and flags: who wins, and what is said when something is wrong."""
+"""Settings from files, variables and flags: precedence, trust and error messages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError
-from clew.settings import Preset, Settings, configured, store_path
-from clew.settings.sources import is_strangers
-from clew.settings.values import KEYS
+from clew.settings import KEYS, Preset, Settings, configured, is_foreign, store_path
 
 
 @pytest.fixture
@@ -34,13 +32,13 @@ def test_every_field_of_settings_is_a_key() -> None:
     assert list(KEYS) == [field.name for field in fields(Settings)]
 
 
-def test_without_a_word_all_is_default(home: Path, project: Path) -> None:
+def test_defaults_without_any_source(home: Path, project: Path) -> None:
     found = configured(env=env(home), start=project)
     assert found.settings == Settings(home=home, store=home / "clew.db")
     assert found.origins == {"home": "CLEW_HOME"}
 
 
-def test_the_stronger_place_wins(home: Path, project: Path) -> None:
+def test_the_stronger_source_wins(home: Path, project: Path) -> None:
     (home / "clew.toml").write_text("window = 1\nkeep_messages = 1\nauto = true\nkeep_tokens = 1\n")
     (project / "clew.toml").write_text("window = 2\nkeep_messages = 2\nkeep_tokens = 2\n")
     (project / "pyproject.toml").write_text(
@@ -68,26 +66,28 @@ def test_a_file_of_the_project_is_found_from_below_but_not_from_outside(home: Pa
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("windwo = 3", "clew.toml:1: there is no setting 'windwo'; did you mean window?"),
-        ("\nwindow = 'many'", "clew.toml:2: window is 'many' and wants a whole number that is not below 0"),
-        ("window = 0", "clew.toml:1: window is 0 and wants a whole number above 0"),
-        ("compact_at = 85", "wants a share above 0 and at most 1, like 0.85 or 85%"),
-        ("auto = 'maybe'", "auto is 'maybe' and wants true or false"),
-        ("preset = 'late'", "wants one of default, early"),
+        ("\nwindow = 'many'", "clew.toml:2: window is 'many', expected a whole number, 0 or more"),
+        ("window = 0", "clew.toml:1: window is 0, expected a whole number, 1 or more"),
+        ("compact_at = 85", "expected a fraction above 0 and at most 1, like 0.85 or 85%"),
+        ("auto = 'maybe'", "auto is 'maybe', expected true or false"),
+        ("preset = 'late'", "expected one of default, early"),
         ("compact_at = 0.5\ndown_to = 0.6", "compacting at 50% down to 60% frees nothing"),
-        ("model = 3", "model is 3 and wants text in quotes"),
-        ("window = ", "is no TOML: Invalid value (at line 1"),
+        ("model = 3", "model is 3, expected text in quotes"),
+        ("window = ", "is not valid TOML: Invalid value (at line 1"),
         ("home = '/x'", "only the variable CLEW_HOME can"),
         ("store = '/x'", "only the variable CLEW_STORE can"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_its_place(home: Path, project: Path, line: str, said: str) -> None:
+def test_an_invalid_value_is_an_error_that_names_its_place(
+    home: Path, project: Path, line: str, message: str
+) -> None:
     (project / "clew.toml").write_text(f"{line}\n")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         configured(env=env(home), start=project)
-    assert said in str(told.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -100,27 +100,29 @@ def test_what_makes_no_sense_is_told_with_its_place(home: Path, project: Path, l
         "model = 'openai/x@https://elsewhere.example'",
     ],
 )
-def test_a_project_cannot_send_words_elsewhere_or_lower_a_guard(home: Path, project: Path, line: str) -> None:
+def test_a_project_cannot_redirect_sessions_or_disable_protection(
+    home: Path, project: Path, line: str
+) -> None:
     (home / "clew.toml").write_text(f"{line}\n")
     configured(env=env(home), start=project)  # the person may
     (project / "clew.toml").write_text(f"{line}\n")
-    with pytest.raises(InputError, match="which no project may"):
+    with pytest.raises(InputError, match="which a project may not"):
         configured(env=env(home), start=project)
 
 
-def test_words_of_variables_are_read_like_toml(home: Path, project: Path) -> None:
+def test_variables_are_parsed_like_toml(home: Path, project: Path) -> None:
     words = {"CLEW_COMPACT_AT": "80%", "CLEW_AUTO": "on", "CLEW_WINDOW": "32k", "CLEW_TRUST_ROOTS": "/a:/b"}
     got = configured(env=env(home, **words), start=project).settings
     assert got.compact_at == pytest.approx(0.8)
     assert (got.auto, got.window, got.trust_roots) == (True, 32_000, (Path("/a"), Path("/b")))
 
 
-def test_a_variable_that_is_no_setting_is_warned_of(home: Path, project: Path) -> None:
+def test_an_unknown_variable_is_a_warning(home: Path, project: Path) -> None:
     found = configured(env=env(home, CLEW_WINDOWS="1", CLEW_PAGER="less"), start=project)
-    assert found.warnings == ("CLEW_WINDOWS is no setting; did you mean CLEW_WINDOW?",)
+    assert found.warnings == ("CLEW_WINDOWS is not a setting; did you mean CLEW_WINDOW?",)
 
 
-def test_the_store_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
+def test_the_store_can_be_elsewhere(home: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "big" / "log.db"
     assert store_path(env(home, CLEW_STORE=str(elsewhere))) == elsewhere
     assert configured(env=env(home, CLEW_STORE=str(elsewhere)), start=home).settings.store == elsewhere
@@ -129,9 +131,7 @@ def test_the_store_may_lie_elsewhere(home: Path, tmp_path: Path) -> None:
 CHOSEN = "model = 'openai/gpt-5'\nsummariser = 'openai/gpt-5'\nauto = true\nwindow = 9\n"
 
 
-def test_a_project_chooses_no_model_for_a_person_who_chose_one_and_does_not_trust_it(
-    home: Path, project: Path
-) -> None:
+def test_an_untrusted_project_cannot_change_the_users_model(home: Path, project: Path) -> None:
     (home / "clew.toml").write_text("model = 'ollama/llama'\n")
     (project / "clew.toml").write_text(CHOSEN)
     found = configured(env=env(home), start=project)
@@ -139,19 +139,19 @@ def test_a_project_chooses_no_model_for_a_person_who_chose_one_and_does_not_trus
     assert (got.model, got.summariser, got.auto, got.window) == ("ollama/llama", "", True, 9)
     assert found.warnings[0] == (
         f"{project / 'clew.toml'}:1: model is ignored: "
-        "you chose who answers, and no trust_roots of yours holds this project"
+        "your own settings choose the model, and trust_roots does not hold this project"
     )
     assert len(found.warnings) == 2
 
 
-def test_a_project_chooses_the_model_where_nobody_else_did(home: Path, project: Path) -> None:
+def test_a_project_chooses_the_model_if_the_user_did_not(home: Path, project: Path) -> None:
     (project / "clew.toml").write_text(CHOSEN)
     found = configured(env=env(home), start=project)
     assert (found.settings.model, found.settings.auto) == ("openai/gpt-5", True)
     assert found.warnings == ()
 
 
-def test_a_project_that_is_trusted_may_choose(home: Path, project: Path) -> None:
+def test_a_trusted_project_may_choose_the_model(home: Path, project: Path) -> None:
     (project / "clew.toml").write_text(CHOSEN)
     found = configured(env=env(home, CLEW_TRUST_ROOTS=str(project.parent)), start=project)
     got = found.settings
@@ -159,28 +159,28 @@ def test_a_project_that_is_trusted_may_choose(home: Path, project: Path) -> None
     assert found.warnings == ()
 
 
-def test_a_file_is_a_strangers_where_neither_the_person_nor_the_administrator_owns_it(project: Path) -> None:
+def test_a_file_is_foreign_if_neither_the_user_nor_root_owns_it(project: Path) -> None:
     file = project / "clew.toml"
     file.write_text("window = 9\n")
     owner = file.stat().st_uid
-    assert not is_strangers(file, owner)
-    assert is_strangers(file, owner + 1) is (owner != 0)
+    assert not is_foreign(file, owner)
+    assert is_foreign(file, owner + 1) is (owner != 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
-def test_a_strangers_file_is_ignored_unless_its_folder_is_trusted(home: Path, project: Path) -> None:
+def test_a_foreign_file_is_ignored_unless_its_folder_is_trusted(home: Path, project: Path) -> None:
     file = project / "clew.toml"
     file.write_text("window = 9\n")
     os.chown(file, 4_321, -1)
     found = configured(env=env(home), start=project)
     assert found.settings.window is None
-    assert found.warnings == (f"{file}:1: window is ignored: the file is somebody else's",)
+    assert found.warnings == (f"{file}:1: window is ignored: the file belongs to another user",)
     trusting = configured(env=env(home, CLEW_TRUST_ROOTS=str(project)), start=project)
     assert trusting.settings.window == 9
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5_000, "window = " + "9" * 5_000])
-def test_a_file_that_cannot_be_read_is_told(home: Path, project: Path, text: str) -> None:
+def test_an_unreadable_file_is_an_error(home: Path, project: Path, text: str) -> None:
     (project / "clew.toml").write_text(text)
     with pytest.raises(InputError, match=r"clew\.toml is "):
         configured(env=env(home), start=project)

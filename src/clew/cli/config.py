@@ -18,9 +18,10 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.message import Json
-from clew.settings import configured
-from clew.settings.configured import DEFAULT
-from clew.settings.values import KEYS
+from clew.settings import KEYS, configured
+
+DEFAULT = "default"
+"""The origin shown for a setting that no source gives."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from clew.settings.paths import clew_home
+from clew.settings import clew_home
 
 MOST_NOTES = 200
 """Older ones are removed; one is a few kilobytes."""

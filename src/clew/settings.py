@@ -1,0 +1,439 @@
+"""User settings: ``clew.toml``, ``[tool.clew]`` of ``pyproject.toml``, ``CLEW_…`` variables and flags.
+
+``configured()`` merges them, the later source wins, and records where each value was set. To add a setting,
+add a field to ``Settings`` and a row to ``KEYS``: its variable, its key in files and its line in
+``clew config`` follow from those. Nothing is read at import, and no file is ever created here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from clew.errors import InputError
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class NetworkDisk(StrEnum):
+    """What to do if the store would be on a network file system."""
+
+    REFUSE = "refuse"
+    """Raise an error. The default, because SQLite can lose data on such disks without any error."""
+    EXCLUSIVE = "exclusive"
+    """Use a rollback journal instead of shared memory, and allow one process at a time."""
+
+
+class Preset(StrEnum):
+    """When compaction starts and how far it goes, unless ``compact_at`` and ``down_to`` are set."""
+
+    DEFAULT = "default"
+    """At 85 % of the usable window, down to 30 %."""
+    EARLY = "early"
+    """At 75 %, down to 30 %: for models that get worse as their window fills."""
+
+
+class Holder(StrEnum):
+    """Who may set a setting. A project may come from a stranger, so it may not set everything."""
+
+    ANYBODY = "anybody"
+    TRUSTED = "trusted"
+    """The user, or a project in one of their ``trust_roots``: it decides which model reads the session."""
+    PERSON = "person"
+    """Only the user: in clew's home, the environment or a flag."""
+    ENVIRONMENT = "environment"
+    """Only an environment variable: it locates the files that hold the other settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings in effect. ``KEYS`` says what each field means."""
+
+    home: Path | None = None
+    store: Path | None = None
+    network_disk: NetworkDisk = NetworkDisk.REFUSE
+
+    model: str = ""
+    base_url: str = ""
+    offline: bool = False
+    summariser: str = ""
+
+    window: int | None = None
+    preset: Preset = Preset.DEFAULT
+    compact_at: float | None = None
+    down_to: float | None = None
+    keep_messages: int = 8
+    keep_tokens: int = 0
+    auto: bool = False
+
+    notes_tokens: int = 500
+    recall_everywhere: bool = False
+    trust_roots: tuple[Path, ...] = ()
+    mask_secrets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The settings in effect, and where each was set."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """By setting name: ``clew.toml:3``, ``CLEW_WINDOW``, ``--window``. Defaults are not listed."""
+    warnings: tuple[str, ...] = ()
+
+
+# Parsing one value: each parser takes a TOML value or the text of a variable or flag, and returns the typed
+# value or raises ``ValueError`` with what it expected.
+
+Parser: TypeAlias = Callable[[object], object]
+
+_YES_NO = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected text in quotes")  # noqa: TRY004 - the value is wrong, not the caller
+    return value.strip()
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = _YES_NO.get(value.strip().lower()) if isinstance(value, str) else None
+    if known is None:
+        raise ValueError("expected true or false")
+    return known
+
+
+def _count(value: object) -> int:
+    """Parse a whole number of 0 or more: 200000, 200_000, 200k."""
+    number = -1
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, str) and (digits := value.strip().lower().replace("_", "").replace(",", "")):
+        factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1], 1)
+        number = int(digits.rstrip("km")) * factor if digits.rstrip("km").isdecimal() else -1
+    if number < 0:
+        raise ValueError("expected a whole number, 0 or more")
+    return number
+
+
+def _positive(value: object) -> int:
+    number = _count(value)
+    if not number:
+        raise ValueError("expected a whole number, 1 or more")
+    return number
+
+
+def _fraction(value: object) -> float:
+    """Parse a fraction: 0.85 or 85%."""
+    fraction = 0.0
+    try:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            fraction = float(value.strip()[:-1]) / 100
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            fraction = float(value)
+    except ValueError:
+        pass
+    if not 0 < fraction <= 1:
+        raise ValueError("expected a fraction above 0 and at most 1, like 0.85 or 85%")
+    return fraction
+
+
+def _path(value: object) -> Path:
+    written = _text(value)
+    if not written:
+        raise ValueError("expected a path")
+    return Path(written).expanduser()
+
+
+def _paths(value: object) -> tuple[Path, ...]:
+    """Parse a list of paths; in a variable, one text separated as ``PATH`` is."""
+    listed = value if isinstance(value, list | tuple) else _text(value).split(os.pathsep)
+    return tuple(_path(one) for one in listed if one)
+
+
+def _one_of(choices: type[Choice]) -> Callable[[object], Choice]:
+    def parse(value: object) -> Choice:
+        try:
+            return choices(_text(value))
+        except ValueError:
+            raise ValueError(f"expected one of {', '.join(choices)}") from None
+
+    return parse
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its name, how it is parsed, what it means, and who may set it."""
+
+    name: str
+    parse: Parser
+    means: str
+    holder: Holder = Holder.ANYBODY
+
+    @property
+    def variable(self) -> str:
+        """Return the environment variable of this setting."""
+        return f"CLEW_{self.name.upper()}"
+
+    @property
+    def flag(self) -> str:
+        """Return the flag of commands that take this setting."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+_ALL = (
+    Key("home", _path, "clew's own directory", Holder.ENVIRONMENT),
+    Key("store", _path, "the SQLite file that holds the logs", Holder.ENVIRONMENT),
+    Key("network_disk", _one_of(NetworkDisk), "what to do on a network disk", Holder.ENVIRONMENT),
+    Key("model", _text, "the model to talk to", Holder.TRUSTED),
+    Key("base_url", _text, "the server of the model", Holder.PERSON),
+    Key("offline", _boolean, "never use the network", Holder.PERSON),
+    Key("summariser", _text, "the model that writes digests; if unset, no model is used", Holder.TRUSTED),
+    Key("window", _positive, "context window in tokens, if not the model's own"),
+    Key("preset", _one_of(Preset), "when to compact and how far: default or early"),
+    Key("compact_at", _fraction, "compact at this fraction of the usable window; if unset, by preset"),
+    Key("down_to", _fraction, "compact down to this fraction; if unset, by preset"),
+    Key("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
+    Key("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
+    Key("auto", _boolean, "compact without asking"),
+    Key("notes_tokens", _count, "the most tokens of a request that notes may take"),
+    Key("recall_everywhere", _boolean, "recall from sessions of other projects too", Holder.PERSON),
+    Key("trust_roots", _paths, "folders whose instruction files and settings are trusted", Holder.PERSON),
+    Key("mask_secrets", _boolean, "mask secrets before they are stored", Holder.PERSON),
+)
+KEYS: Mapping[str, Key] = MappingProxyType({key.name: key for key in _ALL})
+"""Every setting by its name, in display order."""
+
+FILE = "clew.toml"
+PROJECT = "pyproject.toml"
+_MODEL_KEYS = frozenset({"model", "summariser", "base_url", "offline"})
+"""Settings by which a user decides which model may read their sessions."""
+_OTHER_VARIABLES = frozenset({"CLEW_MODELS", "CLEW_MODEL_KEY", "CLEW_PAGER", "CLEW_TEST_DATA"})
+"""Variables of clew that are not settings."""
+
+
+# Where clew's files are -------------------------------------------------------------------------------
+
+
+def clew_home(env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Return the directory of clew's data, ``CLEW_HOME`` or the platform's usual place. Creates nothing."""
+    if chosen := env.get("CLEW_HOME"):
+        path = Path(chosen).expanduser()
+        if not path.is_absolute():
+            raise InputError(f"CLEW_HOME is {chosen!r}, which is not an absolute path")
+        return path
+    if platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "clew"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "clew"
+    xdg = env.get("XDG_DATA_HOME", "")
+    # The XDG specification says to ignore a relative path.
+    return (Path(xdg) if xdg.startswith("/") else Path.home() / ".local" / "share") / "clew"
+
+
+def store_path(env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Return the SQLite file that holds the logs: ``CLEW_STORE``, or ``clew.db`` in clew's home."""
+    if chosen := env.get("CLEW_STORE"):
+        return Path(chosen).expanduser()
+    return clew_home(env, platform) / "clew.db"
+
+
+def network_disk(env: Mapping[str, str] = os.environ) -> NetworkDisk:
+    """Return the value of ``CLEW_NETWORK_DISK``."""
+    chosen = env.get("CLEW_NETWORK_DISK") or NetworkDisk.REFUSE
+    try:
+        return NetworkDisk(chosen)
+    except ValueError:
+        raise InputError(f"CLEW_NETWORK_DISK is {chosen!r}, not 'refuse' or 'exclusive'") from None
+
+
+# Merging the sources ----------------------------------------------------------------------------------
+
+
+class _Value(NamedTuple):
+    """A setting as one source gives it, not parsed yet."""
+
+    key: Key
+    value: object
+    origin: str
+    ignored: str = ""
+    """Why it is ignored; empty if it counts."""
+
+    def parse(self) -> object:
+        try:
+            return self.key.parse(self.value)
+        except ValueError as cause:
+            raise InputError(f"{self.origin}: {self.key.name} is {self.value!r}, {cause}", "") from None
+
+
+def configured(
+    flags: Mapping[str, object] = MappingProxyType({}),
+    env: Mapping[str, str] = os.environ,
+    start: Path | None = None,
+) -> Configured:
+    """Return the settings in effect in a folder (the current one).
+
+    From weak to strong: ``clew.toml`` in clew's home, the project's ``clew.toml``, ``[tool.clew]`` of its
+    ``pyproject.toml``, ``CLEW_…`` variables, flags. An invalid value raises an ``InputError`` that names the
+    file and line. If the user's own file chooses a model, a project outside their ``trust_roots`` cannot
+    change that: its choice is ignored with a warning.
+    """
+    home = clew_home(env)
+    own = list(_from_file(home / FILE, None, Holder.PERSON))
+    explicit = [*_from_environment(env), *_from_flags(flags)]
+    roots = [one.parse() for one in (*own, *explicit) if one.key.name == "trust_roots"]
+    trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
+    chose_model = any(one.key.name in _MODEL_KEYS for one in own)
+    origins: dict[str, str] = {}
+    values: dict[str, object] = {"home": home, "store": store_path(env)}
+    warnings = _misspelt(env)
+    for one in (*own, *_from_project(start or Path.cwd(), trusted, chose_model), *explicit):
+        value = one.parse()
+        if one.ignored:
+            warnings.append(f"{one.origin}: {one.key.name} is ignored: {one.ignored}")
+        else:
+            values[one.key.name] = value
+            origins[one.key.name] = one.origin
+    settings = replace(Settings(), **values)  # type: ignore[arg-type]  # the parsers give each field its type
+    _check_together(settings, origins)
+    return Configured(settings, origins, tuple(warnings))
+
+
+def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
+    """Raise an error if values contradict each other."""
+    high, low = settings.compact_at, settings.down_to
+    if high is not None and low is not None and low >= high:
+        where = " and ".join(origins[name] for name in ("compact_at", "down_to"))
+        raise InputError(
+            f"{where}: compacting at {high:.0%} down to {low:.0%} frees nothing", "lower down_to"
+        )
+
+
+def _from_environment(env: Mapping[str, str]) -> list[_Value]:
+    return [_Value(key, env[key.variable], key.variable) for key in KEYS.values() if env.get(key.variable)]
+
+
+def _from_flags(flags: Mapping[str, object]) -> list[_Value]:
+    given = ((_find_key(name, "flags"), value) for name, value in flags.items() if value is not None)
+    return [_Value(key, value, key.flag) for key, value in given]
+
+
+def _misspelt(env: Mapping[str, str]) -> list[str]:
+    """Return a warning for each ``CLEW_…`` variable that is not a setting."""
+    known = {key.variable for key in KEYS.values()}
+    others = sorted(name for name in env if name.startswith("CLEW_") and name not in known | _OTHER_VARIABLES)
+    return [f"{name} is not a setting{_did_you_mean(name, known)}" for name in others]
+
+
+def _from_project(start: Path, trusted: Sequence[Path], chose_model: bool) -> Iterator[_Value]:
+    """Yield the values of the nearest ``clew.toml``, then of the nearest ``[tool.clew]``.
+
+    Looks from ``start`` upwards, at most to the folder that holds ``.git``.
+    """
+    folders = list(_folders(start))
+    own = [file for folder in folders if (file := folder / FILE).is_file()]
+    shared = [file for folder in folders if _has_table(file := folder / PROJECT)]
+    for file in own[:1]:
+        yield from _from_project_file(file, None, trusted, chose_model)
+    for file in shared[:1]:
+        yield from _from_project_file(file, "tool.clew", trusted, chose_model)
+
+
+def _from_project_file(
+    file: Path, table: str | None, trusted: Sequence[Path], chose_model: bool
+) -> Iterator[_Value]:
+    folder = file.resolve().parent
+    is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
+    foreign = not is_trusted and is_foreign(file)
+    for one in _from_file(file, table, Holder.ANYBODY):
+        if foreign:
+            yield one._replace(ignored="the file belongs to another user")
+        elif chose_model and not is_trusted and one.key.holder is Holder.TRUSTED:
+            yield one._replace(
+                ignored="your own settings choose the model, and trust_roots does not hold this project"
+            )
+        else:
+            yield one
+
+
+def is_foreign(file: Path, me: int | None = None) -> bool:
+    """Return True if a file belongs to neither the user nor root, on systems where files have owners."""
+    if not hasattr(os, "geteuid"):
+        return False
+    return file.stat().st_uid not in (0, os.geteuid() if me is None else me)
+
+
+def _folders(start: Path) -> Iterator[Path]:
+    for folder in (start, *start.parents):
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _has_table(file: Path) -> bool:
+    return file.is_file() and "[tool.clew]" in file.read_text("utf-8", "replace")
+
+
+def _from_file(file: Path, table: str | None, holder: Holder) -> Iterator[_Value]:
+    if not file.is_file():
+        return
+    text = file.read_text("utf-8", "replace")
+    try:
+        written: object = tomllib.loads(text)
+    except RecursionError as cause:
+        raise InputError(f"{file} is nested too deep", "settings are flat key = value lines") from cause
+    except ValueError as cause:  # not TOML, or a number too long to convert
+        raise InputError(f"{file} is not valid TOML: {cause}", "fix that line") from cause
+    for name in table.split(".") if table else ():
+        written = written.get(name, {}) if isinstance(written, dict) else {}
+    for name, value in written.items() if isinstance(written, dict) else ():
+        origin = f"{file}:{_line(text, table, name)}"
+        key = _find_key(name.replace("-", "_"), origin)
+        _check_holder(key, value, holder, origin)
+        yield _Value(key, value, origin)
+
+
+def _check_holder(key: Key, value: object, holder: Holder, origin: str) -> None:
+    """Raise an error for what this file may not set: a cloned project must not redirect a user's sessions."""
+    if key.holder is Holder.ENVIRONMENT:
+        raise InputError(f"{origin} sets {key.name}", f"only the variable {key.variable} can")
+    address = key.name in ("model", "summariser") and "@" in str(value)
+    if holder is Holder.ANYBODY and (key.holder is Holder.PERSON or address):
+        what = f"the server of {key.name}" if address else key.name
+        raise InputError(
+            f"{origin} sets {what}, which a project may not",
+            f"set it in {FILE} in clew's home, with {key.variable} or with {key.flag}",
+        )
+
+
+def _find_key(name: str, origin: str) -> Key:
+    key = KEYS.get(name)
+    if key is None:
+        raise InputError(f"{origin}: there is no setting {name!r}{_did_you_mean(name, KEYS)}", "")
+    return key
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else "; `clew config` lists them all"
+
+
+def _line(text: str, table: str | None, name: str) -> int:
+    """Return the line on which a key is set; ``tomllib`` does not report it."""
+    start = text.find(f"[{table}]") if table else 0
+    found = re.compile(rf"""^[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""", re.M).search(text, max(0, start))
+    return text.count("\n", 0, found.start() if found else start) + 1
