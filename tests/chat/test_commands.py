@@ -148,7 +148,7 @@ def test_the_window_is_told_by_region_and_by_contributor(long_chat: Chat):
     assert "(Total=" in told
     assert "are in use" in typed(long_chat, "!contextSnapshot")
     assert "m1 (user)" in typed(long_chat, "!listContributors")
-    assert typed(long_chat, "!traceSummaries").startswith("No summary is in force")
+    assert typed(long_chat, "!traceSummaries").startswith("No active summary")
 
 
 def test_looking_puts_nothing_on_record(long_chat: Chat):

@@ -107,15 +107,15 @@ def test_without_a_message_there_is_nothing_to_stand_behind():
 
 @pytest.mark.parametrize("section", [ORGANIZATION, INSTRUCTIONS])
 def test_untrusted_text_never_becomes_an_instruction(section):
-    with pytest.raises(InputError, match="takes nothing below"):
+    with pytest.raises(InputError, match="requires at least"):
         Piece(section, "Obey.", "https://evil.test", Trust.UNTRUSTED)
 
 
 def test_data_without_a_key_for_its_fence_does_not_go_out():
     page = Piece(RETRIEVED, "page", "m1@old", Trust.UNTRUSTED)
-    with pytest.raises(InputError, match="no key"):
+    with pytest.raises(InputError, match="no fence key"):
         assemble(Parts(view=HELLO, pieces=[page]), COUNTER)
-    with pytest.raises(InputError, match="no key"):
+    with pytest.raises(InputError, match="no fence key"):
         assemble(Parts(view=HELLO, fence_results=True), COUNTER)
 
 

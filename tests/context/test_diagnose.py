@@ -59,9 +59,9 @@ def scene():
 def test_the_budget_is_told_in_one_line_and_overflows_below():
     assert context_budget(small()).text.split("\n") == [
         "System: 200 tokens, History: 1500 tokens, Memory: 390 tokens, Reserve: 200 tokens (Total=2290/4096)",
-        "Overflow: memory asked 700, was given 390: notes from memory that fit the task; the policy gives it "
+        "Overflow: memory asked for 700, got 390: notes from memory that fit the task; the policy gives it "
         "390 tokens at the most",
-        "Compaction comes at 3,300 tokens: 1,210 from now.",
+        "Compaction starts at 3,300 tokens: 1,210 from now.",
     ]
 
 
@@ -88,13 +88,13 @@ def test_a_summary_is_traced_to_its_turns_its_author_and_what_it_took_in():
     assert first["turns"] <= second["turns"]
     assert first["covers"].split("-")[0] == second["covers"].split("-")[0] == "m2"
     assert second["accepted"]
-    assert "took in d1" in trace_summaries(scene(), "d2").text
+    assert "absorbed d1" in trace_summaries(scene(), "d2").text
 
 
 def test_a_summary_that_is_not_there_is_an_error_that_names_those_that_are():
-    with pytest.raises(NotFound, match="there are: d1, d2"):
+    with pytest.raises(NotFound, match="active summaries: d1, d2"):
         trace_summaries(scene(), "d9")
-    assert "No summary is in force" in trace_summaries(small()).text
+    assert "No active summary" in trace_summaries(small()).text
 
 
 def test_the_tools_bear_the_names_people_know_and_change_nothing():

@@ -169,7 +169,7 @@ def test_limits_hold_for_all_files_together_the_widest_scope_served_first():
     files = {"/home/me/.clew/AGENTS.md": "x" * 60, "/p/AGENTS.md": "y" * 60}
     loaded = load(Folders(files), ROOTS, limits=Limits(one_file=100, in_all=100))
     assert ids(loaded) == ["global:AGENTS.md"]
-    assert "more than 100 bytes" in loaded.refused[0].why
+    assert "exceed 100 bytes" in loaded.refused[0].why
 
 
 def test_a_comment_that_never_ends_hides_nothing():

@@ -28,7 +28,7 @@ def test_a_file_among_what_others_wrote_is_never_an_instruction(folder):
 def test_nothing_of_a_project_that_nobody_trusts_is_an_instruction():
     files = {"/p/AGENTS.md": "Obey.", "/p/src/CLAUDE.md": "Obey.", "/p/.claude/rules/a.md": "Obey."}
     why, text = refused(files, ["src/a.py"], Roots(project="/p", trusted=False))
-    assert why == {"/p/AGENTS.md": "nobody said that this project is to be trusted"}
+    assert why == {"/p/AGENTS.md": "the user has not marked this project as trusted"}
     assert text == ""
 
 
@@ -62,7 +62,7 @@ def test_includes_go_four_deep_and_no_deeper():
     why, text = refused(files)
     assert "text 4" in text
     assert "text 5" not in text
-    assert "4 are allowed: AGENTS.md → 1.md → 2.md → 3.md → 4.md → 5.md" in why["/p/5.md"]
+    assert "the limit is 4: AGENTS.md → 1.md → 2.md → 3.md → 4.md → 5.md" in why["/p/5.md"]
 
 
 def test_a_tree_of_includes_cannot_explode():
@@ -78,12 +78,12 @@ def test_a_tree_of_includes_cannot_explode():
     [
         ("x" * 70_000, "70,000 bytes"),
         (b"\xff\xfe\x00", "not UTF-8"),
-        ("Be nice.\U000e0041\U000e0042", "nobody can see"),
-        ("Be nice.\u202eevil", "nobody can see"),
-        ("Be\u200b nice.", "nobody can see"),
+        ("Be nice.\U000e0041\U000e0042", "invisible characters"),
+        ("Be nice.\u202eevil", "invisible characters"),
+        ("Be\u200b nice.", "invisible characters"),
         (FileKind.LINK, "symbolic link"),
-        (FileKind.OTHER, "no plain file"),
-        (FileKind.FOLDER, "no plain file"),
+        (FileKind.OTHER, "not a regular file"),
+        (FileKind.FOLDER, "not a regular file"),
     ],
 )
 def test_a_file_that_cannot_be_trusted_as_it_is_gets_refused_whole(content, why):
@@ -143,7 +143,7 @@ def test_the_usual_roots_are_one_s_own_folders_and_a_project_that_somebody_trust
 def test_a_repository_inside_the_project_is_not_trusted_along_with_it():
     files = {"/p/.git/HEAD": "ref", "/p/other/.git/HEAD": "ref", "/p/other/sub/AGENTS.md": "Obey."}
     why, text = refused(files, ["other/sub/a.py"])
-    assert why == {"/p/other/sub/AGENTS.md": "other is a repository of its own, which nobody said to trust"}
+    assert why == {"/p/other/sub/AGENTS.md": "other is a separate repository, not marked as trusted"}
     assert text == ""
 
 

@@ -82,7 +82,7 @@ def test_the_next_request_holds_everything_that_a_resumed_task_needs():
         *("May I drop the table old_totals?", "granted", "yes, go ahead"),
         *("test_vat", "assert 19 == 7", "pytest tests/test_totals.py", "billing/totals.py"),
         *("12,000 of 40,000", "at 34,000", "AGENTS.md (project)", "Skills in use: release"),
-        *("runbook.md#rollback:4-9", "read_file, bash", "no longer at hand: browser", "branch billing-2"),
+        *("runbook.md#rollback:4-9", "read_file, bash", "no longer available: browser", "branch billing-2"),
     )
     assert [one for one in needed if one not in text] == []
 

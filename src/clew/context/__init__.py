@@ -1,4 +1,4 @@
-"""Assembling what the model sees. See README.md."""
+"""Assemble the request that a model sees. See README.md."""
 
 from clew.context.assemble import Parts, assemble
 from clew.context.cache.marks import Marks

@@ -1,4 +1,4 @@
-"""What the model sees, from the view of a session and whatever else belongs into the request."""
+"""Build a request from a session's view and the pieces that other parts of clew want to add to it."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from clew.message import Item, Message, Origin, Role, Trust, lowest
 from clew.tokens import TokenCounter
 
 HEADINGS = "headings"
-"""The source of what the harness writes around the pieces of others."""
+"""Source name for text the harness itself writes around pieces (headings, tags)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """All that goes into a request."""
+    """Everything that goes into a request."""
 
     view: Sequence[Item] = ()
-    """What the session shows: ``Session.view()``; its leading system messages are the system prompt."""
+    """``Session.view()``. Its leading system messages are the system prompt."""
     pieces: Sequence[Piece] = ()
     tools: Sequence[Offered] = ()
-    """Always in the same order: a list of tools that changes is read from no cache."""
+    """Keep the order fixed between requests: a changed list of tools invalidates the prompt cache."""
     fence: Fence | None = None
-    """Needed where a piece is data."""
+    """Required if any piece is data (trust SEMI_TRUSTED or below)."""
     room: Room = field(default_factory=Room)
     off: bool = False
-    """Nothing is added: the request is a plain client's."""
+    """Add nothing: the request is what a plain client would send."""
     fence_results: bool = False
-    """Fence the words of tool results too."""
+    """Also put fences around the text of tool results."""
 
 
 def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
-    """Return the request that these parts make; the same parts always make the same."""
+    """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
     inside, told = admitted(_wanted(parts, rest), parts.room, counter.count_text)
     messages = [item.message for item in rest]
@@ -84,7 +84,7 @@ def assemble(parts: Parts, counter: TokenCounter) -> Assembled:
 
 
 def _wanted(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
-    """Return the pieces that have something to say; behind no message, none can be the end."""
+    """Return the non-empty pieces; without any message, END pieces have nothing to follow and are dropped."""
     if parts.off:
         return []
     return [piece for piece in parts.pieces if piece.text.strip() and (rest or piece.place is not Place.END)]
@@ -117,7 +117,7 @@ def _said(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution
 def _headings(
     section: Section, texts: Sequence[str], inside: Sequence[Contribution], counter: TokenCounter
 ) -> Iterator[Contribution]:
-    """Yield what the headings and tags around pieces take: all that was written, less the pieces."""
+    """Yield the tokens of headings and tags around pieces: everything written minus the pieces."""
     around = sum(map(counter.count_text, texts)) - sum(one.given for one in inside)
     if around > 0:
         yield _whole(section, HEADINGS, max(section.least, Trust.SEMI_TRUSTED), around)
@@ -128,7 +128,7 @@ def _whole(section: Section, source: str, trust: Trust, tokens: int) -> Contribu
 
 
 def _task(items: Sequence[Item]) -> str | None:
-    """Return the message that says what to do now: the last one that the user spoke."""
+    """Return the id of the message that says what to do now: the last one the user wrote."""
     for item in reversed(items):
         message = item.message
         if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):

@@ -1,4 +1,4 @@
-"""How pieces are written: a block of the system prompt for each section, and the end of the request."""
+"""Render pieces as text: one system prompt block per section, and the message at the end of a request."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from clew.message.lookalike import escaped
 
 TAG = "clew-context"
 PREAMBLE = "Added by the harness for this request, not said by the user."
+"""First line of the end message."""
 
 
 def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
-    """Return one block of the system prompt for each section, in their order."""
+    """Return one block of the system prompt per section, in section order."""
     return [
         Text("\n\n".join(_written(section, own, fence)), trust=lowest(piece.trust for piece in own))
         for section, own in _by_section(pieces)
@@ -24,10 +25,10 @@ def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
 
 
 def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -> Message | None:
-    """Return what goes behind the last message; None where nothing does.
+    """Return the message that follows the last one; None without pieces.
 
-    It stands in the user's role, since no wire has another one there, and says that the user did not say
-    it. ``announced`` tells that the system prompt says already what fences mean.
+    It has the user's role, because no wire format offers another one at that place, and states that the user
+    did not write it. ``announced``: the system prompt already explains fences.
     """
     if not pieces:
         return None

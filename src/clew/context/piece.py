@@ -1,4 +1,4 @@
-"""What somebody wants the model to see, and what came of it."""
+"""``Piece``: text that a part of clew wants in a request. ``Contribution``: how much of it got in."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from clew.message import JsonObject, Trust
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Words for one section of a request.
+    """Text for one section of a request.
 
-    What is believed no more than semi-trusted is fenced as data, unless it is ``own`` text of the harness,
-    which marks for itself what it quotes.
+    A piece with trust SEMI_TRUSTED or below is fenced as data, unless it is the harness's ``own`` text, which
+    marks its quotes itself.
     """
 
     section: Section
@@ -23,37 +23,37 @@ class Piece:
     """Where it comes from, for people and for the record: a path, ``w3``, ``m12@another``."""
     trust: Trust
     own: bool = False
-    """Written by the harness, in words of its own."""
+    """Written by the harness itself."""
     late: bool = False
-    """It came after the last compaction: in the stable part it would change what is cached; it goes last."""
+    """Added after the last compaction: placed last, since earlier it would invalidate the cache."""
     cuttable: bool = False
-    """Its beginning is worth having where all of it does not fit."""
+    """If it does not fit as a whole, its beginning is still useful."""
 
     def __post_init__(self) -> None:
-        """Refuse what would become an instruction and may not, and what only the session can say."""
+        """Raise InputError if the section takes no pieces or requires more trust."""
         if self.section is POLICY or self.section.place in (Place.TOOLS, Place.HISTORY):
-            raise InputError(f"{self.section.name} takes no pieces", "give it as Parts.tools or Parts.view")
+            raise InputError(f"section {self.section.name} takes no pieces", "use Parts.tools or Parts.view")
         if self.trust < self.section.least:
             raise InputError(
-                f"{self.source} is {self.trust.label}, and {self.section.name} takes nothing below "
+                f"{self.source} is {self.trust.label}; section {self.section.name} requires at least "
                 f"{self.section.least.label}",
-                "give it as retrieved data",
+                "add it as retrieved data",
             )
 
     @property
     def place(self) -> Place:
-        """Return where it stands."""
+        """Return where in the request it goes."""
         return Place.END if self.late else self.section.place
 
     @property
     def fenced(self) -> bool:
-        """Tell whether it stands between fences, as data."""
+        """Whether it is put between fences, as data."""
         return self.trust <= Trust.SEMI_TRUSTED and not self.own
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one source asked for in a request, and what it was given."""
+    """What one source asked for in a request, and what it got."""
 
     section: Section
     source: str
@@ -62,16 +62,16 @@ class Contribution:
     """Tokens."""
     given: int
     why: str = ""
-    """Why it was cut or left out; empty where it was not."""
+    """Why it was cut or left out; empty if it was not."""
     late: bool = False
 
     @property
     def cut(self) -> int:
-        """Return what was asked for and not given."""
+        """Return the tokens that were asked for and not given."""
         return self.asked - self.given
 
     def to_json(self) -> JsonObject:
-        """Return it for the record."""
+        """Return it as JSON for the log."""
         return {
             "section": self.section.name,
             "tier": self.section.tier,

@@ -1,4 +1,4 @@
-"""What memory brings back, as pieces of a request: what a person vouches for as it is, the rest fenced."""
+"""Turn recalled notes and passages into pieces: trusted ones as they are, the others fenced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.message import Trust, lowest
 
 
 def remembered(injection: Injection) -> list[Piece]:
-    """Return notes and recalled passages as pieces; those of low trust each between a fence of its own."""
+    """Return notes and recalled passages as pieces; each one of low trust gets its own fence."""
     return [*_notes(injection), *_passages(injection)]
 
 

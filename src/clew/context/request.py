@@ -1,4 +1,4 @@
-"""An assembled request, and the body that a provider's API takes."""
+"""An assembled request, and its body for a provider's API."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from clew.wire import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_
 
 
 class Offered(Protocol):
-    """A tool that is offered to the model; ``clew.memory.tools.Tool`` is one."""
+    """A tool offered to the model, such as ``clew.memory.tools.Tool``."""
 
     @property
     def name(self) -> str:
-        """Return what the model calls it."""
+        """Return the name the model calls it by."""
 
     def definition(self, wire: str) -> JsonObject:
-        """Return what stands in a provider's list of tools."""
+        """Return its entry in a provider's list of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A request before it is written in a wire format."""
+    """A request before it is rendered in a wire format."""
 
     prompt: tuple[Message, ...]
-    """The system prompt as the session has it."""
+    """The system prompt of the session."""
     added: tuple[Text, ...]
-    """What is added to it, a block for each section."""
+    """Blocks added to it, one per section."""
     history: tuple[Message, ...]
     end: Message | None
     tools: tuple[Offered, ...]
     contributions: tuple[Contribution, ...]
-    """Who asked for what and was given how much, in the order of the request."""
+    """Each source with the tokens it asked for and got, in request order."""
     plain: bool
     """Nothing was added: the request is what a plain client sends."""
 
@@ -48,18 +48,18 @@ class Assembled:
 
     @property
     def end_blocks(self) -> int:
-        """Return how many blocks at the end of a request will not be sent again; for ``layout_of``."""
+        """Return how many blocks at the end will not be sent again; for ``layout_of``."""
         return 0 if self.end is None else 1
 
     @property
     def extra(self) -> dict[Region, int]:
-        """Return the tokens of all that the session's view does not hold, by region."""
+        """Return the tokens by region of everything that is not in the session's view."""
         return _by_region(one for one in self.contributions if not _of_view(one))
 
     def to_json(self) -> JsonObject:
-        """Return who asked for what and was given how much, for the record.
+        """Return each source with the tokens it asked for and got, for the log.
 
-        What the view holds is summed up by section: its messages are in the log one by one already.
+        The view is summed up by section, because its messages are in the log one by one already.
         """
         shown = [one for one in self.contributions if _of_view(one)]
         tools = [one for one in self.contributions if one.section is TOOLS]
@@ -75,9 +75,9 @@ class Assembled:
         }
 
     def request(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:
-        """Return the body of a request; ``rest`` are the caller's own fields, model and all, and go first.
+        """Return the body of a request; ``rest`` holds the caller's own fields, such as the model.
 
-        ``marks`` says where a cache that wants to be told shall keep what it read; a plain request gets none.
+        ``marks`` configures Anthropic's cache marks; a plain request gets none.
         """
         format_ = wire_named(wire)
         written = convert([*_system(self, format_), *_with_end(self, format_)], format_).body
@@ -88,10 +88,10 @@ class Assembled:
 
 
 def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
-    """Return the system prompt with what is added to it, as the wire has it best.
+    """Return the system prompt with the added blocks, in the form that suits the wire format.
 
-    Anthropic and Gemini take it in blocks. OpenAI's two formats, and the many servers that speak them, are
-    surest of one plain text.
+    Anthropic and Gemini take blocks. For OpenAI's two formats one plain text is the safest, because many
+    servers that imitate them accept nothing else.
     """
     if not assembled.added:
         return assembled.prompt
@@ -103,10 +103,10 @@ def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
 
 
 def _with_end(assembled: Assembled, wire: Wire) -> list[Message]:
-    """Return the history with the volatile end behind it.
+    """Return the history followed by the volatile end.
 
-    Anthropic takes words beside tool results for a new turn of the user's, and then forgets the signed
-    thinking of the loop that runs, and the cache with it. There the end goes inside the last result.
+    Anthropic treats text next to tool results as a new user turn, and then drops the signed thinking of the
+    running tool loop and its cache. There the end goes inside the last result.
     """
     messages = list(assembled.history)
     if assembled.end is None:
@@ -120,7 +120,7 @@ def _with_end(assembled: Assembled, wire: Wire) -> list[Message]:
 
 
 def _thinks(messages: Sequence[Message]) -> bool:
-    """Tell whether the tool loop that runs holds signed thinking."""
+    """Return True if the running tool loop contains signed thinking."""
     for message in reversed(messages):
         if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
             return False

@@ -1,4 +1,4 @@
-"""Who gets into a request: pieces are served in the order of their sections, each section up to its room."""
+"""Decide which pieces get into a request: in section order, each section up to its token limit."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from clew.context.piece import Contribution, Piece
 from clew.context.sections import INSTRUCTIONS, MEMORY, Section, sent_order
 
 FENCE_TOKENS = 45
-"""What the two tags of a fence take, with the name of a usual source."""
+"""Tokens of the two tags of a fence with a source name of usual length."""
 _CUT_MARK = "[cut here: {left:,} more characters in {source}]"
 _FEWEST = 40
-"""Tokens below which the beginning of a piece is not worth having."""
+"""Tokens below which the beginning of a piece is not worth including (chosen by hand)."""
 _CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much each section may take."""
+    """How many tokens each section may take."""
 
     usable_tokens: int | None = None
-    """Of the window, without the reply; None for no limits at all."""
+    """Tokens of the window, without the reply; None for no limits."""
     policy: Policy = DEFAULT
 
     def of(self, section: Section) -> int | None:
-        """Return the tokens that a section may take; None for any number."""
+        """Return the tokens that a section may take; None for no limit."""
         limit = self._limits.get(section.name, section.most)
         if limit is None or self.usable_tokens is None:
             return None
@@ -40,9 +40,9 @@ class Room:
 def admitted(
     pieces: Iterable[Piece], room: Room, count: Callable[[str], int]
 ) -> tuple[list[Piece], list[Contribution]]:
-    """Return the pieces that get in, as they get in, and what came of every one.
+    """Return the pieces that get in, cut if necessary, and a contribution for every piece.
 
-    Within a section, first come first served; what does not fit does not keep out a smaller one behind it.
+    Within a section pieces are served in order; one that does not fit does not keep out a smaller later one.
     """
     ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
     taken: dict[str, int] = {}
@@ -77,7 +77,7 @@ def _served(
 
 
 def _beginnings(piece: Piece, tokens: int) -> Iterator[str]:
-    """Yield ever shorter beginnings of a piece, each to the end of a line, with a mark that says so."""
+    """Yield shorter and shorter beginnings of a piece, each ending at a line end and with a cut mark."""
     characters = tokens * _CHARS_PER_TOKEN
     while characters > _CHARS_PER_TOKEN:
         cut = piece.text.rfind("\n", 0, characters)

@@ -1,7 +1,7 @@
-"""The sections of a request: the twelve tiers of a context, each with its place, its owner and its room.
+"""The sections of a request: the twelve tiers of a context, each with its place, owner and token limit.
 
-What is stable stands first and what changes every turn last, so that a provider's cache can read all that
-was sent before. No section of the stable part may hold a clock or an id of the request.
+Stable content comes first and content that changes every turn comes last, so that the prompt cache can read
+everything sent before. Stable sections must not contain a clock or an id of the request.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from clew.message import Trust
 
 
 class Place(StrEnum):
-    """Where in a request a section stands, in the order in which caches read it."""
+    """Where in a request a section goes, in the order in which caches read it."""
 
     TOOLS = "tools"
     SYSTEM = "system"
     HISTORY = "history"
     END = "end"
-    """Behind the last message: seen by the model last, and cached by nobody."""
+    """After the last message: seen last by the model, never cached."""
 
 
 class Stability(StrEnum):
-    """How long the bytes of a section stay what they are."""
+    """How long the bytes of a section stay the same."""
 
     STABLE = "stable"
-    """From one compaction to the next, at the least."""
+    """At least from one compaction to the next."""
     APPENDED = "appended"
-    """It grows at its end, and nowhere else until a compaction."""
+    """Grows only at its end until a compaction."""
     VOLATILE = "volatile"
-    """It may be another every turn."""
+    """Can change every turn."""
 
 
 class Owner(StrEnum):
-    """Who answers for what a section says."""
+    """Who is responsible for the content of a section."""
 
     PROVIDER = "provider"
     DEVELOPER = "developer"
@@ -43,7 +43,7 @@ class Owner(StrEnum):
     AGENT = "agent"
     HARNESS = "harness"
     OUTSIDE = "outside"
-    """Tools, files and pages: nobody here."""
+    """Tools, files and web pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +52,22 @@ class Section:
 
     name: str
     tier: int
-    """Which of the twelve tiers it is; the scoped instructions and the memory share one."""
+    """Its number among the twelve tiers; instructions and memory share one."""
     heading: str
-    """What the model reads above it, where it has a heading."""
+    """The heading the model reads above it; empty for none."""
     owner: Owner
     least: Trust
-    """The least label that its content must have: what is believed less never gets in."""
+    """The minimum trust of its content."""
     place: Place
     region: Region
-    """The part of the window that it counts for."""
+    """The region of the window that it counts towards."""
     most: Limit | None = None
-    """Of the usable window; None for what is never cut here."""
+    """Limit as a part of the usable window; None if it is never cut here. The defaults were chosen by hand.
+    """
 
     @property
     def stability(self) -> Stability:
-        """Return how long its bytes stay what they are: its place decides."""
+        """Return how long its bytes stay the same; decided by its place."""
         return _STABILITY[self.place]
 
 
@@ -92,7 +93,7 @@ TASK = Section("task", 4, "", Owner.USER, Trust.USER, Place.HISTORY, Region.HIST
 PLAN = Section(
     "plan",
     5,
-    "Where the work stands",
+    "State of the work",
     Owner.HARNESS,
     Trust.UNTRUSTED,
     Place.END,
@@ -159,9 +160,9 @@ SECTIONS = (
     *(POLICY, ORGANIZATION, CONTRACT, TASK, PLAN, INSTRUCTIONS, MEMORY),
     *(RETRIEVED, SKILLS, TOOLS, OBSERVATIONS, HISTORY, REMINDERS),
 )
-"""All of them, in the order of the tiers."""
+"""All sections, in tier order."""
 
 
 def sent_order(section: Section) -> tuple[int, int]:
-    """Return a key that sorts sections as a request holds them: by place, then by tier."""
+    """Return a key that sorts sections in request order: by place, then by tier."""
     return list(Place).index(section.place), section.tier

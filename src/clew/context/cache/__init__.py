@@ -1,4 +1,4 @@
-"""Prompt caches: where to mark, what a cache sees of a request, and why it missed."""
+"""Prompt caches: where to put cache marks, what a cache sees of a request, why it missed."""
 
 from clew.context.cache.call import Call
 from clew.context.cache.cause import Cause, Miss, cause_of_miss

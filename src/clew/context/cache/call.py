@@ -1,4 +1,4 @@
-"""One request to a model as the log keeps it: what it used, and what its cache read, wrote and missed."""
+"""One model request as the log records it: token usage, and what the prompt cache read, wrote and missed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from clew.ports import Usage
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one request cost, and what became of its cache."""
+    """The usage of one request and its cache outcome."""
 
     layout: Layout
     usage: Usage
     cause: Cause
     missed_tokens: int = 0
-    """What the request before had left in the cache and this one did not read."""
+    """Tokens that the previous request left in the cache and this one did not read."""
 
     @classmethod
     def after(cls, before: Call | None, layout: Layout, usage: Usage, life: Life = ALIVE) -> Call:
-        """Return a call with the cause of its miss, judged by the call before it."""
+        """Return a call with the cause of its cache miss, judged against the previous call."""
         kept = before.kept_tokens if before else 0
         missed = max(0, kept - usage.cache_read_tokens)
         if life.prefix_tokens is None and before:
@@ -34,7 +34,10 @@ class Call:
 
     @property
     def kept_tokens(self) -> int:
-        """Return what the next request can hope to read: Anthropic tells what it keeps, others keep all."""
+        """Return the tokens the next request can read from the cache.
+
+        Anthropic reports what it stores; other providers are assumed to store the whole input.
+        """
         if self.layout.wire == "anthropic":
             return self.usage.cache_read_tokens + self.usage.cache_write_tokens
         return self.usage.input_tokens

@@ -1,4 +1,4 @@
-"""Why a prompt cache did not read what was sent before."""
+"""Find out why a prompt cache did not read what the previous request sent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from clew.context.cache.layout import Layout
 
 
 class Miss(StrEnum):
-    """The kinds of reasons, in the order in which they are looked for."""
+    """Reasons for a cache miss, in the order in which they are checked."""
 
     NONE = "none"
-    """All that was sent before is sent again, and can be read."""
+    """Everything sent before is sent again unchanged."""
     FIRST = "first"
     MODEL = "model changed"
     TOOLS = "tools changed"
@@ -25,31 +25,31 @@ class Miss(StrEnum):
     EXPIRED = "expired"
     BELOW_MINIMUM = "below minimum"
     UNKNOWN = "unknown"
-    """Nothing changed, and the provider read nothing all the same."""
+    """Nothing changed, but the provider read nothing from its cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a cache missed, or that it did not."""
+    """Why a cache missed, or ``Miss.NONE``."""
 
     miss: Miss
     why: str
-    """In words for people."""
+    """The explanation shown to people."""
     block: int | None = None
-    """The first block that differs, counted from 1; None where none does."""
+    """The first block that differs, counted from 1; None if none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """What decides whether a prefix can be read, besides its bytes."""
+    """Conditions besides the bytes that decide whether a cached prefix can be read."""
 
     seconds_since: float = 0.0
-    """Since the request before."""
+    """Since the previous request."""
     life_seconds: float = FIVE_MINUTES
     prefix_tokens: int | None = None
-    """Of what both requests share, where it was counted."""
+    """Tokens of the prefix that both requests share; None if not counted."""
     minimum_tokens: int | None = None
-    """The shortest prefix that the provider keeps."""
+    """The shortest prefix that the provider caches."""
 
 
 ALIVE = Life()
@@ -69,19 +69,19 @@ def cause_of_miss(before: Layout | None, after: Layout, life: Life = ALIVE) -> C
     if life.seconds_since >= life.life_seconds:
         return Cause(
             Miss.EXPIRED,
-            f"{life.seconds_since:,.0f} seconds went by, and the cache lives {life.life_seconds:,.0f}",
+            f"{life.seconds_since:,.0f} seconds passed; the cache lives {life.life_seconds:,.0f}",
         )
     least = life.minimum_tokens
     if least is not None and life.prefix_tokens is not None and life.prefix_tokens < least:
         return Cause(
-            Miss.BELOW_MINIMUM, f"{life.prefix_tokens:,} tokens are shared, and {least:,} are the least"
+            Miss.BELOW_MINIMUM, f"{life.prefix_tokens:,} shared tokens, below the minimum of {least:,}"
         )
     return Cause(Miss.NONE, "all that was sent before was sent again")
 
 
 def _changed(before: Layout, after: Layout, shared: int) -> Cause:
     block = shared + 1
-    # Where one of the two has no block left there, it is the other's block that came or went.
+    # If one of the two requests ends here, the other's block was added or removed.
     places = {layout.places[shared] for layout in (before, after) if shared < len(layout.places)}
     if "tools" in places:
         return Cause(Miss.TOOLS, f"the list of tools changed at block {block}", block)
@@ -96,5 +96,5 @@ def _changed(before: Layout, after: Layout, shared: int) -> Cause:
 
 
 def _latest(layout: Layout) -> int:
-    """Return the number of the newest digest that a request shows; 0 where it shows none."""
+    """Return the number of the newest digest in a request; 0 if it has none."""
     return max((int(one.removeprefix("d")) for one in layout.digests), default=0)

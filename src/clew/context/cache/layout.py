@@ -1,8 +1,8 @@
 """A request as a prompt cache sees it: blocks in the order tools, system prompt, messages.
 
-Only hashes are kept, chained: two requests whose hashes agree at a block agree in all that stands before.
-Marks are no part of it, since they may move without a cache noticing; nor is the form of a text, which
-providers read alike as a string and as a list of one block.
+Only chained hashes are kept: if two requests agree at a block, they agree in everything before it. Cache
+marks are ignored, because moving one does not invalidate a cache, and so is the form of a text: providers
+treat a string and a list of one text block alike.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clew.wire.shapes import as_list, as_object, as_text
 Where: TypeAlias = Literal["tools", "system", "messages"]
 _DIGEST = re.compile(rf'<{DIGEST_TAG} id="(d\d{{1,9}})"')
 _SETTINGS = ("tool_choice", "thinking", "output_config", "reasoning", "reasoning_effort", "speed", "effort")
-"""Fields that a cache depends on besides the text."""
+"""Request fields besides the text that invalidate a cache when they change."""
 _HASH_BYTES = 12
 
 
@@ -33,15 +33,15 @@ class Layout:
     wire: str
     model: str
     settings: str
-    """The hash of the settings that a cache depends on."""
+    """The hash of the settings that affect the cache."""
     places: tuple[Where, ...]
-    """Where each block stands."""
+    """Which part of the request each block belongs to."""
     chain: tuple[bytes, ...]
-    """The hash of each block and of all before it."""
+    """For each block, the hash of it and everything before it."""
     digests: tuple[str, ...]
-    """The digests that stand in it."""
+    """The ids of the digests in the request."""
     end_blocks: int = 0
-    """The blocks at its end that will not be sent again."""
+    """The number of blocks at the end that will not be sent again."""
 
     @property
     def kept(self) -> int:
@@ -51,7 +51,7 @@ class Layout:
     def shared(self, other: Layout) -> int:
         """Return how many blocks two requests have in common from the start."""
         low, high = 0, min(len(self.chain), len(other.chain))
-        while low < high:  # chained: they agree up to some block and nowhere behind it
+        while low < high:  # binary search works because the hashes are chained
             middle = (low + high + 1) // 2
             if self.chain[middle - 1] == other.chain[middle - 1]:
                 low = middle
@@ -100,7 +100,7 @@ def _blocks(body: JsonObject, wire: str) -> Iterator[tuple[Where, str]]:
 
 
 def _message(message: JsonObject) -> Iterator[str]:
-    """Yield a message's blocks; its other fields stand before the first of them."""
+    """Yield a message's blocks; its other fields are prepended to the first one."""
     key = "parts" if "parts" in message else "content"
     about = _text({name: value for name, value in message.items() if name != key})
     listed = _content(message.get(key)) or [None]

@@ -1,13 +1,12 @@
-"""Where a request to Anthropic is marked for its cache.
+"""Place cache marks (``cache_control``) in a request to Anthropic.
 
-Anthropic keeps what stands before a mark, takes at most four, and looks back from each over twenty blocks
-for something it has kept. So the marks stand where an earlier request ended, and where the next one can
-look for this one:
+Anthropic caches everything before a mark, accepts at most four, and looks back from each mark over twenty
+blocks for something cached. So marks go where an earlier request ended and where the next one will look:
 
-1. behind the system prompt, which outlives every compaction;
-2. behind the last digest, which stays until the next one;
-3. where the request before this one ended: right before the model's last answer, however many blocks ago;
-4. at the end of what will be sent again: the last block before the volatile end.
+1. after the system prompt, which survives every compaction;
+2. after the last digest, which stays until the next compaction;
+3. where the previous request ended: right before the model's last answer;
+4. at the last block that will be sent again, before the volatile end.
 """
 
 from __future__ import annotations
@@ -21,37 +20,39 @@ from clew.plan.render import TAG as DIGEST_TAG
 from clew.wire.shapes import as_list, as_object, as_text
 
 MOST_MARKS = 4
+"""Anthropic's limit."""
 CHARS_PER_TOKEN = 4
+"""A rough estimate, enough to decide whether a mark is worth setting."""
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
-"""Kinds of blocks that cannot hold a mark."""
+"""Block types that Anthropic does not allow a mark on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a request is to be marked."""
+    """How to mark a request."""
 
     minimum_tokens: int | None = 1_024
-    """Shorter prefixes are not kept, so not marked; ``Model.cache_minimum_tokens``. None: nothing is kept."""
+    """Shorter prefixes are not cached, so not marked; see ``Model.cache_minimum_tokens``. None: no marks."""
     life: Literal["5m", "1h"] = "5m"
 
     @property
     def value(self) -> JsonObject:
-        """Return the mark as it is written."""
+        """Return the mark as Anthropic's API writes it."""
         return {"type": "ephemeral"} if self.life == "5m" else {"type": "ephemeral", "ttl": self.life}
 
 
 class Spot(NamedTuple):
-    """A block: of the system prompt (message -1), or of a message."""
+    """The position of a block: in a message, or in the system prompt (message -1)."""
 
     message: int
     block: int
 
 
 def marked(body: JsonObject, marks: Marks, end_blocks: int = 0) -> JsonObject:
-    """Return a request in Anthropic's format with its marks; the last ``end_blocks`` are never kept.
+    """Return a request in Anthropic's format with cache marks; the last ``end_blocks`` are never cached.
 
-    All content is written as blocks, so that a mark that moves on changes no byte that stays. A request
-    that has marks of its own keeps them, and gets no more.
+    All content is written as blocks, so that moving a mark changes no other byte. A request that already has
+    marks keeps them and gets no more.
     """
     whole = in_blocks(body)
     if marks.minimum_tokens is None or _has_marks(whole):
@@ -87,7 +88,7 @@ def _blocks(text: Json) -> list[Json]:
 
 
 def _spots(body: JsonObject, end_blocks: int) -> Iterator[Spot]:
-    """Yield where marks are worth having, in the order of the request."""
+    """Yield the positions worth marking, in request order."""
     messages = as_list(body.get("messages"))
     yield from _last_of(body, -1)
     digests = [i for i, one in enumerate(messages) if _digest_at(one) is not None]
@@ -103,7 +104,7 @@ def _spots(body: JsonObject, end_blocks: int) -> Iterator[Spot]:
 
 
 def _digest_at(message: Json) -> int | None:
-    """Return which block of a message is a digest; None where none is."""
+    """Return which block of a message is a digest; None if none is."""
     for i, block in enumerate(_content(message)):
         if as_text(as_object(block).get("text")).startswith(f"<{DIGEST_TAG} "):
             return i
@@ -111,7 +112,7 @@ def _digest_at(message: Json) -> int | None:
 
 
 def _last_of(body: JsonObject, message: int, left_out: int = 0) -> Iterator[Spot]:
-    """Yield the last block of a message, or of the system prompt, that can be marked and is kept."""
+    """Yield the last block of a message (or the system prompt) that can be marked and will be sent again."""
     blocks = _content_of(body, message)
     for i in range(len(blocks) - 1 - left_out, -1, -1):
         block = as_object(blocks[i])
@@ -134,7 +135,7 @@ def _content(message: Json) -> list[Json]:
 
 
 def _tokens_before(body: JsonObject, spot: Spot) -> float:
-    """Return about how many tokens a mark would keep: a mark too early is wasted, not wrong."""
+    """Estimate how many tokens a mark would cache. A mark set too early is wasted, not wrong."""
     size = _size(body.get("tools"))
     if spot.message >= 0:
         size += _size(body.get("system")) + _size(as_list(body.get("messages"))[: spot.message])

@@ -1,6 +1,6 @@
-"""What the system prompt says about compaction, doubt, citing, memory and data: one ``.md`` file each.
+"""System prompt clauses about compaction, uncertainty, citing, memory and data: one ``.md`` file each.
 
-They are static text: no clock, no id, no number that could change from one request to the next.
+The texts are static: no clock, id or number that changes between requests, so they stay in the cache.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from clew.context.sections import CONTRACT
 from clew.message import Trust
 
 NAMES = ("compaction", "uncertainty", "citing", "memory", "data")
-"""In the order in which they are given."""
+"""In the order in which they appear in the prompt."""
 DATA_SOURCE = "clause data"
-"""The source of the clause that says what fences mean."""
+"""The source name of the clause that explains fences."""
 
 
 @cache
 def clause(name: str) -> str:
-    """Return the words of a clause."""
+    """Return the text of a clause."""
     return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def clauses_for(*, compacted: bool, memory: bool, data: bool = False) -> list[Piece]:
-    """Return the clauses that a session needs; one that needs none sends what a plain client sends.
+    """Return the clauses that a session needs; a session that needs none sends what a plain client sends.
 
-    ``compacted``: a digest is in the view. They join the prompt with the first compaction, which rewrites
-    what was cached anyway. ``memory``: notes or tools for memory are there, from the start. ``data``: fences
-    may come up, from the start; memory brings them along.
+    ``compacted``: a digest is in the view. These clauses join the prompt with the first compaction, which
+    invalidates the cache anyway. ``memory``: notes or memory tools are available, from the start. ``data``:
+    fences may occur, from the start; implied by ``memory``.
     """
     wanted = {
         "compaction": compacted,

@@ -1,4 +1,4 @@
-"""Looking at a context without touching it: as functions over values, and as tools for an agent."""
+"""Read-only diagnostics of a context: as functions over values, and as tools for an agent."""
 
 from clew.context.diagnose.lineage import trace_summaries
 from clew.context.diagnose.scene import Diagnosis, Made, Scene

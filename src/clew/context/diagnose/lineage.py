@@ -1,4 +1,4 @@
-"""traceSummaries: where each summary in force comes from."""
+"""The traceSummaries diagnostic: where each active summary comes from."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from clew.plan.spans import spans
 
 
 def trace_summaries(scene: Scene, digest: str | None = None) -> Diagnosis:
-    """Return where each summary in force comes from: turns, folded digests, author, checks, loss."""
+    """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
     found = [(made, one) for made in scene.compactions for one in made.plan.digests]
     if digest is not None:
         found = [(made, one) for made, one in found if one.id == digest]
         if not found:
             there = ", ".join(one.id for one in digests_of(scene.compactions)) or "none"
-            raise NotFound(f"there is no summary {digest!r} in force", f"there are: {there}")
+            raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
     if not found:
-        return Diagnosis("No summary is in force: every turn is shown as it was said.", {"summaries": []})
+        return Diagnosis("No active summary: every turn is shown verbatim.", {"summaries": []})
     lines = [line for made, one in found for line in _lineage(made, one)]
     return Diagnosis("\n".join(lines), {"summaries": [_lineage_json(made, one) for made, one in found]})
 
 
 def digests_of(compactions: Sequence[Made]) -> list[Digest]:
-    """Return the digests that compactions put in place."""
+    """Return the digests that these compactions created."""
     return [digest for made in compactions for digest in made.plan.digests]
 
 
 def _lineage(made: Made, digest: Digest) -> Iterator[str]:
     plan = made.plan
     covers = spans(digest.covers)
-    yield f"{digest.id} (level {digest.level}) stands for {len(digest.covers):,} turns: {covers}"
+    yield f"{digest.id} (level {digest.level}) replaces {len(digest.covers):,} turns: {covers}"
     yield f"  made {made.time} by {digest.author}, because: {plan.reason}"
     yield f"  {plan.tokens_before:,} → {plan.tokens_after:,} tokens"
     yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
     if digest.folds:
-        yield f"  took in {', '.join(digest.folds)}"
+        yield f"  absorbed {', '.join(digest.folds)}"
     yield f"  {_checked(made)}; checksum {digest.checksum[:23]}"
 
 
@@ -49,7 +49,7 @@ def _sources(digest: Digest) -> int:
 def _checked(made: Made) -> str:
     gone = sum(kept.gone for kept in made.report.kept)
     verdict = "checked and accepted" if made.report.accepted else "checked, with findings"
-    return f"{verdict}; {gone:,} things only a search would find again"
+    return f"{verdict}; {gone:,} items dropped (recoverable by search)"
 
 
 def _lineage_json(made: Made, digest: Digest) -> JsonObject:

@@ -1,4 +1,4 @@
-"""What the diagnostics look at, and what they answer."""
+"""Input and output types of the diagnostics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.verify import Report
 
 
 class Made(Protocol):
-    """A compaction that took effect; ``Session.trace()`` returns such."""
+    """A compaction that took effect, as ``Session.trace()`` returns them."""
 
     @property
     def time(self) -> str:
@@ -23,29 +23,29 @@ class Made(Protocol):
 
     @property
     def plan(self) -> Plan:
-        """Return what it did."""
+        """Return what it changed."""
 
     @property
     def report(self) -> Report:
-        """Return what the checks said."""
+        """Return the verification report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A request and its session, as they stand now."""
+    """The current state of a request and its session."""
 
     allotment: Allotment
     contributions: Sequence[Contribution] = ()
     """``Assembled.contributions``."""
     compactions: Sequence[Made] = ()
-    """Those in force, oldest first."""
+    """The active ones, oldest first."""
     compact_at_tokens: int | None = None
     last_call: Call | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """An answer for people and for programs."""
+    """A diagnostic result: text for people, ``value`` for programs."""
 
     text: str
     value: JsonObject

@@ -1,4 +1,4 @@
-"""contextBudget, contextSnapshot, listContributors: read-only, for people, agents and programs alike."""
+"""The contextBudget, contextSnapshot and listContributors diagnostics. Read-only."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from clew.message import Json, JsonObject
 
 _RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
 MOST_CONTRIBUTORS = 200
-"""Lines of one answer: what describes the window must not fill it."""
+"""Most lines in one answer (chosen by hand), so that a report about the window does not fill it."""
 
 
 # contextBudget -----------------------------------------------------------------------------------------
 
 
 def context_budget(scene: Scene) -> Diagnosis:
-    """Return the split of the window in one line, then all that was cut and why."""
+    """Return the split of the window in one line, then everything that was cut and why."""
     split = scene.allotment
     spoken = [f"{_name(region)}: {tokens} tokens" for region, tokens in _spoken(split)]
     reserve = sum(split.of(region).given for region in _RESERVES)
     total = split.window_tokens - split.free_tokens
     lines = [f"{', '.join([*spoken, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
     lines += [
-        f"Overflow: {one.region} asked {one.asked:,}, was given {one.given:,}: {one.why}"
-        for one in _cut(split)
+        f"Overflow: {one.region} asked for {one.asked:,}, got {one.given:,}: {one.why}" for one in _cut(split)
     ]
     lines += [f"Cut: {_told(one)}" for one in scene.contributions if one.cut]
     lines += _until_compaction(scene)
@@ -56,7 +55,7 @@ _SPOKEN = (
     *(Region.SYSTEM, Region.TOOLS, Region.PINNED, Region.INSTRUCTIONS),
     *(Region.HISTORY, Region.TOOL_OUTPUTS, Region.MEMORY),
 )
-"""The order in which regions are told."""
+"""Regions in the order of the report."""
 
 
 def _name(region: Region) -> str:
@@ -71,7 +70,7 @@ def _until_compaction(scene: Scene) -> Iterator[str]:
     if scene.compact_at_tokens is not None:
         used = _used(scene.allotment)
         left = max(0, scene.compact_at_tokens - used)
-        yield f"Compaction comes at {scene.compact_at_tokens:,} tokens: {left:,} from now."
+        yield f"Compaction starts at {scene.compact_at_tokens:,} tokens: {left:,} from now."
 
 
 def _used(split: Allotment) -> int:
@@ -82,7 +81,7 @@ def _used(split: Allotment) -> int:
 
 
 def context_snapshot(scene: Scene) -> Diagnosis:
-    """Return the tokens of every region and section now, with the reason for each size."""
+    """Return the current tokens of every region and section, with the reason for each size."""
     split = scene.allotment
     used = _used(split)
     lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]

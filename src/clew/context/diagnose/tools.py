@@ -1,4 +1,4 @@
-"""The diagnostics as tools that an agent can call: they change nothing, so nobody need be asked."""
+"""The diagnostics as tools for an agent. They change nothing, so they need no approval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.memory.tools.schema import takes, text
 
 
 def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
-    """Return the tools; ``look`` is asked for the scene whenever one of them is called."""
+    """Return the tools; ``look`` is called for the current scene on every tool call."""
 
     def answering(
         answer: Callable[[Scene, dict[str, Any]], Diagnosis],
@@ -43,14 +43,14 @@ def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
         ),
         Tool(
             "traceSummaries",
-            "Show the lineage of the summaries in the context: which turns each stands for, who wrote it, "
+            "Show the lineage of the summaries in the context: which turns each replaces, who wrote it, "
             "why, and what the checks said.",
             takes(digest=text("Only this one, like d3; all of them if null.", optional=True)),
             answering(lambda scene, given: trace_summaries(scene, given["digest"])),
         ),
         Tool(
             "contextBudget",
-            "Tell in one line how the context window is split, and what was cut.",
+            "Report in one line how the context window is split, and what was cut.",
             takes(),
             answering(lambda scene, _: context_budget(scene)),
         ),

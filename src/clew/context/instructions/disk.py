@@ -1,6 +1,6 @@
-"""The real file system, and where on it instructions usually lie.
+"""The real file system, and the folders on it that usually hold instructions.
 
-Links are never followed in the last component of a path; the loader looks at the others.
+A link in the last component of a path is never followed; the loader checks the other components.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ ORGANIZATION_FOLDERS = ("/etc/clew", "/etc/claude-code", "/etc/codex")
 
 
 def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
-    """Return where instructions usually lie: clew's and other tools' folders, and a project.
+    """Return the usual folders of instructions: clew's, those of other tools, and a project.
 
-    Whether the project is to be trusted is for its user to say, never for the project.
+    Whether the project is trusted is the user's decision, never the project's.
     """
     home = Path.home()
     own = (clew_home(), *(home / name for name in OWN_FOLDERS))
@@ -34,10 +34,10 @@ def usual_roots(project: Path | None, *, trusted: bool) -> Roots:
 
 
 class Disk:
-    """The files of this computer."""
+    """The files of this computer; implements ``Files``."""
 
     def kind(self, path: str) -> FileKind:
-        """Return what stands at a path, without following a link there."""
+        """Return what is at a path, without following a link there."""
         try:
             mode = Path(path).lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
@@ -58,9 +58,9 @@ class Disk:
             return 0
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
-        """Return the content of a plain file, at most so many bytes; None where it cannot be read."""
+        """Return the content of a plain file, at most ``most_bytes``; None if it cannot be read."""
         try:
-            # Neither a link nor a pipe that took the file's place since it was looked at.
+            # Do not follow a link or block on a pipe that replaced the file since it was checked.
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         except (OSError, ValueError):
             return None
@@ -73,7 +73,7 @@ class Disk:
             os.close(handle)
 
     def listed(self, path: str) -> list[str]:
-        """Return the names in a folder, sorted; none where it is no folder."""
+        """Return the names in a folder, sorted; empty if it is not a folder."""
         try:
             return sorted(entry.name for entry in os.scandir(path))
         except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the loader asks of a file system."""
+"""The file system interface that the loader of instructions uses."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Protocol
 
 
 class FileKind(StrEnum):
-    """What stands at a path."""
+    """What is at a path."""
 
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
-    """A symbolic link, wherever it leads."""
+    """A symbolic link, whatever its target."""
     OTHER = "other"
-    """A pipe, a device, a socket, or something that may not be looked at."""
+    """A pipe, device or socket, or something unreadable."""
     MISSING = "missing"
 
 
 class Files(Protocol):
-    """A file system, by absolute paths with forward slashes. Nothing here raises for what is not there."""
+    """A file system addressed by absolute paths with forward slashes. No method raises for a missing path."""
 
     def kind(self, path: str) -> FileKind:
-        """Return what stands at a path, without following a link there."""
+        """Return what is at a path, without following a link there."""
 
     def size(self, path: str) -> int:
         """Return the bytes of a file; 0 for anything else."""
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
-        """Return the content of a plain file, at most so many bytes; None where it cannot be read."""
+        """Return the content of a plain file, at most ``most_bytes``; None if it cannot be read."""
 
     def listed(self, path: str) -> list[str]:
-        """Return the names in a folder, sorted; none where it is no folder."""
+        """Return the names in a folder, sorted; empty if it is not a folder."""

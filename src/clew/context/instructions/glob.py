@@ -1,4 +1,4 @@
-"""Path patterns of rules: ``src/**/*.{ts,tsx}``. Matching takes time linear in pattern times path."""
+"""Match path patterns of rules (``src/**/*.{ts,tsx}``) in time linear in pattern length times path length."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 MOST_EXPANSIONS = 1_000
+"""Limits against hostile patterns, chosen by hand."""
 LONGEST_PATTERN = 400
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Tell whether a relative path matches a pattern; one without a slash matches in any folder."""
+    """Return True if a relative path matches a pattern; a pattern without a slash matches in any folder."""
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
     return any(_matches(path.split("/"), _segments(one)) for one in expanded(pattern))
 
 
 def expanded(pattern: str) -> Iterator[str]:
-    """Yield a pattern with its braces written out, at most ``MOST_EXPANSIONS`` of them."""
+    """Yield a pattern with its braces expanded, at most ``MOST_EXPANSIONS`` results."""
     waiting = [pattern]
     for _ in range(MOST_EXPANSIONS):
         if not waiting:
@@ -43,8 +44,8 @@ def _segments(pattern: str) -> list[str]:
 
 
 def _matches(parts: Sequence[str], segments: Sequence[str]) -> bool:
-    """Match component by component; ``**`` stands for any number of them."""
-    reached = {0}  # how many components the segments so far can have used up
+    """Match component by component; ``**`` matches any number of them."""
+    reached = {0}  # numbers of components that the segments so far can have consumed
     for segment in segments:
         if segment == "**":
             reached = set(range(min(reached), len(parts) + 1)) if reached else set()

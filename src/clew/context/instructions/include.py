@@ -1,4 +1,4 @@
-"""Reading instruction files and what they include: not too deep, not in circles, not too much."""
+"""Read instruction files with their includes, with limits on depth, cycles and size."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from clew.verify.hidden import directs, is_unseen
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be read."""
+    """How much may be read. The defaults were chosen by hand."""
 
     one_file: int = 64 * 1024
-    """Bytes of one file; a larger one is refused whole, since half a rule is a wrong rule."""
+    """Bytes of one file; a larger file is refused as a whole, because half a rule is a wrong rule."""
     in_all: int = 256 * 1024
-    """Bytes of all that is in force."""
+    """Bytes of all active instructions together."""
     depth: int = 4
-    """How many includes may lead from an instruction file to a text."""
+    """Longest chain of includes."""
     includes: int = 50
-    """Of one instruction file, all in all."""
+    """Includes of one instruction file in total."""
 
 
 class Refusal(NamedTuple):
@@ -37,52 +37,52 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads one instruction file of a root, with all that it includes."""
+    """Reads one instruction file of a root, with everything it includes."""
 
     files: Files
     root: str
     home: str | None
     limits: Limits
     room: int
-    """Bytes that may still be taken."""
+    """Bytes that may still be read."""
     hashes: dict[str, str] = field(default_factory=dict)
-    """The SHA-256 of each file that was read, by its path."""
+    """The SHA-256 of each file that was read, by path."""
     included: dict[str, str] = field(default_factory=dict)
-    """Of those, the files that were put in."""
+    """Of those, the files that were included."""
     refused: list[Refusal] = field(default_factory=list)
     taken: int = 0
 
     def raw(self, path: str) -> str | None:
-        """Return the text of a file; None, with the reason on record, where it may not be used."""
+        """Return the text of a file; if it may not be used, record the reason and return None."""
         text, why = self._read(path)
         if why:
             self._refuse(path, why)
         return None if why else text
 
     def _read(self, path: str) -> tuple[str, str]:
-        """Return the text of a file, and why it may not be used; one of them is empty."""
+        """Return the text of a file and why it may not be used; one of the two is empty."""
         size = self.files.size(path)
         if size > self.limits.one_file:
-            return "", f"it has {size:,} bytes, and {self.limits.one_file:,} are allowed"
+            return "", f"it has {size:,} bytes; the limit is {self.limits.one_file:,}"
         if self.taken + size > self.room:
-            return "", f"with it all instructions would have more than {self.limits.in_all:,} bytes"
+            return "", f"with it the instructions would exceed {self.limits.in_all:,} bytes"
         content = self.files.read(path, self.limits.one_file + 1)
         if content is None or len(content) > self.limits.one_file:
-            return "", "it cannot be read, or grew while it was"
+            return "", "it cannot be read, or it grew during reading"
         try:
             text = content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
             return "", "it is not UTF-8 text"
         if is_unseen(text) or directs(text):
-            return "", "it holds characters that nobody can see"
+            return "", "it contains invisible characters"
         self.taken += len(content)
         self.hashes[path] = hashlib.sha256(content).hexdigest()
         return text, ""
 
     def expanded(self, path: str, body: str, chain: Sequence[str] = ()) -> str:
-        """Return a text without comments and with what it includes.
+        """Return a text without comments and with its includes.
 
-        An include on a line of its own is put in its place; one within a sentence, behind the text.
+        An include on a line of its own is replaced in place; one inside a sentence is appended to the text.
         """
         chain = (*chain, path)
         plain = without_comments(body)
@@ -105,7 +105,7 @@ class Reader:
                 self._refuse(path, why)
             return None
         if path in self.included:
-            return None  # it stands there already
+            return None  # already included
         raw = self.raw(path)
         if raw is None:
             return None
@@ -125,7 +125,7 @@ class Reader:
             return why
         if len(chain) > self.limits.depth:
             led = " → ".join(self._short(one) for one in (*chain, path))
-            return f"{len(chain)} includes lead to it, and {self.limits.depth} are allowed: {led}"
+            return f"include chain of {len(chain)}, the limit is {self.limits.depth}: {led}"
         if len(self.included) >= self.limits.includes:
             return f"{self.limits.includes} files are included already"
         return ""
@@ -138,5 +138,5 @@ class Reader:
 
 
 def _looks_like_path(name: str) -> bool:
-    """Tell whether somebody who wrote this meant a file: ``@docs/a.md``, and not ``@alice``."""
+    """Return True if the writer probably meant a file: ``@docs/a.md``, but not ``@alice``."""
     return "/" in name or "." in name

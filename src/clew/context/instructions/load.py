@@ -1,7 +1,7 @@
-"""Instruction files in force: found by their scope, read within limits, each with its hash.
+"""Load the active instruction files: found by scope, read within limits, each with its hash.
 
-One pure function over a file system: the same files and the same touched paths give the same instructions.
-A file is read when a session starts and when it compacts; what somebody edits in between counts from then.
+One pure function over a file system: equal files and equal touched paths give equal instructions. Files are
+read when a session starts and when it compacts; an edit in between takes effect then.
 """
 
 from __future__ import annotations
@@ -19,39 +19,41 @@ from clew.message import Trust
 from clew.secrets import mask
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CLEW.md")
-"""What instruction files are called, in the order in which those of one folder are given."""
+"""Names of instruction files, in the order in which those of one folder are loaded."""
 INSTEAD = {"AGENTS.md": "AGENTS.override.md"}
+"""A file that replaces another one of the same folder if present."""
 PROJECT_RULES, OTHER_RULES = ".claude/rules", "rules"
 MOST_FOLDERS = 200
+"""Limits against huge trees, chosen by hand."""
 MOST_RULES = 200
 _DEEPEST_RULES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A file that is in force."""
+    """An active instruction file."""
 
     id: str
     """Its scope and its path below its root: ``project:AGENTS.md``."""
     path: str
     scope: Scope
     text: str
-    """As the model reads it: comments left out, includes put in, secrets masked."""
+    """As the model reads it: without comments, with includes, secrets masked."""
     sha256: str
     """Of the file's own bytes."""
     includes: tuple[tuple[str, str], ...] = ()
-    """What it includes, each with its hash."""
+    """The included files, each with its hash."""
     patterns: tuple[str, ...] = ()
-    """The paths that it is about; none for one that is about everything in its scope."""
+    """The paths that it applies to; empty if it applies to everything in its scope."""
 
     @property
     def trust(self) -> Trust:
-        """Return whose word it is."""
+        """Return the trust that its scope gives it."""
         return SCOPE_TRUST[self.scope]
 
     @property
     def label(self) -> str:
-        """Return its name as the model and people read it."""
+        """Return its name as shown to the model and to people."""
         return f"{self.id.partition(':')[2]} ({self.scope.value})"
 
 
@@ -65,26 +67,26 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What is in force, the widest scope first, and what was refused."""
+    """The active instructions, widest scope first, and the refused files."""
 
     instructions: tuple[Instruction, ...] = ()
     refused: tuple[Refused, ...] = ()
 
     def get(self, id_: str) -> Instruction | None:
-        """Return an instruction by its id."""
+        """Return an instruction by id."""
         return next((one for one in self.instructions if one.id == id_), None)
 
 
 def load(files: Files, roots: Roots, touched: Sequence[str] = (), limits: Limits | None = None) -> Loaded:
-    """Return the instructions in force where these paths were touched.
+    """Return the instructions that are active when these paths were touched.
 
-    Files of the person, the organization and the project are always in force; those of a folder, and rules
-    with path patterns, once something there was touched: ``ledger.artifacts.files`` tells what was.
+    Files of the user, the organization and the project are always active; those of a folder, and rules with
+    path patterns, once a path there was touched (see ``ledger.artifacts.files``).
     """
     loading = _Loading(files, roots, limits or Limits())
     for scope, root in roots.all():
         if scope is Scope.PROJECT and not roots.trusted:
-            loading.refuse_all(root, "nobody said that this project is to be trusted")
+            loading.refuse_all(root, "the user has not marked this project as trusted")
             continue
         loading.folder(root, root, scope)
         loading.rules(root, scope, touched)
@@ -96,7 +98,7 @@ def load(files: Files, roots: Roots, touched: Sequence[str] = (), limits: Limits
 
 @dataclass(slots=True)
 class _Loading:
-    """A search on its way."""
+    """The state of one ``load`` call."""
 
     files: Files
     roots: Roots
@@ -104,15 +106,15 @@ class _Loading:
     found: list[Instruction] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    """Hashes: two names for one text are one instruction."""
+    """Hashes: two files with the same content count as one instruction."""
     bytes_taken: int = 0
 
     def refuse_all(self, root: str, why: str) -> None:
-        """Refuse whatever of a root would be in force."""
+        """Refuse every instruction file of a root."""
         self.refused += [Refused(path, why) for path in self._present(root)]
 
     def folder(self, folder: str, root: str, scope: Scope) -> None:
-        """Take in the instruction files of one folder."""
+        """Load the instruction files of one folder."""
         for path in self._present(folder):
             self._take(path, root, scope)
 
@@ -126,9 +128,9 @@ class _Loading:
                     break
 
     def rules(self, root: str, scope: Scope, touched: Sequence[str]) -> None:
-        """Take in the rules of a root: those without patterns, and those whose paths were touched."""
+        """Load the rules of a root: those without patterns, and those whose paths were touched."""
         folder = posixpath.join(root, PROJECT_RULES if scope is Scope.PROJECT else OTHER_RULES)
-        base = self.roots.project or root  # patterns of a person's own rules are about the project too
+        base = self.roots.project or root  # patterns in the user's own rules also apply to the project
         relative = [_relative(path, base) for path in touched]
         for path in list(self._rule_files(folder))[:MOST_RULES]:
             self._take(path, root, scope, relative)

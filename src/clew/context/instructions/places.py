@@ -1,4 +1,4 @@
-"""Where instructions may come from, and where never."""
+"""Where instructions may come from, and where they may not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.message import Trust
 
 
 class Scope(StrEnum):
-    """How wide an instruction holds, from the widest to the narrowest."""
+    """How widely an instruction applies, from the widest to the narrowest."""
 
     GLOBAL = "global"
     ORGANIZATION = "organization"
@@ -37,24 +37,24 @@ FOREIGN_FOLDERS = frozenset(
         *("dist", "build", "target", "downloads", ".trash", "tmp", "temp"),
     }
 )
-"""What lies in these was written by others and put there by a program: data, never instructions."""
+"""Folders with content from third parties, put there by a program: data, never instructions."""
 _OPEN_DOT_FOLDERS = frozenset({".claude", ".clew", ".gemini", ".codex", ".agents", ".github", ".config"})
-"""Folders with a dot in front that hold documents; files and folders like ``.env`` and ``.ssh`` do not."""
+"""Dot folders that hold documents. Other hidden names, such as ``.env`` and ``.ssh``, are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
-    """The folders that a person trusts to hold instructions: absolute, real paths with forward slashes."""
+    """The folders that the user trusts to hold instructions: absolute, real paths with forward slashes."""
 
     project: str | None = None
     trusted: bool = True
-    """The person trusts the project. Without that nothing of it becomes an instruction."""
+    """Whether the user trusts the project. If not, nothing in it becomes an instruction."""
     everywhere: tuple[str, ...] = ()
-    """Folders of the person's own, such as ``~/.claude`` and clew's home."""
+    """The user's own folders, such as ``~/.claude`` and clew's home."""
     organization: tuple[str, ...] = ()
-    """Folders that an administrator keeps, such as ``/etc/clew``."""
+    """Folders maintained by an administrator, such as ``/etc/clew``."""
     home: str | None = None
-    """What ``~`` stands for in an include."""
+    """What ``~`` means in an include."""
 
     def all(self) -> Iterator[tuple[Scope, str]]:
         """Yield every root with its scope, the widest first."""
@@ -65,7 +65,7 @@ class Roots:
 
 
 def inside(path: str, root: str) -> bool:
-    """Tell whether a normal path is a root or lies under it."""
+    """Return True if a normalized path is a root or lies under it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
@@ -76,17 +76,17 @@ def within(path: str, root: str) -> list[str]:
 
 
 def why_not(path: str, root: str, files: Files) -> str:
-    """Return why a file may not become an instruction; empty where it may.
+    """Return why a file may not become an instruction; empty if it may.
 
-    Every component below the root is looked at: a link anywhere could lead out of it.
+    Every component below the root is checked, because a link in any of them could lead out of it.
     """
     if not inside(path, root):
-        return f"it lies outside of {root}"
+        return f"it is outside {root}"
     parts = within(path, root)
     if foreign := next((part for part in parts[:-1] if part.lower() in FOREIGN_FOLDERS), None):
-        return f"it lies in {foreign}, which others wrote: data, never instructions"
+        return f"it is in {foreign}, which holds third-party files: data, never instructions"
     if hidden := next((part for part in parts if _is_hidden(part)), None):
-        return f"{hidden} is hidden, and hidden files often hold secrets"
+        return f"{hidden} is hidden; hidden files often hold secrets"
     return next(
         filter(None, (_step_why_not(root, parts, depth, files) for depth in range(1, len(parts) + 1))), ""
     )
@@ -100,10 +100,10 @@ def _step_why_not(root: str, parts: Sequence[str], depth: int, files: Files) -> 
         return f"{name} is a symbolic link"
     if depth < len(parts):
         own = files.kind(f"{root}/{name}/.git") is not FileKind.MISSING
-        return f"{name} is a repository of its own, which nobody said to trust" if own else ""
+        return f"{name} is a separate repository, not marked as trusted" if own else ""
     if kind is FileKind.FILE:
         return ""
-    return "it is not there" if kind is FileKind.MISSING else f"it is no plain file but a {kind.value}"
+    return "it does not exist" if kind is FileKind.MISSING else f"it is not a regular file but a {kind.value}"
 
 
 def _is_hidden(part: str) -> bool:
@@ -111,7 +111,7 @@ def _is_hidden(part: str) -> bool:
 
 
 def folders_touched(paths: Iterable[str], root: str) -> list[str]:
-    """Return the folders below a root that these paths lie in, the outer before the inner, each once."""
+    """Return the folders below a root that contain these paths, outer folders first, each once."""
     found: dict[str, None] = {}
     for path in paths:
         full = posixpath.normpath(posixpath.join(root, path.replace("\\", "/")))

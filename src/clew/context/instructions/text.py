@@ -1,4 +1,4 @@
-"""The text of an instruction file: front matter, comments, code, and what it includes."""
+"""Parse the text of an instruction file: front matter, comments, code blocks and includes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _INCLUDE = re.compile(r"(?<![\w`@./])@((?:~/|\.{0,2}/)?[\w.\-+/]*?[\w\-+])(?=[.,
 _PATHS_KEY = re.compile(r"^(?:paths|globs|applyTo):[ \t]*(.*)$", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]+-[ \t]+(.+)$|^-[ \t]+(.+)$")
 MOST_PATTERNS = 100
+"""Patterns of one file; a limit against hostile files, chosen by hand."""
 
 
 class Include(NamedTuple):
-    """A mention of another file: which, and whether its line says nothing else."""
+    """A mention of another file; ``alone`` if its line contains nothing else."""
 
     name: str
     line: int
@@ -24,7 +25,7 @@ class Include(NamedTuple):
 
 
 def parted(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the path patterns of a file's front matter, and the text without that."""
+    """Return the path patterns in a file's front matter, and the text without it."""
     front = _FRONT.match(text)
     if front is None:
         return (), text
@@ -53,7 +54,7 @@ def _plain(value: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a text without the HTML comments that stand on lines of their own; those in code stay."""
+    """Return a text without HTML comments on their own lines; comments in code blocks stay."""
     kept: list[str] = []
     inside = False
     lines = list(_lines(text))
@@ -61,7 +62,7 @@ def without_comments(text: str) -> str:
     for i, (line, code) in enumerate(lines):
         if inside:
             inside = "-->" not in line
-        elif not code and line.lstrip().startswith("<!--") and i <= last_end:  # one that never ends is text
+        elif not code and line.lstrip().startswith("<!--") and i <= last_end:  # an unclosed one is text
             _, _, rest = line.partition("-->")
             inside = "-->" not in line
             kept += [rest.strip()] if rest.strip() else []
@@ -71,7 +72,7 @@ def without_comments(text: str) -> str:
 
 
 def includes(text: str) -> Iterator[Include]:
-    """Yield the files that a text includes; what stands in code is no include."""
+    """Yield the includes of a text; those inside code are ignored."""
     for number, (line, code) in enumerate(_lines(text)):
         if code or "@" not in line:
             continue
@@ -81,7 +82,7 @@ def includes(text: str) -> Iterator[Include]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a text, each with whether it belongs to a block of code."""
+    """Yield the lines of a text, each with whether it belongs to a code block."""
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)

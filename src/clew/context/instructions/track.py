@@ -1,4 +1,4 @@
-"""Instructions on record: what came into force and left, and which of them stand in the cached part."""
+"""Record changes of the active instructions, and decide which belong in the cached part of a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.wire.shapes import as_object, as_text
 
 
 def changes(before: Loaded, after: Loaded) -> Iterator[JsonObject]:
-    """Yield the bodies of events of kind ``instruction``: what came, changed, left or was refused."""
+    """Yield the bodies of ``instruction`` events: files that were loaded, changed, removed or refused."""
     for one in after.instructions:
         known = before.get(one.id)
         if known != one:
@@ -39,10 +39,10 @@ def _body(does: str, one: Instruction) -> JsonObject:
 
 
 def settled(events: Iterable[Stored]) -> frozenset[str]:
-    """Return the ids of the instructions that stand in the stable part of a request.
+    """Return the ids of the instructions that belong in the stable part of a request.
 
-    Those on record before the model was first asked, or first asked after a compaction. One that came since
-    would change what a provider has cached, so it goes to the end until the next compaction takes it in.
+    Those recorded before the first model call of the session, or before the first one after a compaction. A
+    later one would invalidate the provider's cache, so it goes to the end until the next compaction.
     """
     inside: set[str] = set()
     late: set[str] = set()
@@ -61,7 +61,7 @@ def settled(events: Iterable[Stored]) -> frozenset[str]:
 
 
 _REWRITING = frozenset({COMPACTION.name, UNDO.name, SWITCH.name})
-"""What changes the beginning of a request, whatever else it does."""
+"""Events that change the beginning of a request, so the cache is invalid anyway."""
 
 
 def _asks_model(kind: str, body: JsonObject) -> bool:

@@ -1,4 +1,4 @@
-"""A folder of documents as recall: found by questions, quoted with exact references, never dumped."""
+"""A folder of documents as a search source: found by questions, quoted with exact references."""
 
 from clew.context.knowledge.documents import Document, Manifest
 from clew.context.knowledge.look import Passage, look_up, passage

@@ -1,4 +1,4 @@
-"""What is known of the documents of a folder: kept beside the index, so that only what changed is read."""
+"""The manifest of a folder's documents, stored next to the index so that only changed files are re-read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 VERSION = 1
-"""Of the file, and of how documents are cut: another number means that all are read anew."""
+"""Version of the file and of how documents are split; another version means that all are read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,22 +19,22 @@ class Document:
     """A document as it was when it was read."""
 
     path: str
-    """From the root of the folder, with slashes."""
+    """Relative to the root of the folder, with slashes."""
     title: str
     topic: str
     status: str
-    """What its front matter says of it: active, deprecated, superseded; empty where it says nothing."""
+    """``status`` in its front matter: active, deprecated, superseded …; empty if missing."""
     hash: str
     size: int
     modified_ns: int
     time: str
-    """ISO 8601, UTC: when it was last changed."""
+    """Time of the last change, ISO 8601, UTC."""
     refs: tuple[str, ...]
     """Its pieces in the index."""
 
     @property
     def is_outdated(self) -> bool:
-        """Tell whether it says itself that it no longer holds."""
+        """Whether its own front matter says that it no longer applies."""
         return self.status.lower() in (
             "deprecated",
             "superseded",
@@ -51,33 +51,34 @@ class Manifest:
 
     root: str
     generation: int = 0
-    """How often it was written; the index has the same number, or else one of the two is not of the other."""
+    """How often it was written. The index stores the same number; if they differ, everything is read again.
+    """
     documents: Mapping[str, Document] = field(default_factory=dict)
 
     @property
     def session(self) -> str:
-        """Return what holds the folder's pieces together in the index."""
+        """Return the name under which the folder's pieces are stored in the index."""
         return f"knowledge:{self.root}"
 
 
 def manifest_path(home: Path, root: Path) -> Path:
-    """Return the file that keeps a folder's manifest."""
+    """Return the file of a folder's manifest."""
     name = blake2b(str(root).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
     return home / "knowledge" / f"{name}.json"
 
 
 def read_manifest(path: Path, root: str) -> Manifest:
-    """Return the manifest that a file keeps; an empty one where it keeps none that can be read."""
+    """Return the manifest in a file; an empty one if the file is missing or unreadable."""
     try:
         written: Any = json.loads(path.read_text("utf-8"))
-        generation = written["generation"] if written["version"] == VERSION else -1  # of no index
+        generation = written["generation"] if written["version"] == VERSION else -1  # matches no index
         return Manifest(written["root"], generation, _documents(written))
     except (OSError, ValueError, KeyError, TypeError):
         return Manifest(root)
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Keep a manifest, whole or not at all; only its owner may read it."""
+    """Write a manifest atomically, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True)
     listed = [asdict(one) for one in manifest.documents.values()]
     written = {
@@ -93,7 +94,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 
 def manifests(home: Path) -> list[Manifest]:
-    """Return the manifests of all folders, by their roots."""
+    """Return the manifests of all folders, sorted by root."""
     found = (read_manifest(path, "") for path in sorted((home / "knowledge").glob("*.json")))
     return sorted((one for one in found if one.root), key=lambda one: one.root)
 

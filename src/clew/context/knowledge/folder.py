@@ -1,4 +1,4 @@
-"""The files of a folder that may be documents: plain, readable, inside, and not too large."""
+"""List and read the files of a folder that can be documents: regular, readable, inside it, not too large."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import NamedTuple
 from clew.context.knowledge.pieces import SUFFIXES
 
 LARGEST = 1_000_000
-"""Bytes of a document; a larger file is data."""
+"""Bytes of a document; a larger file is treated as data (chosen by hand)."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""A link is no document, and a pipe in a document's place must not keep anybody waiting."""
+"""Do not follow a link, and do not block on a pipe."""
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
 _HIDDEN_BUT_READ = frozenset({".claude", ".cursor", ".github"})
 
 
 class File(NamedTuple):
-    """A file as it lies there."""
+    """A file and its state on disk."""
 
     path: str
-    """From the root, with slashes."""
+    """Relative to the root, with slashes."""
     size: int
     modified_ns: int
 
 
 def files_of(root: Path) -> Iterator[File]:
-    """Yield the files that may be documents, in order; links are never followed."""
+    """Yield the files that can be documents, in order; links are never followed."""
     for folder, names, found in os.walk(root, followlinks=False):
         names[:] = sorted(name for name in names if _is_entered(name))
         for name in sorted(found):
@@ -46,7 +46,7 @@ def _is_entered(name: str) -> bool:
 
 
 def read_text(root: Path, path: str) -> str | None:
-    """Return a document's text; None where it is none, cannot be read, or a link took its place."""
+    """Return a document's text; None if it is binary, unreadable, too large or replaced by a link."""
     file = root / path
     try:
         if not file.parent.resolve().is_relative_to(root.resolve()):

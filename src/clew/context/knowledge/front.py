@@ -1,4 +1,4 @@
-"""The front matter of a document: what it says of itself in its first lines."""
+"""The front matter of a document: fields in its first lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIELD = re.compile(r"([A-Za-z][\w -]{0,40}?)\s*[:=]\s*(.*)")
 def front_matter(lines: list[str]) -> tuple[Front, int]:
     """Return the fields between the first two lines of dashes (or pluses), and how many lines they take.
 
-    Only plain fields are read: ``status: active``. Anything nested is passed over.
+    Only plain fields such as ``status: active`` are read; nested ones are skipped.
     """
     fence = lines[0].strip() if lines else ""
     if fence not in ("---", "+++"):

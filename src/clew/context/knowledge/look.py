@@ -1,4 +1,4 @@
-"""Asking the documents, and opening a reference just in time."""
+"""Search the documents, and read the text behind a reference from the file itself."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d+)-(?P<last>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The words behind a reference, as the file has them now."""
+    """The text behind a reference, as the file has it now."""
 
     ref: str
     text: str
     is_fresh: bool
-    """The file is as it was when it was read into the index."""
+    """The file is unchanged since it was indexed."""
 
 
 def look_up(
@@ -47,22 +47,23 @@ def look_up(
     )
     asked = Query(text=query.text, at=query.at, filters=filters, limit=query.limit)
     hits = search(index, workspace, asked, embedder)
-    # A neighbour of a hit is another document as often as not: what has no word of the question goes.
+    # Neighbours of a hit are often from another document: drop hits without a word of the question.
     return [hit for hit in hits if hit.why.exact or hit.why.terms or hit.why.meaning]
 
 
 def passage(manifest: Manifest, ref: str) -> Passage:
-    """Return what stands at a reference of a folder, secrets masked."""
+    """Return the text at a reference of a folder, secrets masked."""
     parts = _REF.fullmatch(ref)
     document = manifest.documents.get(parts["path"]) if parts else None
     if parts is None or document is None:
         raise NotFound(
-            f"there is no document {ref!r} in {manifest.root}", "`clew knowledge list` tells what there is"
+            f"there is no document {ref!r} in {manifest.root}",
+            "run `clew knowledge list` to see the documents",
         )
     root = Path(manifest.root)
     text = read_text(root, document.path)
     if text is None:
-        raise NotFound(f"{document.path} is gone", "`clew knowledge index` takes it out")
+        raise NotFound(f"{document.path} is gone", "run `clew knowledge index` to remove it from the index")
     lines = text.splitlines()[int(parts["first"]) - 1 : int(parts["last"])]
     state = (root / document.path).lstat()
     fresh = (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns)

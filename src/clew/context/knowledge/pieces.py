@@ -1,4 +1,4 @@
-"""Cutting a document into pieces at its own headings, each with the lines it stands on."""
+"""Split a document into pieces at its headings, each with its line numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 LONGEST = 2_400
-"""Characters of one piece; a longer section is cut between paragraphs."""
+"""Characters of one piece; a longer section is split between paragraphs (chosen by hand)."""
 _MARKDOWN = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
@@ -27,7 +27,7 @@ class Piece:
     """A part of a document under one heading."""
 
     trail: tuple[str, ...]
-    """The headings that it stands under, the outermost first."""
+    """The headings above it, outermost first."""
     first: int
     last: int
     """Its lines, counted from 1, both included."""
@@ -41,13 +41,13 @@ class Piece:
 
 class _Heading(NamedTuple):
     line: int
-    """Where its section begins, counted from 0."""
+    """The first line of its section, counted from 0."""
     level: int
     text: str
 
 
 def pieces(path: str, text: str) -> list[Piece]:
-    """Return the pieces of a document, by the form that its name tells."""
+    """Return the pieces of a document, parsed according to its file name suffix."""
     lines = text.splitlines()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".py":
@@ -57,7 +57,7 @@ def pieces(path: str, text: str) -> list[Piece]:
 
 
 def title(path: str, found: Sequence[Piece]) -> str:
-    """Return a document's title: its first heading, else its name."""
+    """Return a document's title: its first heading, or its file name."""
     return next((piece.trail[0] for piece in found if piece.trail), PurePosixPath(path).stem)
 
 
@@ -79,7 +79,7 @@ def _markdown(lines: Sequence[str]) -> Iterator[_Heading]:
 
 
 def _underlined(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield the headings of reStructuredText: the first sign used is the outermost."""
+    """Yield the headings of reStructuredText: the first underline character used is the outermost level."""
     levels: dict[str, int] = {}
     for n, (above, line) in enumerate(pairwise(lines)):
         below = _UNDERLINE.fullmatch(line) and len(line.rstrip()) >= len(above.rstrip())
@@ -88,7 +88,7 @@ def _underlined(lines: Sequence[str]) -> Iterator[_Heading]:
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], Iterator[_Heading]]:
-    """Return a reader of formats whose headings are lines of their own."""
+    """Return a reader for formats whose headings are single lines matching a pattern."""
 
     def read(lines: Sequence[str]) -> Iterator[_Heading]:
         for n, line in enumerate(lines):
@@ -109,7 +109,7 @@ _READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
     ".sql": _matching(_STATEMENT),
 }
 SUFFIXES = frozenset({*_READERS, ".txt", ".py"})
-"""Names that a document may end with."""
+"""File name suffixes of documents."""
 
 
 # Sections --------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def _sections(lines: Sequence[str], headings: Sequence[_Heading]) -> Iterator[_S
 
 
 def _short(section: _Section) -> Iterator[Piece]:
-    """Yield a section in pieces that are not too long, cut between paragraphs where there are any."""
+    """Yield a section in pieces that are not too long, split between paragraphs if possible."""
     first, size = 0, 0
     for n, line in enumerate(section.lines):
         size += len(line) + 1
@@ -158,7 +158,7 @@ def _piece(section: _Section, start: int, end: int) -> Iterator[Piece]:
 
 
 def _docstrings(text: str, lines: Sequence[str]) -> Iterator[Piece]:
-    """Yield what a Python module says of itself and of what it holds."""
+    """Yield the docstrings of a Python module and of the classes and functions in it."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

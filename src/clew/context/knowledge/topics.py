@@ -1,4 +1,4 @@
-"""What a document is for: stated rules over its front matter, its path and its title."""
+"""Classify a document by topic, with rules over its front matter, path and title (``topics.toml``)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from importlib.resources import files
 from clew.context.knowledge.front import Front
 
 REFERENCE = "reference"
-"""The topic of what fits no other."""
+"""The topic of a document that fits no other."""
 _SAYS = ("type", "kind", "category")
+"""Front matter fields that can name a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What some documents are for."""
+    """A purpose that documents have, and the rules that recognize it."""
 
     name: str
     title: str
@@ -28,7 +29,7 @@ class Topic:
 
 @cache
 def topics() -> tuple[Topic, ...]:
-    """Return the topics, the first that fits a document counting."""
+    """Return the topics; the first that matches a document wins."""
     written = tomllib.loads(files("clew.context.knowledge").joinpath("topics.toml").read_text("utf-8"))
     return tuple(
         Topic(
@@ -57,12 +58,12 @@ def topic_of(path: str, front: Front, title: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """Return how a topic is called in a list."""
+    """Return a topic's title for lists."""
     return next((topic.title for topic in topics() if topic.name == name), name)
 
 
 def _path_pattern(glob: str) -> str:
-    """Return a pattern of paths: ``**/`` is any number of folders, ``*`` anything but a slash."""
+    """Translate a glob to a regular expression: ``**/`` is any number of folders, ``*`` excludes slashes."""
     parts = re.split(r"(\*\*/|\*\*|\*)", glob)
     written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     return "".join(written.get(part) or re.escape(part) for part in parts)

@@ -1,4 +1,4 @@
-"""Bringing the index up to date with a folder, at the cost of what changed in it."""
+"""Update the index from a folder, at the cost of what changed in it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from clew.ports.index import Entry, EntryKind, Index, Mark
 from clew.secrets import mask
 
 AT_ONCE = 500
-"""Entries that are put in together."""
+"""Entries per index transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What came of it."""
+    """The result of an update."""
 
     manifest: Manifest
     added: tuple[str, ...] = ()
@@ -32,15 +32,16 @@ class Update:
 
     @property
     def is_nothing(self) -> bool:
-        """Tell whether the folder was as it was before."""
+        """Whether the folder is unchanged."""
         return not (self.added or self.changed or self.gone)
 
 
 def update(index: Index, workspace: str, root: Path, manifest: Manifest) -> Update:
-    """Read what is new or changed into the index, take out what is gone; return the new manifest to keep.
+    """Index new and changed documents, remove deleted ones; return the new manifest to store.
 
-    Stopped half-way, the next time does the same again; with a manifest that is not the index's own, all is
-    read anew.
+    An interrupted update is repeated by the next one. If the manifest does not belong to the index,
+    everything
+    is read again.
     """
     _, mark = index.stats(workspace, (), manifest.session)
     known = manifest.documents if mark.seq == manifest.generation else {}
@@ -106,7 +107,7 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
 
 
 def _entry(session: str, path: str, topic: str, time: str, piece: Piece) -> Entry:
-    """Return a piece as recall knows it: with the headings above it, which its own words leave out."""
+    """Return an index entry for a piece, with the headings above it, which its own text does not contain."""
     above = " > ".join(piece.trail[:-1])
     text = mask(f"{above}\n{piece.text}" if above else piece.text).text
     return Entry(

@@ -1,4 +1,4 @@
-"""The progress log: what a session got done, told by code, outside the prompt."""
+"""The progress log: what a session got done, derived by code and kept outside the prompt."""
 
 from clew.context.progress.checkpoint import Checkpoint, Point, checkpoint_from_json, checkpoint_to_json
 from clew.context.progress.show import as_text, progress_piece

@@ -1,4 +1,4 @@
-"""A checkpoint of the progress log, and its form as the body of a ``progress`` event."""
+"""A checkpoint of the progress log, and its JSON form as the body of a ``progress`` event."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """Where the work stood at some moment, and what was done since the checkpoint before."""
+    """The state of the work at some moment, and what was done since the previous checkpoint."""
 
     name: str
-    """By its number: ``k3`` is the third."""
+    """Its number: ``k3`` is the third."""
     time: str
     why: str
-    """What made it: a compaction, a milestone, a person's word."""
+    """What triggered it: a compaction, a milestone, a user request."""
     since: int
-    """The messages up to this number are told by earlier checkpoints..."""
+    """The number of the last message that earlier checkpoints cover."""
     upto: int
-    """...and those up to this one here."""
+    """The number of the last message that this one covers."""
     goal: Point | None = None
     changed: tuple[Point, ...] = ()
-    """What is different since the checkpoint before: files, decisions, tasks done, failures mended."""
+    """What changed since the previous checkpoint: files, decisions, finished tasks, fixed failures."""
     evidence: tuple[Point, ...] = ()
-    """What shows it: commands and how they ended, tests that pass."""
+    """What proves it: commands with their results, passing tests."""
     open: tuple[Point, ...] = ()
     """What is unfinished or broken."""
     next: Point | None = None
-    """What comes next."""
+    """The next step."""
 
 
 def checkpoint_to_json(checkpoint: Checkpoint) -> JsonObject:
-    """Return the body of a ``progress`` event; its time is the event's own."""
+    """Return the body of a ``progress`` event; the time is stored in the event itself."""
     return {
         "name": checkpoint.name,
         "why": checkpoint.why,
@@ -61,7 +61,7 @@ def checkpoint_to_json(checkpoint: Checkpoint) -> JsonObject:
 
 
 def checkpoint_from_json(body: Mapping[str, Any], time: str) -> Checkpoint:
-    """Return the checkpoint that an event of this time holds."""
+    """Return the checkpoint in an event of this time."""
     try:
         return Checkpoint(
             name=str(body["name"]),
@@ -76,7 +76,7 @@ def checkpoint_from_json(body: Mapping[str, Any], time: str) -> Checkpoint:
             next=_point(body["next"]),
         )
     except (KeyError, TypeError, ValueError) as cause:
-        raise StoreDamaged(f"a checkpoint cannot be read back ({cause!r})") from cause
+        raise StoreDamaged(f"cannot read a checkpoint ({cause!r})") from cause
 
 
 def _point_to_json(point: Point | None) -> Json:

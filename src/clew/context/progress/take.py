@@ -1,4 +1,4 @@
-"""Taking a checkpoint: read from the ledger by code, so that no model can forget or invent one."""
+"""Derive a checkpoint from the ledger by code, so that no model can forget or invent one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clew.message import Cite, Trust
 from clew.ports import Stored
 
 MOST = 12
-"""Points of one list, files not counted; the latest stay."""
+"""Points of one list, files not counted; the latest are kept. This and the limits below: chosen by hand."""
 MOST_FILES = 60
-"""Changed files that are named; of more, the latest are, and how many there are besides."""
+"""Changed files that are named; if there are more, the latest, and the number of the others."""
 MOST_COMMANDS = 6
-"""Commands that count as evidence; the latest."""
+"""Commands listed as evidence; the latest."""
 LONGEST = 240
 """Characters of one point."""
 _SETTLED = {
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"m(\d+)")
 
 
 def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: str) -> Checkpoint:
-    """Return where the work stands, and what the messages after number ``since`` did."""
+    """Return the state of the work, and what the messages after number ``since`` did."""
     return Checkpoint(
         name=name,
         time=time,
@@ -53,7 +53,7 @@ def checkpoint_from(ledger: Ledger, since: int, *, name: str, time: str, why: st
 
 
 def next_checkpoint(ledger: Ledger, past: Sequence[Checkpoint], *, time: str, why: str) -> Checkpoint | None:
-    """Return the checkpoint to put on record after these; None where nothing happened since the last."""
+    """Return the checkpoint that follows these; None if nothing happened since the last."""
     since = past[-1].upto if past else 0
     if len(ledger) <= since:
         return None
@@ -69,11 +69,11 @@ def checkpoints(events: Iterable[Stored]) -> list[Checkpoint]:
     ]
 
 
-# What a ledger tells ---------------------------------------------------------------------------------
+# Points from the ledger ------------------------------------------------------------------------------
 
 
 def _decided(ledger: Ledger, since: int) -> Iterator[Point]:
-    for goal in ledger.goals[:-1]:  # the last one is told above
+    for goal in ledger.goals[:-1]:  # the last one is the checkpoint's goal
         if _is_new(goal.source, since):
             yield _point(f"went on from: {goal.quote}", goal.source, goal.trust)
     for decision in ledger.decisions:
@@ -82,7 +82,7 @@ def _decided(ledger: Ledger, since: int) -> Iterator[Point]:
 
 
 def _files(ledger: Ledger, since: int) -> list[Point]:
-    """Return the files that were changed: nothing else may push one out, whoever goes on must know."""
+    """Return the changed files. They have their own limit: a resumed session must know them."""
     points = [
         _point(f"{_action(file)}: {file.name}", file.last_change, Trust.UNTRUSTED)
         for file in ledger.artifacts.changed
@@ -126,7 +126,7 @@ def _ending(command: Artifact) -> str:
 def _open(ledger: Ledger) -> Iterator[Point]:
     for loop in ledger.loops.open:
         if _is_goal(loop, ledger.goal):
-            continue  # told above
+            continue  # already the checkpoint's goal
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         put_off = f" ({LATER})" if loop.status == LATER else ""
         yield _point(f"{loop.kind}{put_off}: {loop.text}", loop.source, trust)
@@ -138,7 +138,7 @@ def _open(ledger: Ledger) -> Iterator[Point]:
 
 
 def _next(ledger: Ledger) -> Point | None:
-    """Return what comes next: what is under way, announced or asked for; what was put off comes last."""
+    """Return the next step: what is in progress, announced or requested; deferred items come last."""
     loops = ledger.loops.open
     under_way = (loop for loop in loops if loop.status == "in_progress")
     by_kind = (loop for kind in _NEXT for loop in loops if loop.kind is kind and loop.status != LATER)
@@ -150,11 +150,11 @@ def _next(ledger: Ledger) -> Point | None:
 
 
 def _is_goal(loop: Loop, goal: Goal | None) -> bool:
-    """Tell whether an open request is the goal itself; their quotes may end at different places."""
+    """Return True if an open request is the goal itself; their quotes may end at different places."""
     return loop.kind is LoopKind.REQUEST and goal is not None and loop.source.message == goal.source.message
 
 
-# How it is written -----------------------------------------------------------------------------------
+# Formatting ------------------------------------------------------------------------------------------
 
 
 def _is_new(cite: Cite, since: int) -> bool:
@@ -163,7 +163,7 @@ def _is_new(cite: Cite, since: int) -> bool:
 
 
 def _number(message: str) -> int:
-    """Return the number of a message, counted from 1; 0 where it has none."""
+    """Return the number of a message, counted from 1; 0 if it has none."""
     found = _NUMBER.fullmatch(message)
     return int(found[1]) if found else 0
 

@@ -1,4 +1,4 @@
-"""What only the harness knows: budget, instructions, skills, references, tools, workspace."""
+"""State that only the harness knows: budget, instructions, skills, references, tools, workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Something that was retrieved: its exact reference, and what it is in a few words."""
+    """Something that was retrieved: its exact reference, and a short description."""
 
     ref: str
     about: str = ""
@@ -22,23 +22,23 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
-    """What holds now and stands in no ledger."""
+    """Current state that is not in the ledger."""
 
     used_tokens: int | None = None
     usable_tokens: int | None = None
     compact_at_tokens: int | None = None
     instructions: tuple[str, ...] = ()
-    """The labels of the instruction files in force."""
+    """The labels of the active instruction files."""
     skills: tuple[str, ...] = ()
-    """Skills that were invoked and still apply: ``invoked_skills`` finds them."""
+    """Skills that were invoked and still apply; see ``invoked_skills``."""
     references: tuple[Reference, ...] = ()
     tools: tuple[str, ...] = ()
-    """The tools that are offered: told where that changed, for the request defines them anyway."""
+    """The offered tools: shown only if they changed, because the request defines them anyway."""
     tools_new: tuple[str, ...] = ()
     tools_gone: tuple[str, ...] = ()
     """Tools that the session used and no longer has."""
     workspace: tuple[str, ...] = ()
-    """What is known of it, a fact each: ``root /p``, ``branch main``."""
+    """Facts about it, one each: ``root /p``, ``branch main``."""
 
 
 def invoked_skills(messages: Iterable[Message]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a view shows already, so that it need not be said twice."""
+"""Find out what a view already shows, so that it is not repeated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.message import Cite, Item, Origin, words
 
 
 class Shown:
-    """Answers whether a view shows some words."""
+    """Answers whether a view shows some text."""
 
     def __init__(self, view: Sequence[Item]) -> None:
         self._items = {item.id: item for item in view}
@@ -18,23 +18,23 @@ class Shown:
 
     @property
     def compacted(self) -> bool:
-        """Tell whether something left the view."""
+        """Whether the view contains a digest, so that something was dropped."""
         return any(item.message.origin is Origin.SUMMARY for item in self._items.values())
 
     def has(self, text: str, source: Cite | None) -> bool:
-        """Tell whether the view shows these words: in the message they come from, or in a digest."""
+        """Return True if the view shows this text, in the message it comes from or in a digest."""
         own = self._text(source.message) if source is not None else ""
         return _holds(own, text) or text in self._digests
 
     def together(self, texts: Sequence[str]) -> bool:
-        """Tell whether one message shows all of these as it was said; a digest tells what was once so."""
+        """Return True if one message shows all of these verbatim; a digest may be outdated and is ignored."""
         spoken = (item for item in self._items.values() if item.message.origin is not Origin.SUMMARY)
         return any(all(_holds(self._text(item.id), text) for text in texts) for item in spoken)
 
     @cached_property
     def _digests(self) -> str:
         summaries = (item for item in self._items.values() if item.message.origin is Origin.SUMMARY)
-        # A digest holds the lines of a quote together by two blanks.
+        # A digest indents the continuation lines of a quote by two spaces.
         return "\n".join(self._text(item.id) for item in summaries).replace("\n  ", "\n")
 
     def _text(self, name: str) -> str:
@@ -47,5 +47,5 @@ class Shown:
 
 
 def _holds(said: str, text: str) -> bool:
-    """Tell whether words stand in what was said, as they are or inside the arguments of a call."""
+    """Return True if a text contains these words, as they are or JSON-escaped in a call's arguments."""
     return text in said or json.dumps(text, ensure_ascii=False)[1:-1] in said
