@@ -143,7 +143,7 @@ def test_audit_lists_events_that_no_longer_apply(clew: Run, tmp_path: Path):
     done = clew("audit", CLEW_HOME=one)
     assert done.returncode == 0
     assert "! race undo undo: event 48 (undo): it undoes the compaction of event 46" in done.stdout
-    assert "! race close done: event 49 (loop): skipped: no open work is called t2" in done.stdout
+    assert "! race close done: event 49 (loop): skipped: no open work has the id t2" in done.stdout
     assert "✓ log intact: all hashes match" in done.stdout
     told = json.loads(clew("audit", "--json", CLEW_HOME=one).stdout)
     assert told["sound"]

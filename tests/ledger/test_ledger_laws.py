@@ -135,7 +135,7 @@ def test_a_ledger_of_another_version_is_refused():
 
 @pytest.mark.parametrize("hole", ["kept", "calls", "values"])
 def test_a_damaged_ledger_is_refused(hole):
-    with pytest.raises(StoreDamaged, match="cannot be read back"):
+    with pytest.raises(StoreDamaged, match="snapshot is malformed"):
         Ledger.from_json({**ledger_of(user("use foo_bar")).to_json(), hole: [[1]]})
 
 

@@ -177,5 +177,5 @@ def test_a_rule_made_by_hand_can_be_taken_back_in_words():
 def test_a_pin_that_is_not_there_is_an_error():
     with pytest.raises(NotFound, match="no rule p9: none was found"):
         ledger_of().pins.revoke("p9")
-    with pytest.raises(NotFound, match="no rule p9: those there are have ids from p1 on"):
+    with pytest.raises(NotFound, match="no rule p9: the ids of rules begin with p1"):
         ledger_of(user(RULE)).pins.revoke("p9")

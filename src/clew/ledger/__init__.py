@@ -1,4 +1,4 @@
-"""What must survive, kept by code: each part reads new messages and updates its own list. See README.md."""
+"""The ledger: rules, goals, decisions, open work, files, failures and values of a session. See README.md."""
 
 from clew.ledger.approvals import Answer, Approval
 from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts

@@ -1,4 +1,4 @@
-"""Approvals: what the model asked leave for, and what the person said to it."""
+"""Approvals: what the model asked permission for, and the person's answer."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from clew.ledger.tool_names import Does
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
 
 MOST = 2_000
-"""Approvals that are kept; beyond that the oldest answered ones are let go."""
+"""Approvals kept (chosen by hand); above that the oldest answered ones are dropped."""
 
 
 class Answer(StrEnum):
-    """What came of it."""
+    """The answer to a request for approval."""
 
     ASKED = "asked"
-    """Nobody has answered yet."""
+    """Not answered yet."""
     GRANTED = "granted"
     REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Leave that was asked for."""
+    """A request for approval."""
 
     id: str
     what: str
-    """The tool and what it was to do, or the question in the model's words."""
+    """The tool and its target, or the question in the model's words."""
     asked: Cite
     answer: Answer = Answer.ASKED
     answered: Cite | None = None
     words: str = ""
-    """What the person said, verbatim."""
+    """The person's answer, verbatim."""
     request: str = ""
-    """The provider's id of the request, where it has one."""
+    """The provider's id of the request, if it has one."""
     stands: bool = False
-    """A call that was refused, and that nobody has made since; whoever makes it later was given leave."""
+    """The call was refused and has not been made since; making it later implies permission."""
     result: str = ""
-    """How the result of a refused call begins, verbatim."""
+    """First line of the result of a refused call, verbatim."""
 
 
 _ASKS = re.compile(
@@ -70,12 +70,13 @@ _APPROVED_PLAN = re.compile(
     r"|(?:Your )?plan (?:was |has been )?approved)\b",
     re.IGNORECASE,
 )
-"""How a harness begins to tell that the person approved; further on a plan may say anything."""
+"""How a harness reports that the person approved a plan. Matched at the start only: a plan may contain any
+words."""
 _LAST = 700
 
 
 class Question(NamedTuple):
-    """A question for leave, in the model's words."""
+    """A question for permission, in the model's words."""
 
     text: str
     source: Cite
@@ -83,32 +84,32 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class Approvals:
-    """Keeps approvals, in the order in which they were asked."""
+    """The approvals, in the order in which they were requested."""
 
     held: list[Approval] = field(default_factory=list)
     count: int = 0
     question: Question | None = None
-    """What the model's last text asks leave for; it waits for the user's next words."""
+    """The question for permission in the model's last text; it waits for the user's next words."""
     _refused: set[str] = field(init=False, default_factory=set)
-    """The calls whose refusal stands, by what they were to do."""
+    """The calls that were refused and not made since, by what they were to do."""
 
     def __post_init__(self) -> None:
         self._refused = {one.what for one in self.held if one.stands}
 
     @property
     def refusals(self) -> tuple[Approval, ...]:
-        """Return the calls that were refused and not done since, each once, oldest first."""
+        """Return the calls that were refused and not made since, each once, oldest first."""
         return tuple({one.what: one for one in self.held if one.stands}.values())
 
     @property
     def all(self) -> tuple[Approval, ...]:
-        """Return every approval, oldest first; a question that waits for its answer is the last."""
+        """Return every approval, oldest first; an unanswered question is the last."""
         if self.question is None:
             return tuple(self.held)
         return (*self.held, Approval(f"a{self.count + 1}", *self.question))
 
     def add(self, reading: Reading) -> None:
-        """Take in a message."""
+        """Read a message."""
         for number, part in enumerate(reading.item.message.parts):
             if isinstance(part, ApprovalRequest):
                 asked = Cite(reading.item.id, number)
@@ -124,13 +125,13 @@ class Approvals:
             elif said.speaker is USER:
                 self._heard(said)
         if reading.calls:
-            self.question = None  # it went on without waiting, so it was no question
+            self.question = None  # the model continued without waiting for an answer
         if len(self.held) > MOST:
             old, new = self.held[: MOST // 4], self.held[MOST // 4 :]
             self.held = [approval for approval in old if approval.answer is Answer.ASKED] + new
 
     def _exchanged(self, exchange: Exchange, reading: Reading) -> None:
-        """Note calls that the person refused, and plans that the person approved or refused."""
+        """Record calls that the person refused, and plans that the person approved or refused."""
         refused = exchange.outcome.ended is Ended.REFUSED
         if self._refused and exchange.outcome.ended is Ended.OK:
             self._was_done(_what(exchange))
@@ -172,7 +173,7 @@ class Approvals:
             self._refused.add(approval.what)
 
     def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
-        """Answer the nearest request of this id that waits for one."""
+        """Answer the latest open request with this id."""
         for place in range(len(self.held) - 1, -1, -1):
             asked = self.held[place]
             if asked.request == request and asked.answer is Answer.ASKED:
@@ -183,18 +184,18 @@ class Approvals:
 
 
 def _what(exchange: Exchange) -> str:
-    """Return the tool of a call, and what it was to do."""
+    """Return the tool of a call and its target."""
     subject = exchange.deed.title[:_LONGEST_SUBJECT]
     return f"{exchange.deed.tool}: {subject}" if subject else exchange.deed.tool
 
 
 def _question(said: Said) -> Question | None:
-    """Return the question for leave that ends what the model says."""
+    """Return the question for permission that ends a text of the model."""
     text = said.text.rstrip()
     at = text.rfind("?")
     if at < len(text) - _LAST or at < 0 or is_foreign(text, at):
         return None
     start, end = sentence_around(text, at, at + 1)
     if _EITHER_OR.search(text, start, end):
-        return None  # yes is no answer to that
+        return None  # "yes" does not answer an either-or question
     return Question(text[start:end], said.cite(start, end)) if _ASKS.search(text, start, end) else None

@@ -1,6 +1,6 @@
-"""Artifacts: files, commands and addresses that calls touched, and what was last done to each.
+"""Artifacts: files, commands and URLs that calls touched, and the last action on each.
 
-Only calls that succeeded change what is known of a file or an address; a command counts whatever came of it.
+Only successful calls change the state of a file or URL; a command is recorded either way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from clew.ledger.touch import CHANGES, Action, Touch
 from clew.message import Cite
 
 MOST_UNCHANGED = 8_000
-"""Commands, addresses and files only read; beyond that the oldest are let go. Changed files stay."""
+"""Commands, URLs and unchanged files kept (chosen by hand); above that the oldest are dropped. Changed
+files stay."""
 _KEPT_WHEN_FULL = 6_000
 _LONGEST_COMMAND = 400
 
@@ -37,11 +38,11 @@ class Artifact:
 
     kind: ArtifactKind
     name: str
-    """The path, the address, or the command line; of a very long one its first characters."""
+    """The path, the URL, or the command line, cut if very long."""
     action: Action
-    """What was last done to it."""
+    """The last action on it."""
     count: int
-    """How often something was done to it."""
+    """Number of actions on it."""
     first: Cite
     last: Cite
     changes: int = 0
@@ -56,17 +57,17 @@ class Artifact:
 
     @property
     def changed(self) -> bool:
-        """Tell whether the session changed it."""
+        """Whether the session changed it."""
         return self.changes > 0
 
     @property
     def exists(self) -> bool:
-        """Tell whether it is still there, as far as the session shows."""
+        """Whether it still exists, as far as the session shows."""
         return self.action not in (Action.DELETED, Action.MOVED)
 
 
 class Key(NamedTuple):
-    """What an artifact is known by."""
+    """Identifies an artifact."""
 
     kind: ArtifactKind
     name: str
@@ -74,12 +75,12 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class Artifacts:
-    """Keeps what calls touched."""
+    """Tracks what calls touched."""
 
     held: dict[Key, Artifact] = field(default_factory=dict)
     _changed: int = field(init=False, default=0)
     _by_name: dict[str, list[str]] = field(init=False, default_factory=dict)
-    """The paths of the files that have this last component."""
+    """Paths of the files by last component."""
 
     def __post_init__(self) -> None:
         self._index()
@@ -101,14 +102,14 @@ class Artifacts:
 
     @property
     def urls(self) -> tuple[Artifact, ...]:
-        """Return the addresses that were fetched."""
+        """Return the URLs that were fetched."""
         return self._of(ArtifactKind.URL)
 
     def _of(self, kind: ArtifactKind) -> tuple[Artifact, ...]:
         return tuple(artifact for artifact in self.held.values() if artifact.kind is kind)
 
     def add(self, reading: Reading) -> list[str]:
-        """Take in the calls that a message answers; return the names of the files they changed."""
+        """Read the results in a message; return the names of the files they changed."""
         changed: list[str] = []
         for exchange in reading.exchanges:
             if exchange.deed.does is Does.SHELL and exchange.deed.subject:
@@ -156,7 +157,7 @@ class Artifacts:
         return [name, target]
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
-        """Note one more thing done to an artifact; return what is now known about it."""
+        """Record one more action on an artifact; return its new state."""
         key = Key(kind, name)
         before = self.held.get(key)
         changes = action in CHANGES
@@ -178,7 +179,7 @@ class Artifacts:
         return after
 
     def _file_name(self, path: str) -> str:
-        """Return the name a file is known by: ``src/a.py`` is ``/repo/src/a.py`` if no other file fits."""
+        """Return the canonical name of a file: ``src/a.py`` is ``/repo/src/a.py`` if only that matches."""
         name = posixpath.normpath(path.strip().removeprefix("file://")) if path else path
         if Key(ArtifactKind.FILE, name) in self.held:
             return name
@@ -192,16 +193,16 @@ class Artifacts:
         return fits[0]
 
     def _rename(self, old: str, new: str) -> None:
-        """Know a file by its full path from now on."""
+        """Use a file's full path from now on."""
         artifact = self.held.pop(Key(ArtifactKind.FILE, old))
         self.held[Key(ArtifactKind.FILE, new)] = replace(artifact, name=new)
         names = self._by_name[_last(new)]
         names[names.index(old)] = new
 
     def _forget(self) -> None:
-        """Let go of what was touched longest ago and never changed."""
+        """Drop the unchanged artifacts that were touched longest ago."""
         unchanged = [key for key, artifact in self.held.items() if not artifact.changed]
-        # In the order of first touch; what was touched only once goes before the rest.
+        # In order of first touch; artifacts touched only once go before the rest.
         for key in sorted(unchanged, key=lambda key: self.held[key].count > 1)[
             : len(unchanged) - _KEPT_WHEN_FULL
         ]:
@@ -216,11 +217,11 @@ class Artifacts:
 
 
 def _last(path: str) -> str:
-    """Return the last component of a path, whichever way its slashes lean."""
+    """Return the last component of a path with slashes or backslashes."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _is_tail(tail: str, path: str) -> bool:
-    """Tell whether a relative path of several components is the end of a full one."""
+    """Return True if a relative path of several components is the end of a full path."""
     relative, full = tail.replace("\\", "/"), path.replace("\\", "/")
     return "/" in relative and relative[0] not in "/~." and full.endswith("/" + relative)

@@ -1,4 +1,4 @@
-"""What a failed call was an attempt at: which command of a line is to blame, and whether it only looks."""
+"""What a failed call attempted: the command of a line that is to blame, and whether it only reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPTION_VALUE = re.compile(r"-|\d+$|.*=")
 _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
 _RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _STARTERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
-"""Programs that start another one and go by its success."""
+"""Programs that start another program and return its exit code."""
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _LOOKS = frozenset(
     (
@@ -55,7 +55,7 @@ _LOOKS = frozenset(
         *("printenv", "jq", "awk", "diff", "cmp", "man"),
     )
 )
-"""Programs that only look at things."""
+"""Programs that only read."""
 _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
 _TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
 _LOOKING = frozenset((Does.READ, Does.SEARCH))
@@ -64,26 +64,26 @@ _SAID_BY_GIT = re.compile(r"\s*(?:fatal|error|hint): ")
 
 
 class Attempt(NamedTuple):
-    """What a call tried."""
+    """What a call tried to do."""
 
     signature: str
-    """Calls with the same one are attempts at the same thing."""
+    """Calls with the same signature attempt the same thing."""
     subject: str
-    """What a person would name it by."""
+    """How a person would name it."""
 
 
 class _Pipeline(NamedTuple):
-    """The first command of a pipe, and the sign behind the last one."""
+    """The first command of a pipeline, and the operator after the last one."""
 
     head: Simple
     then: str
 
 
 def signatures(done: Deed) -> list[str]:
-    """Return what makes two calls attempts at the same thing; of a command line, for each of its pipes.
+    """Return the signatures of a call: calls that share one attempt the same thing.
 
-    All of these work if the call does: a pipe that ``&&`` follows, the last one, and the first, of which a
-    semicolon hides how it ended.
+    A command line has one for each of its pipelines that must have succeeded if the call did: those followed
+    by ``&&``, the last one, and the first one, whose exit code a semicolon hides.
     """
     if done.does is not Does.SHELL:
         return [_of_tool(done)]
@@ -96,7 +96,7 @@ def signatures(done: Deed) -> list[str]:
 
 
 def attempt(done: Deed, said: Sequence[str]) -> Attempt | None:
-    """Return what of a failed call is to blame, by the lines that tell of its failure; None for nothing."""
+    """Return which part of a failed call is to blame, judging by the error lines; None if nothing is."""
     if done.does is not Does.SHELL:
         return Attempt(_of_tool(done), _subject(done))
     pipelines = [one for one in _pipelines(done.subject) if _telling_words(one.head)]
@@ -110,7 +110,7 @@ def attempt(done: Deed, said: Sequence[str]) -> Attempt | None:
 
 
 def only_looks(done: Deed) -> bool:
-    """Tell whether a call only looks around: its failure says that something is not there, no more."""
+    """Return True if a call only reads: its failure merely says that something is missing."""
     if done.does is not Does.SHELL:
         return done.does in _LOOKING
     commands = [without_prefixes(simple.words) for simple in simple_commands(done.subject)]
@@ -129,7 +129,7 @@ def _looks(words: list[str]) -> bool:
 
 def _of_tool(done: Deed) -> str:
     if done.does is Does.SEARCH:
-        return f"{done.tool}\n{json.dumps(done.given)[:LONGEST_SUBJECT]}"  # another search is another thing
+        return f"{done.tool}\n{json.dumps(done.given)[:LONGEST_SUBJECT]}"  # each search is its own attempt
     return f"{done.tool}\n{done.title[:LONGEST_SUBJECT]}" if done.subject else done.tool
 
 
@@ -152,12 +152,12 @@ def _pipelines(line: str) -> Iterator[_Pipeline]:
 
 
 def _is_one_chain(line: str, pipelines: list[_Pipeline]) -> bool:
-    """Tell whether a command is one line, each part of which runs only if the one before it worked."""
+    """Return True if a command is one line whose parts run only if the one before them succeeded."""
     return "\n" not in line.strip() and all(one.then == "&&" for one in pipelines[:-1])
 
 
 def _named(pipelines: list[_Pipeline], said: Sequence[str]) -> _Pipeline | None:
-    """Return the command that a line of the output names as the one that failed."""
+    """Return the command that an output line names as the failed one."""
     by_program = {_program(one.head): one for one in reversed(pipelines)}
     for line in said:
         named = _NAMES_PROGRAM.match(line)
@@ -174,7 +174,7 @@ def _program(simple: Simple) -> str:
 
 
 def _telling_words(simple: Simple) -> list[str]:
-    """Return program and first operands of a command, however it was started; nothing if it just sets up."""
+    """Return program and first operands of a command without its launcher; [] if it only sets up."""
     words = without_prefixes(simple.words)
     if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
         words = words[2:]

@@ -1,4 +1,4 @@
-"""How the code was judged last: by a linter, a type checker, a formatter, by the line that sums it up."""
+"""The result of the last lint, type check or format check, from its summary line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.ledger.testruns import LONGEST_COMMAND, only_shows
 from clew.message import Cite
 
 _SUMS_UP = 4_000
-"""Characters at the end of an output in which checkers sum up."""
+"""Characters at the end of an output that are searched for a summary; chosen by hand."""
 LONGEST_VERDICT = 120
 _CHECKS = re.compile(
     r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
@@ -30,18 +30,18 @@ _VERDICT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LastCheck:
-    """How the code was judged last."""
+    """The result of the last check."""
 
     command: str
-    """The part of the command line that judged."""
+    """The part of the command line that ran the check."""
     verdict: str
-    """The line in which it sums up."""
+    """The summary line."""
     source: Cite
-    """The result that tells."""
+    """The tool result."""
 
 
 def verdict_of(command: str, output: str) -> tuple[str, str] | None:
-    """Return what of a command line checks the code, and how that sums up; None where nothing does."""
+    """Return the checking command of a command line and its summary line; None if there is none."""
     if not _CHECKS.search(command[:LONGEST_COMMAND]):
         return None
     found = [match[0].strip() for match in _VERDICT.finditer(output[-_SUMS_UP:])]

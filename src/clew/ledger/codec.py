@@ -1,12 +1,11 @@
-"""What the ledger keeps, as JSON and back, by annotations; and copies of it.
+"""Convert ledger state to JSON and back by type annotations, and copy it.
 
-Understands what the ledger is made of: JSON scalars, enums, named tuples (as lists), data classes (as
-objects, fields at their defaults left out), tuples and lists of one type, dictionaries (as lists of
-pairs), and ``None`` as an alternative. Fields that a data class works out itself (``init=False``) are not
-written.
+Supports JSON scalars, enums, named tuples (as lists), data classes (as objects without fields that have their
+default), tuples and lists of one type, dictionaries (as lists of pairs), and ``None`` as an alternative.
+Fields with ``init=False`` are derived and not written.
 """
 
-# ruff: noqa: ANN401  # fields are what they are, and JSON on its way in is what it is
+# ruff: noqa: ANN401  # fields of any type, and unvalidated JSON
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def from_json(kind: type[_T], value: Json) -> _T:
 
 
 def copied(keeper: _T) -> _T:
-    """Return an independent copy of a keeper; the frozen values in it are shared."""
+    """Return an independent copy of a tracker; the frozen values in it are shared."""
     fields = dataclasses.fields(keeper)  # type: ignore[arg-type]  # keepers are data classes
     return type(keeper)(
         **{field.name: _copied(getattr(keeper, field.name)) for field in fields if field.init}
@@ -63,7 +62,7 @@ def _copied(value: Any) -> Any:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return what reads a value of this type; worked out once for each type."""
+    """Return the function that reads a value of this type; built once per type."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
         (known,) = (option for option in inner if option is not type(None))

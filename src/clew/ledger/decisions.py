@@ -1,8 +1,8 @@
-"""Decisions and their reasons, in the words of the speaker who made them.
+"""Decisions and their reasons, quoted from the speaker who made them.
 
-Precision before recall: a sentence counts if it says that something is chosen, not if it merely acts. What
-the rule finder reads as a choice about this work, and not as a standing rule, is a decision too; a later
-choice on the same matter replaces it. What tools, plans and machines write is never a decision.
+Precision before recall: a sentence counts if it says that something is chosen, not if it merely acts. A
+sentence that the rule finder classifies as a choice about this work, not a standing rule, is a decision too;
+a later choice on the same subject replaces it. Text of tools, plans and machines is never a decision.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DecidedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A choice that somebody made."""
+    """A choice made by the user or the model."""
 
     id: str
     by: DecidedBy
@@ -40,9 +40,9 @@ class Decision:
     source: Cite
     trust: Trust
     reason: str = ""
-    """The part of the quote that says why; empty if nothing was said."""
+    """The part of the quote that gives the reason; empty if none was given."""
     replaced_by: str = ""
-    """The words of a later choice on the same matter."""
+    """The words of a later choice on the same subject."""
 
 
 _CHOOSE = (
@@ -56,7 +56,7 @@ _CORRECTION = r"""
   | \b(?:is|are|should\s+be|must\s+be)\s+(?:now\s+)?[^.!?,;\n]{1,60},\s+(?:and\s+)?not\s+\S
   | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
 """
-"""Where a person says how things really are, or are now: whatever was said before counts no more."""
+"""A correction or a change of fact: it overrides what was said before."""
 _BY_USER = re.compile(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
@@ -120,7 +120,7 @@ _SIGNS_OF_ASSISTANT = _parted(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
     "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
 )
-"""Strings of which every decision of a speaker holds one: a quick way to pass over the rest."""
+"""Substrings of which every decision of that speaker contains at least one, as a prefilter."""
 _VERBS = (
     "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call"
     " name put"
@@ -151,12 +151,12 @@ _PHRASES_OF_ASSISTANT = Phrases(
         "approach option fix choice solution design place",
     ),
 )
-"""The words that every decision of a speaker needs: much that holds a sign is none."""
+"""Words that every decision of that speaker needs; the signs alone let too many texts through."""
 _SHORTEST = 10
 
 
 def decisions_in(said: Said) -> list[tuple[int, int]]:
-    """Return where the sentences of a speaker that make a decision begin and end."""
+    """Return the spans of a speaker's sentences that make a decision."""
     text = said.text
     if said.speaker is USER:
         phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
@@ -172,11 +172,11 @@ def decisions_in(said: Said) -> list[tuple[int, int]]:
 
 
 _LONGEST = 300
-"""Characters of a choice; a longer sentence says much else."""
+"""Characters of a choice (chosen by hand); a longer sentence is about other things too."""
 
 
 def choices_in(said: Said) -> Iterator[Found]:
-    """Yield the sentences of a user that choose something for this work, and are no standing rules."""
+    """Yield the user's sentences that choose something for this work without being standing rules."""
     if said.speaker is USER and may_state_rule(said.text):
         for found in find_candidates(_message(said)):
             if found.force is Force.DECISION and len(found.quote) <= _LONGEST:
@@ -189,16 +189,16 @@ def _message(said: Said) -> Message:
 
 @dataclass(slots=True)
 class Decisions:
-    """Keeps the decisions, in order."""
+    """The decisions, in order."""
 
     made: dict[str, Decision] = field(default_factory=dict)
-    """By their words: the same said twice is one decision."""
+    """By casefolded quote, so that a repeated decision is kept once."""
     _choices: ActiveRules | None = field(init=False, default=None)
-    """The current decisions of the user, as ``retire`` compares them; read from ``made`` when needed."""
+    """The user's current decisions in the form that ``retire`` compares; built from ``made`` when needed."""
 
     @property
     def all(self) -> tuple[Decision, ...]:
-        """Return every decision, oldest first, those that were replaced too."""
+        """Return every decision, oldest first, including replaced ones."""
         return tuple(self.made.values())
 
     @property
@@ -207,7 +207,7 @@ class Decisions:
         return tuple(one for one in self.made.values() if not one.replaced_by)
 
     def add(self, reading: Reading) -> None:
-        """Take in what a message decides."""
+        """Read a message."""
         for said in reading.said:
             if said.speaker is PLAN:
                 continue
@@ -217,7 +217,7 @@ class Decisions:
             self._choose(said, places)
 
     def _choose(self, said: Said, places: list[tuple[int, int]]) -> None:
-        """Take in the choices that a user makes, and end those that they replace."""
+        """Add the user's choices, and mark those that they replace."""
         if said.speaker is not USER or not may_state_rule(said.text):
             return
         if self.made and (choices := self._current_choices()):
@@ -230,7 +230,7 @@ class Decisions:
                 self._note(said, start, stop)
 
     def _current_choices(self) -> ActiveRules:
-        """Return the current decisions of the user that bind, by their words."""
+        """Return the user's current decisions that bind, by their words."""
         if self._choices is None:
             self._choices = ActiveRules(filter(None, map(_constraint, self.current)))
         return self._choices
@@ -253,7 +253,7 @@ class Decisions:
 
 
 def _constraint(decision: Decision) -> Constraint | None:
-    """Return a decision of the user as ``retire`` reads it, by its words alone; None if it binds nothing."""
+    """Parse a decision of the user again for ``retire``; None if it binds nothing."""
     if decision.by is not DecidedBy.USER:
         return None
     found = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))

@@ -1,9 +1,9 @@
-"""Words of the user that are kept although no rule was recognised in them.
+"""Quotes of the user that every digest keeps although no rule was recognised in them.
 
-A rule may be put in words, a language or a place that the finder does not know. Two kinds of words are
-therefore kept verbatim for the whole session, within a small budget: short turns near the start of a session,
-and at any time lines that forbid or restrict something and name a path or a command. In a language without a
-table of phrases a path or a word of prohibition is enough. They are quotes of the user, not rules.
+The finder may miss a rule because of its wording, language or place. So two kinds of text are kept verbatim
+for the whole session, within a small budget: short messages at the start of a session, and at any time lines
+that forbid or restrict something and name a path or a command. In a language without a phrase table, a path
+or a prohibiting word is enough. They are quotes of the user, not rules.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from clew.message import Cite, Message, Text, Trust
 
 SAID_EARLY, MAY_RESTRICT = "it was said early", "it names a place and may forbid something"
 EARLY_TURNS = 6
-"""Turns of the user that count as the start of a session."""
+"""User messages that count as the start of a session; chosen by hand."""
 SHORT = 240
-"""Characters of a short turn or line."""
+"""Characters of a short message or line; chosen by hand."""
 MOST_LINES = 16
 MOST_CHARACTERS = 3_000
-"""What is kept of lines that restrict something: a digest repeats all of it every time."""
+"""Budget for restricting lines (chosen by hand): every digest repeats all of it."""
 _LONG_TEXT = 6_000
-"""Characters above which a text is mostly pasted: only plain prohibitions in lines of their own count."""
+"""Characters above which a text is mostly pasted: only plain prohibitions on their own lines count."""
 _NAMED = re.compile(
     r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
     r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
@@ -51,7 +51,7 @@ _FORBIDS = re.compile(
       |απαγορ|ห้าม|อย่า|不要|不得|不可|禁止|别|勿|ないで|禁|하지\ ?마|금지|কখন""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A word that forbids, in some thirty languages: it need only be likely, for nothing but a quote is kept."""
+"""A prohibiting word in some thirty languages. False positives are harmless: only a quote is kept."""
 _PLAIN_BAN = re.compile(
     r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
     r"[^\n]{3,230}$",
@@ -60,9 +60,9 @@ _PLAIN_BAN = re.compile(
 _LINE = re.compile(r"[^\n]+")
 _PIECE = re.compile(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
 _ANSWERED = re.compile(r'"="([^"\n]{3,240})"')
-"""An answer, as the tool by which an agent asks the user returns it."""
+"""An answer in the result of a tool by which an agent asks the user."""
 _REASON = re.compile(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
-"""What the user said when a call was refused."""
+"""The user's words in the result of a refused call."""
 _SAYS_NOTHING = re.compile(
     r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
     r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
@@ -72,7 +72,7 @@ _SAYS_NOTHING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EarlyWords:
-    """Words of the user, verbatim, and why they are kept."""
+    """A verbatim quote of the user, and why it is kept."""
 
     quote: str
     source: Cite
@@ -82,21 +82,21 @@ class EarlyWords:
 
 @dataclass(slots=True)
 class UserWords:
-    """Keeps the words, oldest first."""
+    """The kept quotes, oldest first."""
 
     turns: int = 0
     kept: dict[str, EarlyWords] = field(default_factory=dict)
-    """By their words: the same said twice is kept once."""
+    """By casefolded quote, so that repeated words are kept once."""
     lines: int = 0
     characters: int = 0
 
     @property
     def all(self) -> tuple[EarlyWords, ...]:
-        """Return what is kept: what may restrict the work first, then the first turns."""
+        """Return the quotes: those that may restrict the work first, then the early messages."""
         return tuple(sorted(self.kept.values(), key=lambda words: words.why == SAID_EARLY))
 
     def add(self, reading: Reading) -> None:
-        """Take in a message of the user, or the user's answer to a call."""
+        """Read a message of the user, or the user's answer to a call."""
         for said in reading.said:
             if said.speaker is USER:
                 self._add_turn(said)
@@ -107,7 +107,7 @@ class UserWords:
                 self._line(quote, exchange.answered._replace(start=start, end=end), Trust.UNTRUSTED)
 
     def restore(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
-        """Keep again what a digest quotes of the user, oldest first: first turns, and what may restrict."""
+        """Restore the quotes of the user in a digest, oldest first."""
         for quote, source, trust in quotes:
             early = self.turns < EARLY_TURNS and len(quote) <= SHORT
             if early and quote.casefold() not in self.kept:
@@ -116,7 +116,7 @@ class UserWords:
                 self.kept[quote.casefold()] = EarlyWords(quote, source, trust, why)
             elif next(_restricting(quote), None) is not None:
                 self._line(quote, source, trust)
-        self.turns = max(self.turns, EARLY_TURNS)  # what comes behind a digest is no start
+        self.turns = max(self.turns, EARLY_TURNS)  # messages after a digest are not early
 
     def _add_turn(self, said: Said) -> None:
         self.turns += 1
@@ -132,7 +132,7 @@ class UserWords:
             self._line(said.text[start:end], said.cite(start, end), said.trust)
 
     def _add_middle(self, said: Said, message: Message) -> None:
-        """Take in the plain prohibitions of a huge text that is read as speech only at its ends."""
+        """Keep the plain prohibitions in the middle of a huge text, which is not read as speech."""
         part = message.parts[said.part]
         if said.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
             for start, end in _restricting(part.text):
@@ -148,7 +148,7 @@ class UserWords:
 
 
 def _restricting(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where lines are that may restrict the work, wherever in a text they are."""
+    """Yield the spans of lines that may restrict the work."""
     if len(text) > _LONG_TEXT:
         for line in _PLAIN_BAN.finditer(text):
             if _NAMED.search(line[0]):
@@ -176,7 +176,7 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
 
 
 def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
-    """Yield what the user said in answer to a question of the agent, or when a call was refused."""
+    """Yield what the user said in answer to a question of the agent, or when refusing a call."""
     asked, refused = exchange.deed.does is Does.ASK, exchange.outcome.ended is Ended.REFUSED
     if not asked and not refused:
         return

@@ -1,4 +1,4 @@
-"""Calls met with their results, one message at a time."""
+"""Match tool calls with their results, one message at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clew.ledger.tools import Deed, deed
 from clew.message import Cite, Item, Json, ToolCall, ToolResult
 
 MOST_OPEN = 256
-"""Calls that wait for a result; beyond that the oldest is taken for abandoned."""
+"""Calls waiting for a result, above which the oldest counts as abandoned; chosen by hand."""
 
 
 class Asked(NamedTuple):
-    """A call and where it stands."""
+    """A call and its position."""
 
     call: ToolCall
     cite: Cite
@@ -34,10 +34,10 @@ class Exchange(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A message, read once for all keepers."""
+    """A message, parsed once for all trackers."""
 
     number: int
-    """Of the message in the session, from 0."""
+    """Index of the message in the session, from 0."""
     item: Item
     said: list[Said]
     calls: list[Asked]
@@ -45,9 +45,9 @@ class Reading(NamedTuple):
 
 
 class OpenCalls:
-    """The calls that wait for their results.
+    """The calls that have no result yet.
 
-    A result answers the nearest earlier call of its id that nothing has answered: real sessions reuse ids.
+    A result answers the nearest earlier unanswered call with its id: real sessions reuse ids.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class OpenCalls:
         self._count = 0
 
     def read(self, item: Item, index: int) -> Reading:
-        """Read a message: who says what, which calls it makes, which it answers."""
+        """Parse a message: who says what, which calls it makes, which calls it answers."""
         calls: list[Asked] = []
         exchanges: list[Exchange] = []
         for number, part in enumerate(item.message.parts):
@@ -108,12 +108,12 @@ class OpenCalls:
         return twin
 
     def to_json(self) -> list[Json]:
-        """Return the waiting calls as JSON."""
+        """Return the open calls as JSON."""
         return [[*cite, call.call_id, call.name, call.arguments] for call, cite, _ in self]
 
     @classmethod
     def from_json(cls, rows: Any) -> OpenCalls:  # noqa: ANN401  # JSON on its way in
-        """Return the keeper that wrote this."""
+        """Return the object that ``to_json`` wrote."""
         keeper = cls()
         for message, part, start, end, call_id, name, arguments in rows:
             call = ToolCall(call_id, name, arguments)

@@ -1,4 +1,4 @@
-"""Tests that failed and have not passed since, and how the last run went."""
+"""Tests that failed and have not passed since, and the result of the last run."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """How the tests went when they were run last."""
+    """The result of the last test run."""
 
     command: str
     """The part of the command line that ran them."""
     runner: str
     source: Cite
-    """The result that tells."""
+    """The tool result."""
     passed: int | None = None
-    """As the runner counts them; None where it does not say."""
+    """As the runner counts them; None if it does not say."""
     failed: int = 0
-    """As the runner counts them, or else those that it names."""
+    """As the runner counts them, or else the number of listed failures."""
 
 
 @dataclass(slots=True)
 class FailingTests:
-    """Keeps tests by their names from the run that they fail in to the one that they pass in."""
+    """Tracks tests by name from the run in which they fail to the one in which they pass."""
 
     open: dict[str, Failing] = field(default_factory=dict)
     ended: list[Loop] = field(default_factory=list)
@@ -49,11 +49,11 @@ class FailingTests:
     last: LastRun | None = None
     checked: LastCheck | None = None
     put_aside: dict[str, Failing] = field(default_factory=dict)
-    """Tests that a person closed by hand: to fail again opens none of them, to pass ends this."""
+    """Tests that a person closed by hand: failing again does not reopen them, passing removes them."""
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
-    """The names of the open tests by the command that they failed in last, and by what it named to be run."""
+    """Names of the open tests by their last failing command and by what it selected."""
     _names: str = field(init=False, default="")
-    """The names of the open tests, a line each; empty where nobody has asked since they changed."""
+    """Names of the open tests, one per line; empty if they changed since it was built."""
 
     def __post_init__(self) -> None:
         for name, failing in self.open.items():
@@ -65,7 +65,7 @@ class FailingTests:
         return tuple(failing.loop for failing in self.open.values())
 
     def add(self, reading: Reading) -> None:
-        """Take in a message."""
+        """Read a message."""
         for exchange in reading.exchanges:
             if exchange.deed.does is Does.SHELL and exchange.outcome.ended is not Ended.REFUSED:
                 run = run_of(exchange.deed.subject, exchange.result.text)
@@ -88,7 +88,7 @@ class FailingTests:
         self.last = LastRun(run.command, run.runner, exchange.answered, counts.passed, many)
 
     def _may_pass(self, run: Run) -> list[str]:
-        """Return the names of open tests that a run may show to pass: mostly a few of many."""
+        """Return the open tests that a run may show to pass: usually a few of many."""
         if not run.failed and not run.selects:
             return list(self.open)
         told = (run.passed & self.open.keys()) | self._by_word.get(run.command, set())
@@ -98,7 +98,7 @@ class FailingTests:
         return [name for name in self.open if name in told] if told else []
 
     def _named_like(self, piece: str) -> set[str]:
-        """Return the open tests that have this in their names; one search through all of them."""
+        """Return the open tests whose names contain this, by one search through all names."""
         if not self._names:
             self._names = "\n".join(("", *self.open, ""))
         found: set[str] = set()
@@ -110,7 +110,7 @@ class FailingTests:
         return found & self.open.keys()
 
     def _passes(self, run: Run, name: str) -> bool:
-        """Tell whether a run in which a test did not fail shows that it passes now."""
+        """Return True if a run in which a test did not fail shows that it passes now."""
         failing = self.open[name]
         if run.runner != failing.runner:
             return False
@@ -134,7 +134,7 @@ class FailingTests:
             self._by_word.setdefault(word, set()).add(name)
 
     def _forget(self, name: str, failing: Failing) -> None:
-        """Find a test no longer by the run in which it failed."""
+        """Remove a test from the index of the run in which it failed."""
         self._names = ""
         for word in {failing.command, *failing.selects}:
             self._by_word[word].discard(name)
@@ -154,7 +154,7 @@ class FailingTests:
     # What a person does by hand --------------------------------------------------------------------------
 
     def close(self, id_: str, why: str) -> Loop | None:
-        """Put a test aside by hand; None where it is none of these, or not open."""
+        """Set a test aside by hand; None if it is not one of these, or not open."""
         name = next((name for name, failing in self.open.items() if failing.loop.id == id_), None)
         if name is None:
             return None
@@ -164,7 +164,7 @@ class FailingTests:
         return closed
 
     def reopen(self, id_: str) -> Loop | None:
-        """Take up a test again that was put aside; None where it is none of these."""
+        """Reopen a test that was set aside; None if it is not one of these."""
         name = next((name for name, failing in self.put_aside.items() if failing.loop.id == id_), None)
         if name is None:
             return None

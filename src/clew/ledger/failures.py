@@ -1,9 +1,9 @@
-"""Failures: what went wrong, in its own words, what was tried, and what came before it worked.
+"""Failures: the error lines, the attempts, and the changes that preceded success.
 
-Calls that do the same (a program with the same first words, a tool with the same file) are attempts at one
-thing. It counts as mended when one of them succeeds, when the file that could not be read or changed is read
-or changed by other means, or when the tests that failed pass in another run. A look around that found
-nothing, and a failure that says nothing, count only if they are repeated.
+Calls that do the same thing (a program with the same first words, a tool with the same file) are attempts at
+one thing. It counts as fixed if one of them succeeds, if the file that could not be read or changed is read
+or changed by another tool, or if the failed tests pass in another run. A search that found nothing, and a
+failure without output, count only if repeated.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MOST_ATTEMPTS = 8
 MOST_CHANGES = 8
 MOST_OPEN = 200
 MOST_MENDED = 1_000
-"""Failures that are kept; beyond that the oldest are let go, mended ones and unmended ones apart."""
+"""Failures kept, fixed and open ones separately (chosen by hand); above that the oldest are dropped."""
 _LONGEST_LINE = 300
 _LOOKED_AT = 60_000
-"""Characters at each end of a failed output in which the telling lines are looked for."""
+"""Characters at each end of a failed output that are searched for error lines; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +37,36 @@ class Failure:
     id: str
     tool: str
     subject: str
-    """What was tried: the command line or the path; of a long one its first line."""
+    """The command line or the path; the first line of a long one."""
     lines: tuple[str, ...]
-    """What the last failed attempt said, verbatim: the lines that tell most."""
+    """The most informative lines of the last failed attempt, verbatim."""
     sources: tuple[Cite, ...]
-    """Where these lines stand."""
+    """Positions of these lines."""
     attempts: tuple[Cite, ...]
-    """The calls that failed, the first and the latest."""
+    """The failed calls: the first ones and the latest."""
     count: int = 1
-    """How many failed."""
+    """Number of failed attempts."""
     last_number: int = 0
-    """The number of the message that told of the last one."""
+    """Index of the message with the last failed result."""
     exit_code: int | None = None
     changed: tuple[str, ...] = ()
     """Files that were changed since it first failed."""
     mended_by: Cite | None = None
-    """The call that succeeded: of its kind, one that changed the same file, or a run of the same tests."""
+    """The call that succeeded: the same attempt, a change of the same file, or a run of the same tests."""
     runner: str = ""
-    """Of a run of tests: the runner."""
+    """Of a test run: the runner."""
     slight: bool = False
-    """It only looked around, or says nothing: once is no failure."""
+    """It only read something, or has no output: one occurrence is not a failure."""
 
     @property
     def is_mended(self) -> bool:
-        """Tell whether it works now."""
+        """Whether it works now."""
         return self.mended_by is not None
 
 
 @dataclass(slots=True)
 class Failures:
-    """Keeps failures by what was tried."""
+    """Tracks failures by what was attempted."""
 
     open: dict[str, Failure] = field(default_factory=dict)
     mended: list[Failure] = field(default_factory=list)
@@ -74,11 +74,11 @@ class Failures:
 
     @property
     def all(self) -> tuple[Failure, ...]:
-        """Return every failure that counts, the mended ones first."""
+        """Return the failures that count, fixed ones first."""
         return tuple(one for one in (*self.mended, *self.open.values()) if one.count > 1 or not one.slight)
 
     def add(self, reading: Reading, changed: list[str]) -> None:
-        """Take in a message; ``changed`` are the files that its results show as changed."""
+        """Read a message; ``changed`` are the files that its results show as changed."""
         for exchange in reading.exchanges:
             ended = exchange.outcome.ended
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
@@ -106,7 +106,7 @@ class Failures:
                 self.mended.append(replace(self.open.pop(signature), mended_by=asked))
 
     def _same_tests(self, exchange: Exchange) -> list[str]:
-        """Return the failed runs of tests that a green run shows to pass now, however it was started."""
+        """Return the failed test runs that a passing run covers, however it was started."""
         if exchange.deed.does is not Does.SHELL or not any(one.runner for one in self.open.values()):
             return []
         run = run_of(exchange.deed.subject, exchange.result.text)
@@ -119,7 +119,7 @@ class Failures:
         ]
 
     def _same_files(self, changed: list[str]) -> list[str]:
-        """Return the failed edits of files that were changed after all, by whatever tool."""
+        """Return the failed edits of files that have been changed since, by any tool."""
         return [
             signature
             for signature, failure in self.open.items()
@@ -129,7 +129,7 @@ class Failures:
         ]
 
     def _read_after_all(self, exchange: Exchange) -> list[str]:
-        """Return the files that could not be read and that a call reads now, by whatever tool."""
+        """Return the failed reads of files that a call reads now, by any tool."""
         unread = [
             (signature, failure.subject)
             for signature, failure in self.open.items()
@@ -150,7 +150,7 @@ class Failures:
         if tried is None:
             return
         sources = tuple(exchange.answered._replace(start=start, end=end) for start, end in spans)
-        before = self.open.pop(tried.signature, None)  # put last again: it is the latest
+        before = self.open.pop(tried.signature, None)  # re-inserted at the end, as the latest
         if before is None:
             before = self._first(tried, exchange)
         self.open[tried.signature] = replace(
@@ -221,7 +221,7 @@ _BEFORE_OUTPUT = re.compile(
 
 
 def telling_lines(text: str) -> list[tuple[int, int]]:
-    """Return where the lines of a failed output stand that say what went wrong: a few, in order."""
+    """Return the spans of the lines of a failed output that name the cause: a few, in order."""
     pieces = [(0, min(len(text), _LOOKED_AT))]
     if len(text) > _LOOKED_AT:
         pieces.append((max(_LOOKED_AT, len(text) - _LOOKED_AT), len(text)))
@@ -231,14 +231,14 @@ def telling_lines(text: str) -> list[tuple[int, int]]:
         for match in _TELLING.finditer(text, start, end):
             if not _FRAME.match(match[0]):
                 (causes if match.lastgroup == "cause" else signs).append(_bounds(text, *match.span()))
-    # The last cause is mostly the one that counts (a traceback ends with it); the first shows where it began.
+    # The last cause usually matters most (a traceback ends with it); the first shows where it began.
     best = causes or signs
     chosen = best if len(best) <= MOST_LINES else [best[0], *best[-(MOST_LINES - 1) :]]
     return list(dict.fromkeys(chosen)) or _first_line(text)
 
 
 def _first_line(text: str) -> list[tuple[int, int]]:
-    """Return where the first line with a word in it stands, after what the tool wrote before the output."""
+    """Return the span of the first line with a word in it, after the tool's own header."""
     opening = _BEFORE_OUTPUT.match(text)
     word = _WORD.search(text, opening.end() if opening else 0) or _WORD.search(text)
     if word is None:

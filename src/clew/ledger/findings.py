@@ -1,8 +1,8 @@
-"""What the rule finder found in a message, as the log keeps it.
+"""The rules that the finder found in a message, as the log records them.
 
-Which sentences are rules changes with every version of the finder; what a person saw, pinned, edited and
-revoked must not. So the finder runs once, when a message is added, and its findings go into the log with the
-message. A rule is named by its words and where they are, never by its number alone.
+Each version of the finder may find different rules, but what a person saw, pinned, edited and revoked must
+not change with an upgrade. So the finder runs once, when a message is added, and its findings are logged with
+the message. A rule is identified by its words and their position, never by its number alone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from clew.ledger.speech import said
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
 
 FINDER = 1
-"""The version of the rule finder: one more with every change of what it finds or ends."""
+"""Version of the rule finder. Increment it with every change of what it finds or ends."""
 SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
-"""Whose messages can state rules."""
+"""Roles whose messages can state rules."""
 
 
 class RuleRef(NamedTuple):
-    """A rule by its words and where they are; ``source`` is None for one that was set by hand."""
+    """Identifies a rule by its words and their position; ``source`` is None for a rule set by hand."""
 
     quote: str
     source: Cite | None
@@ -43,14 +43,14 @@ class Ending:
 
 
 Findings: TypeAlias = tuple[Found | Ending, ...]
-"""What a message states and ends, in order; spans count from the beginning of the message's parts."""
+"""The rules that a message states and ends, in order; spans count from the start of the message's parts."""
 
 
 # As JSON ---------------------------------------------------------------------------------------------
 
 
 def ref_to_json(rule: RuleRef) -> JsonObject:
-    """Return a reference to a rule as an event of the log holds it."""
+    """Return a rule reference as a log event holds it."""
     return {"quote": rule.quote, "source": list(rule.source) if rule.source else None}
 
 
@@ -61,14 +61,14 @@ def ref_from_json(value: Json) -> RuleRef:
             return RuleRef(quote, None)
         case {"quote": str(quote), "source": [str(message), int(part), int(start), int() | None as end]}:
             return RuleRef(quote, Cite(message, part, start, end))
-    raise StoreDamaged("it refers to no rule that clew wrote")
+    raise StoreDamaged("malformed reference to a rule")
 
 
 def findings_to_json(findings: Findings, number: int, known: int) -> list[Json]:
-    """Return the findings of message ``number``, which is about to be appended behind ``known`` messages.
+    """Return the findings of message ``number``, which is about to be appended after ``known`` messages.
 
-    Where others append first, the message gets a higher number. So a rule of a message that is appended
-    together with this one is named by the distance: 0 is this message, -1 the one before it.
+    If another process appends first, the message gets a higher number. So a rule of a message in the same
+    append is referred to by distance: 0 is this message, -1 the one before it.
     """
     return [_step_to_json(step, number, known) for step in findings]
 
@@ -97,17 +97,17 @@ def _step_to_json(step: Found | Ending, number: int, known: int) -> Json:
 
 
 def findings_from_json(value: Json, item: Item) -> Findings:
-    """Read the findings of a message; ``StoreDamaged`` if they are not about its words.
+    """Read the findings of a message; ``StoreDamaged`` if they do not quote the message.
 
-    A log may come from somewhere else: a rule must be in the message word for word, and cannot have more
+    A log may come from another machine: a rule must be in the message word for word, and cannot have more
     trust than the words that it quotes.
     """
     if not isinstance(value, list):
-        raise StoreDamaged("findings must be a list")
+        raise StoreDamaged("rule findings must be a list")
     try:
         return tuple(_step_from_json(one, item) for one in value)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
-        raise StoreDamaged(f"findings cannot be read ({cause!r})") from cause
+        raise StoreDamaged(f"rule findings are malformed ({cause!r})") from cause
 
 
 def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  # JSON on its way in
@@ -134,12 +134,12 @@ def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  
         str(value.get("force_reason", "")),
     )
     if not _is_said(found, item):
-        raise StoreDamaged(f"the rule {found.quote[:60]!r} is not in {item.id}")
+        raise StoreDamaged(f"the recorded rule {found.quote[:60]!r} is not in message {item.id}")
     return found
 
 
 def _is_said(found: Found, item: Item) -> bool:
-    """Return whether a message has these words at this place, from someone of that trust."""
+    """Return whether a message has these words at this position, with at least this trust."""
     part, start, end = found.span
     if not 0 <= part < len(item.message.parts) or not 0 <= start < end:
         return False
@@ -159,7 +159,7 @@ def _one_of(kind: Any, value: Any, default: Any) -> Any:  # noqa: ANN401  # an e
 
 
 def _scope(value: Any) -> Scope:  # noqa: ANN401  # JSON on its way in
-    """Return a scope; of one that another version wrote, what this one understands."""
+    """Read a scope, ignoring fields that another version wrote."""
     names = Scope.__dataclass_fields__.keys()
     return from_json(Scope, {name: one for name, one in (value or {}).items() if name in names})
 
@@ -168,23 +168,23 @@ def _scope(value: Any) -> Scope:  # noqa: ANN401  # JSON on its way in
 
 
 def number_of(message: str) -> int:
-    """Return the number of a message of a log, 0 for anything else: 12 of ``m12``."""
+    """Return the number of a logged message (12 for ``m12``), 0 for any other id."""
     digits = message.removeprefix("m")
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else 0
 
 
 def moved(found: Found, source: Cite) -> Found:
-    """Return a finding of a piece of a message with its place in the whole message."""
+    """Return a finding in a piece of a message with its position in the whole message."""
     return replace(found, span=span_in(found.span, source))
 
 
 def span_in(span: Span, source: Cite) -> Span:
-    """Return the place in a message of a span that was counted from ``source``."""
+    """Return the position in the message of a span that was counted from ``source``."""
     return Span(source.part + span.part, source.start + span.start, source.start + span.end)
 
 
 def overlapping(source: Cite, sources: Iterable[Cite]) -> list[Cite]:
-    """Return which of these places share characters with a place: finders cut sentences differently."""
+    """Return the places that share characters with ``source``; finder versions cut sentences differently."""
 
     def meets(other: Cite) -> bool:
         ends = [one.end if one.end is not None else float("inf") for one in (source, other)]

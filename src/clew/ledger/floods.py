@@ -1,4 +1,4 @@
-"""Much that is open, told in few words: nothing is lost, and a person can close what is told as one."""
+"""Collapse large batches of open work to a few lines; a person can close a collapsed batch as one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import NamedTuple
 from clew.ledger.loop import Loop, LoopKind
 
 MOST_AT_ONCE = 20
-"""Open loops of one kind that one message opened, above which the rest of them are told as one..."""
+"""Open loops of one kind from one message above which the rest is collapsed to one line..."""
 MOST_OF_A_KIND = 60
-"""...and those of a kind at all, above which those in the middle are."""
+"""...and open loops of one kind from all messages above which the middle is collapsed."""
 FIRST_TOLD = 10
-"""How many of a flood are told one by one..."""
+"""How many loops of a batch are listed one by one..."""
 LAST_TOLD = 40
-"""...and of one that came bit by bit, how many of the latest."""
+"""...and, if it accumulated over several messages, how many of the latest. All four chosen by hand."""
 TO = ".."
-"""What stands between the first and the last id of what is told as one."""
+"""Separator between the first and the last id of a collapsed batch."""
 _PLURAL = {
     LoopKind.TODO: "tasks",
     LoopKind.REQUEST: "requests",
@@ -30,17 +30,16 @@ _PLURAL = {
 
 
 class Told(NamedTuple):
-    """A loop as it is told, and those that it stands for: itself, or the rest of a flood."""
+    """A listed loop and the loops that it represents: itself, or the rest of a batch."""
 
     loop: Loop
     stands_for: tuple[Loop, ...]
 
 
 def in_few_words(loops: Iterable[Loop]) -> list[Told]:
-    """Return what is told of open loops, in their order.
+    """Return the lines to list for open loops, in their order.
 
-    The loop for the rest of a flood says exactly how many they are, their first and last id, and where they
-    stand.
+    The line for the rest of a batch has their exact number, first and last id, and source messages.
     """
     told: list[Told] = []
     for _, flood in groupby(loops, key=lambda loop: (loop.kind, loop.source.message)):
@@ -52,7 +51,7 @@ def in_few_words(loops: Iterable[Loop]) -> list[Told]:
 
 
 def _at_once(flood: Sequence[Loop]) -> list[Told]:
-    """Return what is told of loops of one kind that one message opened."""
+    """Collapse loops of one kind that one message opened."""
     if len(flood) <= MOST_AT_ONCE:
         return [Told(loop, (loop,)) for loop in flood]
     rest = flood[FIRST_TOLD:]
@@ -60,7 +59,7 @@ def _at_once(flood: Sequence[Loop]) -> list[Told]:
 
 
 def _bit_by_bit(told: Sequence[Told], kind: LoopKind) -> list[Told]:
-    """Return the same with those of a kind in the middle told as one."""
+    """Collapse the loops of one kind in the middle of the list."""
     places = [place for place, one in enumerate(told) if one.loop.kind is kind]
     middle = places[FIRST_TOLD:-LAST_TOLD]
     rest = [loop for place in middle for loop in told[place].stands_for]

@@ -1,8 +1,8 @@
-"""The goal and its changes, in the words of whoever set it.
+"""The goal of a session and its changes, quoted from the speaker who set it.
 
-The first request opens it. Later ones change it where the user says so ("now let's…", "instead…", "new
-task"), or asks for something new after the work was reported done. A plan that a model wrote and the
-person approved is a goal as well; whatever else machines and tools write is none.
+The first request sets the goal. Later requests change it if the user says so ("now let's…", "instead…", "new
+task"), or asks for something new after the work was reported done. A plan that a model wrote and a person
+approved is a goal too; other text of machines and tools is not.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from clew.ledger.speech import ASSISTANT, PLAN, USER, Said
 from clew.message import Cite, Trust
 
 LONGEST_QUOTE = 2_000
-"""Characters of a request that are quoted; a longer one ends at a paragraph before that."""
+"""Characters of a request that are quoted (chosen by hand); a longer one is cut at a paragraph."""
 
 
 class GoalKind(StrEnum):
-    """How a goal came about."""
+    """How a goal was set."""
 
     FIRST = "first"
     PLAN = "plan"
     """A plan that a model wrote and a person approved."""
     CHANGED = "changed"
-    """The user turned to something else."""
+    """The user switched to something else."""
     NEXT = "next"
     """A new task after the last one was reported done."""
     BACK = "back"
-    """The user took the last one back; it is again the one before."""
+    """The user withdrew the last goal; the one before it is current again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the session is about, from here on."""
+    """A goal of the session."""
 
     id: str
     kind: GoalKind
@@ -57,7 +57,7 @@ _EMPTY_WORDS = re.compile(
     )\b\W*+)++""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Greetings, thanks, and words that only move the work along."""
+"""Greetings, thanks, and words that only continue the work."""
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
@@ -99,7 +99,7 @@ _TURN_WORDS = frozenset(
     change instead moving switch
     """.split()
 )
-"""What ``_TURN`` can begin with."""
+"""First words of ``_TURN``, as a prefilter."""
 _REQUEST_WORDS = frozenset(
     f"""{_OPENING_WORDS}
     now also then please next can could would i we let lets implement add fix write create build make update
@@ -107,12 +107,12 @@ _REQUEST_WORDS = frozenset(
     optimise optimize improve replace extract set help find debug redesign change
     """.split()
 )
-"""What ``_REQUEST`` can begin with."""
+"""First words of ``_REQUEST``, as a prefilter."""
 _DONE = re.compile(
     r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
     r"|created|updated|summary|successfully|ready)\b"
 )
-"""In lower case: a pattern that need not look at the case is several times as fast."""
+"""Matched against lower-case text: case-insensitive matching is several times slower."""
 _DONE_WORDS = Phrases(
     (
         "done complete completed finished implemented fixed all committed pushed merged created updated"
@@ -124,7 +124,7 @@ _ASIDE = re.compile(
     r"|why|what|how)\b",
     re.IGNORECASE,
 )
-"""Who asks to be shown something stays with the goal."""
+"""Requests to be shown something do not change the goal."""
 _WITHDRAWN = re.compile(
     r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
     (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
@@ -132,23 +132,24 @@ _WITHDRAWN = re.compile(
     (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Words that take back what was asked for last, and ask for nothing instead."""
+"""Words that withdraw the last request and ask for nothing instead."""
 _LONGEST_WITHDRAWAL = 80
 _OPENING = 60
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NEW_TASK_WORDS = 5
 _FAMILIAR = 0.34
-"""Share of a request's words that the current goal has too, above which it is about the same thing."""
+"""Share of a request's words also in the current goal, from which on it is about the same thing; chosen by
+hand."""
 _DONE_SIDES = 400
 
 
 @dataclass(slots=True)
 class Goals:
-    """Keeps the goals, oldest first; the last one is current."""
+    """The goals, oldest first; the last one is current."""
 
     goals: list[Goal] = field(default_factory=list)
     reported_done: bool = False
-    """The model said that it is done, and made no call since."""
+    """The model reported the work done and made no call since."""
 
     @property
     def all(self) -> tuple[Goal, ...]:
@@ -157,11 +158,11 @@ class Goals:
 
     @property
     def current(self) -> Goal | None:
-        """Return what the session is about now."""
+        """Return the current goal."""
         return self.goals[-1] if self.goals else None
 
     def add(self, reading: Reading) -> None:
-        """Take in a message."""
+        """Read a message."""
         if reading.calls:
             self.reported_done = False
         for said in reading.said:
@@ -175,7 +176,7 @@ class Goals:
     def _kind(self, said: Said) -> GoalKind | None:
         text = said.text
         if said.speaker is PLAN:
-            # In the user's place, a model's words are a plan that was approved, or the task of a sub-agent.
+            # A model's words with the user's role are an approved plan, or the task of a sub-agent.
             return GoalKind.PLAN
         if not self.goals:
             return None if asks_nothing_new(text) or asks_for_nothing(text) else GoalKind.FIRST
@@ -185,7 +186,7 @@ class Goals:
         return kind
 
     def _change(self, text: str) -> GoalKind | None:
-        """Return how words would change the goal, taken for what they are about."""
+        """Return how a text would change the goal, judging by its opening words."""
         first = _FIRST_WORD.match(text)
         word = first[1].lower() if first else ""
         if word in _TURN_WORDS and _TURN.match(text):
@@ -202,7 +203,7 @@ class Goals:
         )
 
     def _go_back(self) -> None:
-        """Make the goal again what it was before the one that is taken back; the first one stays."""
+        """Return to the goal before the withdrawn one; the first goal cannot be withdrawn."""
         taken_back = self.goals[-1].quote
         before = next((goal for goal in reversed(self.goals) if goal.quote != taken_back), None)
         if before is not None and self.goals[-1].kind is not GoalKind.BACK:
@@ -224,13 +225,13 @@ def _takes_back(said: Said) -> bool:
 
 
 def _says_done(text: str) -> bool:
-    """Tell whether the model says, in its first or last words, that it has done something."""
+    """Return True if the first or last words of a text report something done."""
     ends = text if len(text) <= _DONE_SIDES else f"{text[:_DONE_SIDES]}\n{text[-_DONE_SIDES:]}"
     return _DONE_WORDS.may_stand_in(ends) and _DONE.search(ends.lower()) is not None
 
 
 def asks_nothing_new(text: str) -> bool:
-    """Tell whether words only greet, thank, or move the work along."""
+    """Return True if a text only greets, thanks, or continues the work."""
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
 
 
@@ -239,7 +240,7 @@ def _content_words(text: str) -> frozenset[str]:
 
 
 def _quoted(text: str) -> tuple[int, int]:
-    """Return which piece of a request is quoted: all of it, or its first paragraphs."""
+    """Return the span of a request that is quoted: all of it, or its first paragraphs."""
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())
     if end - start <= LONGEST_QUOTE:

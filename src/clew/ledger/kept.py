@@ -1,7 +1,6 @@
-"""Facts that a person chose to keep word for word: quotes of a message, with that message's label.
+"""Facts that a person chose to keep verbatim: quotes of a message, with that message's trust label.
 
-A kept fact is not a rule. Every digest quotes it under its turn, and what a tool said stays a tool's words,
-however it was kept.
+A kept fact is not a rule. Every digest quotes it under its turn, and a tool's words keep the tool's label.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from clew.message import Cite, Trust
 
 @dataclass(frozen=True, slots=True)
 class KeptFact:
-    """A passage that a person keeps."""
+    """A passage that a person chose to keep."""
 
     id: str
     """``k1``, ``k2``, …"""
@@ -22,12 +21,12 @@ class KeptFact:
     """Verbatim."""
     source: Cite
     trust: Trust
-    """Of the message it is in."""
+    """The label of its message."""
 
 
 @dataclass(slots=True)
 class KeptFacts:
-    """Keeps the facts, oldest first."""
+    """The kept facts, oldest first."""
 
     held: dict[str, KeptFact] = field(default_factory=dict)
     count: int = 0
@@ -45,7 +44,7 @@ class KeptFacts:
             raise NotFound(f"no fact {id_} is kept", "the page lists those that are") from None
 
     def keep(self, quote: str, source: Cite, trust: Trust) -> KeptFact:
-        """Keep a passage; one that is kept already is returned."""
+        """Keep a passage; if it is kept already, return the existing fact."""
         for known in self.held.values():
             if (known.quote, known.source) == (quote, source):
                 return known
@@ -54,5 +53,5 @@ class KeptFacts:
         return fact
 
     def drop(self, id_: str) -> KeptFact:
-        """Keep a passage no longer; it stays in the log."""
+        """Stop keeping a passage; it stays in the log."""
         return self.held.pop(self.get(id_).id)

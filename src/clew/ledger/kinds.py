@@ -1,9 +1,8 @@
-"""Which words are exact values, and of what kind.
+"""Recognise exact values in text: paths, identifiers, versions, numbers, hashes and so on.
 
-A text is cut at white space and punctuation; each distinct word is judged once and remembered, since a
-session says the same words again and again. Values that hold punctuation themselves (addresses, amounts,
-quoted text, Windows paths) have patterns of their own, which run only where their telling sign stands in
-the text.
+A text is split at white space and punctuation; each distinct word is classified once and cached, because a
+session repeats its words. Values that contain punctuation themselves (URLs, amounts, quoted text, Windows
+paths) have their own patterns, which run only if the text contains their marker.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from clew.ledger.sift import CHUNKS, chunks_with
 
 
 class ValueKind(StrEnum):
-    """What an exact value is."""
+    """The kind of an exact value."""
 
     PATH = "path"
     FILE = "file"
@@ -27,19 +26,19 @@ class ValueKind(StrEnum):
     UUID = "uuid"
     VERSION = "version"
     NUMBER = "number"
-    """An amount, with its unit where one was given; also a date."""
+    """An amount, with its unit if there is one; also a date."""
     ENV = "env"
     IDENTIFIER = "identifier"
     """A name of code: snake_case, camelCase, dotted.name, kebab-case-name, --flag, an e-mail address."""
     ISSUE = "issue"
     CODE = "code"
-    """A code of errors, bookings and the like: ``E0308``, ``ENOENT``, ``HAT170``."""
+    """A code such as an error number or a booking reference: ``E0308``, ``ENOENT``, ``HAT170``."""
     QUOTED = "quoted"
-    """What a person or the model put in quotes or backticks."""
+    """Text that a person or the model put in quotes or backticks."""
 
 
 class Known(NamedTuple):
-    """A word that is a value."""
+    """A classified word: its kind and the value without surrounding punctuation."""
 
     kind: ValueKind
     value: str
@@ -96,7 +95,7 @@ _WITHOUT_SLASH = re.compile(
     re.VERBOSE,
 )
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
-"""The most common of them all, found without trying the others first."""
+"""The most common identifier form, tried before the larger pattern."""
 _KINDS = {kind.value: kind for kind in ValueKind}
 _SLASHED_WORDS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
 _NO_LETTER = re.compile(r"[\d./+~-]+")
@@ -117,17 +116,17 @@ _NAMES = frozenset(
         *("YouTube", "DevOps", "PowerShell", "WordPress", "StackOverflow", "JetBrains", "FastAPI", "NumPy"),
     }
 )
-"""What looks like a value and is only a name that everybody uses."""
+"""Product names that look like identifiers but identify nothing."""
 _SHORTEST_IDENTIFIER = 6
 _SHORTEST_PATH = 5
 _SHORTEST_NUMBER = 4
-"""Digits alone; shorter ones stand everywhere, and so do years."""
+"""Digits in a number without unit. Shorter numbers are too common to identify anything, and so are years."""
 _LONGEST = 300
 _REMEMBERED = 200_000
 
 
 def kind_of(word: str) -> Known | None:
-    """Return what a word is, without the punctuation at its ends; None for plain words."""
+    """Classify a word, ignoring punctuation at its ends; None for plain words."""
     core = word.rstrip(".-~")
     if (core.isalpha() and (core.islower() or core[1:].islower())) or len(word) > _LONGEST:
         return None
@@ -146,7 +145,7 @@ def kind_of(word: str) -> Known | None:
 
 
 def _counts(kind: ValueKind, value: str) -> bool:
-    """Tell values from words and numbers that only look like one."""
+    """Return False for ordinary words and short paths that match a pattern by accident."""
     if kind is ValueKind.PATH:
         return not (
             len(value) < _SHORTEST_PATH
@@ -158,10 +157,10 @@ def _counts(kind: ValueKind, value: str) -> bool:
 
 
 class KnownWords(dict[str, "Known | None"]):
-    """Remembers what each word is; forgets all of them when they are too many."""
+    """Cache from word to classification; cleared when it holds ``_REMEMBERED`` words."""
 
     def __missing__(self, word: str) -> Known | None:
-        """Judge a word that was not met before."""
+        """Classify a new word."""
         if len(self) >= _REMEMBERED:
             self.clear()
         known = self[word] = kind_of(word)
@@ -169,14 +168,14 @@ class KnownWords(dict[str, "Known | None"]):
 
 
 KNOWN_WORDS = KnownWords()
-"""Shared by all ledgers: what a word is depends on nothing else."""
+"""Shared by all ledgers: the classification depends on the word alone."""
 
 
 _PIECE = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
 
 
 def pieces_of(name: str) -> tuple[str, ...]:
-    """Return the words that a name is made of, each once, in lower case."""
+    """Return the parts of a name (``readFile`` has ``read`` and ``file``), each once, in lower case."""
     return tuple(dict.fromkeys(map(str.lower, _PIECE.findall(name))))
 
 
@@ -187,18 +186,18 @@ _UNIT = (
     r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b"
 )
 _AMOUNT = re.compile(
-    # The first digit before what may not stand before it: so most places are passed over at once.
+    # Match the first digit before the lookbehinds, so that most positions are rejected at once.
     rf"\d(?<!\d\d)(?<!\d\.\d)\d*+(?:(?:,\d{{3}})++(?:\.\d++)?(?:{_UNIT})?|(?:\.\d++)?{_UNIT})"
 )
-"""A number with its unit, or with commas: other numbers are words like any other."""
+"""A number with a unit, or with thousands separators; other numbers are matched as words."""
 _CURRENCIES = ("$", "€", "£")
 _QUOTE = re.compile(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
 
 
 def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
-    """Return the values that cutting at punctuation would break, each with its place.
+    """Return the values that contain punctuation, each with its position.
 
-    Of what tools print, only addresses and Windows paths.
+    In tool output, only URLs and Windows paths.
     """
     found: list[tuple[Known, int]] = []
     if "://" in text:
@@ -229,7 +228,7 @@ def _quoted(text: str) -> Iterator[tuple[Known, int]]:
 # All values of a text --------------------------------------------------------------------------------
 
 _MARKS = re.compile(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
-"""Where a value that holds punctuation itself may begin; an amount has its unit behind white space."""
+"""Markers of values that contain punctuation. An amount has white space between number and unit."""
 _IS_VALUE = KNOWN_WORDS.__getitem__
 
 
@@ -238,19 +237,19 @@ def _may_hold_value(chunk: str) -> bool:
 
 
 PLAIN_CHUNKS = CHUNKS
-"""Where it is remembered which chunks hold no value."""
+"""The cache of chunks that hold no value."""
 VALUE_MARK = CHUNKS.mark_by(_may_hold_value)
 
 
 def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, int]]]:
-    """Return the words of a text that are values, as they first come, and its values ``with_punctuation``."""
+    """Return the words of a text that are values, in order, and its values ``with_punctuation``."""
     if not spoken:
         return value_words(text), with_punctuation(text, spoken=False)
-    # People and models say the same plain words again and again: those are passed over first.
+    # Drop the chunks that are known to hold no value first: speech repeats the same plain words.
     rest = " ".join(chunks_with(VALUE_MARK, text))
     return value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
 
 
 def value_words(text: str) -> list[str]:
-    """Return the words of a text that are values, as they first come."""
+    """Return the words of a text that are values, in order of first appearance."""
     return list(filter(_IS_VALUE, dict.fromkeys(WORD.findall(text))))

@@ -1,4 +1,4 @@
-"""The lines of a passage, and where what is cited of them stands."""
+"""The lines of a passage, and the position to cite for a value in them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TypeAlias
 from clew.ledger.passages import ERROR_SIGNS, RESULT, Passage
 
 Place: TypeAlias = tuple[str, int, int, int]
-"""Message id, part, start, end: a ``Cite`` before anybody asks for it."""
+"""Message id, part, start, end: a ``Cite`` that has not been built yet."""
 
 LONG_LINE = 240
-"""Characters above which a piece of a line is cited instead of the whole."""
+"""Characters above which a piece of a line is cited instead of the whole; chosen by hand."""
 _LINE_NUMBER = re.compile(r"\s*\d+[→\t│:]")
 
 
 class Lines:
-    """Walks through a passage from value to value and knows the line it is in."""
+    """Walks through a passage from value to value and tracks the current line."""
 
     __slots__ = (
         "_counted",
@@ -38,14 +38,14 @@ class Lines:
         self.failed = failed
         self._start = self.end = -1
         self.place: Place | None = None
-        """Of the whole line; None where what surrounds a value must be cited instead."""
+        """Of the whole line; None if the text around each value must be cited instead."""
         self.words = -1
-        """How many plain words stand in what is cited; negative until somebody counts."""
+        """Number of plain words in the cited text; negative until counted."""
         self._raw_lines = _raw_lines(passage) if passage.raw is not None else []
         self._line_number = self._counted = 0
 
     def move(self, at: int) -> None:
-        """Go to the line that holds this position."""
+        """Go to the line at this position."""
         passage = self.passage
         text = passage.text
         self._start = start = text.rfind("\n", 0, at) + 1
@@ -63,12 +63,12 @@ class Lines:
         return self.words
 
     def speaks_of_failure(self) -> bool:
-        """Tell whether the line of a failed result says what failed: the first, or one with a sign of it."""
+        """Return True if the line of a failed result is its first, or contains an error word."""
         find = self.passage.text.find
         return self._start == 0 or any(find(sign, self._start, self.end) >= 0 for sign in ERROR_SIGNS)
 
     def is_line_number(self, at: int) -> bool:
-        """Tell whether what stands here is the number that a tool put before its line."""
+        """Return True if the number at this position is one that a tool printed before its line."""
         text = self.passage.text
         return (
             self.passage.voice is RESULT
@@ -77,7 +77,7 @@ class Lines:
         )
 
     def place_of(self, value: str, at: int) -> Place:
-        """Return where what surrounds a value stands: of a long line a piece, of an escaped one its line."""
+        """Return the position to cite for a value: a piece of a long line, the raw line of escaped text."""
         said, start, end = self.passage.text, self._start, self.end
         if self._raw_lines:
             said = self.passage.raw or ""
@@ -100,7 +100,7 @@ class Lines:
 
 
 def _raw_lines(passage: Passage) -> list[tuple[int, int]]:
-    """Return where each line of an escaped text stands in its escaped form; one piece where unclear."""
+    """Return the position of each line of an escaped text in its escaped form; one span if ambiguous."""
     if passage.raw is None:
         return []
     lines: list[tuple[int, int]] = []
@@ -108,7 +108,7 @@ def _raw_lines(passage: Passage) -> list[tuple[int, int]]:
     for line in passage.raw.split("\\n"):
         lines.append((start, start + len(line)))
         start += len(line) + 2
-    # A backslash before an n looks like the end of a line; then the lines do not add up.
+    # An escaped backslash before an n looks like a line end; then the line counts differ.
     return lines if len(lines) == passage.text.count("\n") + 1 else [(0, len(passage.raw))]
 
 

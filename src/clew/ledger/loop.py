@@ -1,4 +1,4 @@
-"""Open loops: what is not finished, and how those that are came to an end."""
+"""One open or closed work item ("loop") of any kind, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from clew.message import Cite
 
 LATER = "put off"
-"""The status of what was acknowledged or promised, and left for later."""
+"""Status of work that was acknowledged or promised and then postponed."""
 
 
 class LoopKind(StrEnum):
-    """What is unfinished."""
+    """What kind of work is unfinished."""
 
     TODO = "todo"
-    """A task of a task tool, or of a checklist in what the user or the model says."""
+    """A task of a task tool, or of a checklist in what the user or the model writes."""
     REQUEST = "request"
-    """What the user asked for last, until the model reports back."""
+    """The user's last request, until the model reports back."""
     QUESTION = "question"
     """A question of the user, until the model reports back."""
     ASKED = "asked"
@@ -31,52 +31,52 @@ class LoopKind(StrEnum):
 
 
 class Closed(StrEnum):
-    """How a loop came to an end."""
+    """How a loop ended."""
 
     DONE = "done"
     CANCELLED = "cancelled"
     LEFT_OUT = "left out"
-    """The next list of tasks does not name it any more."""
+    """The next version of the task list does not contain it."""
     ANSWERED = "answered"
     REFUSED = "refused"
     PASSED = "passed"
     REPLACED = "replaced"
-    """A later announcement took its place."""
+    """A later announcement replaced it."""
     REPORTED = "reported"
     """The model reported back to the user."""
     BY_HAND = "by hand"
-    """A person closed it; ``why`` says what for."""
+    """A person closed it; ``why`` has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Something unfinished, or something that was."""
+    """An open or closed work item."""
 
     id: str
     kind: LoopKind
     text: str
     """Verbatim."""
     source: Cite
-    """Where it was opened."""
+    """The words that opened it."""
     status: str = ""
-    """Of a task: as its tool says, ``pending`` or ``in_progress``; of what was put off: ``LATER``."""
+    """Of a task: its tool's status, ``pending`` or ``in_progress``; of postponed work: ``LATER``."""
     closed: Closed | None = None
     closed_by: Cite | None = None
-    """The words or the result that closed it; None where a person did it by hand."""
+    """The words or the result that closed it; None if a person did it by hand."""
     why: str = ""
-    """Of one that was closed by hand: what for."""
+    """If it was closed by hand: the reason."""
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it waits to be finished."""
+        """Whether it is unfinished."""
         return self.closed is None
 
     def ended(self, how: Closed, by: Cite) -> Loop:
-        """Return it as it came to an end."""
+        """Return it closed."""
         return Loop(self.id, self.kind, self.text, self.source, self.status, how, by)
 
     def closed_by_hand(self, why: str) -> Loop:
-        """Return it as a person closed it."""
+        """Return it closed by a person."""
         return replace(self, closed=Closed.BY_HAND, closed_by=None, why=why)
 
     def reopened(self) -> Loop:
@@ -85,7 +85,7 @@ class Loop:
 
 
 class LoopRef(NamedTuple):
-    """A loop by its words and where it was opened; its id may be another one in another version."""
+    """Identifies a loop by its words and source message; its id may differ in another version."""
 
     id: str
     kind: str
@@ -94,11 +94,11 @@ class LoopRef(NamedTuple):
 
     @classmethod
     def of(cls, loop: Loop) -> LoopRef:
-        """Return what a loop is known by in the log."""
+        """Return the reference that the log records for a loop."""
         return cls(loop.id, loop.kind.value, loop.text, loop.source.message)
 
     def among(self, loops: Iterable[Loop]) -> Loop | None:
-        """Return the loop that is meant: in these words, of this message or else the only one."""
+        """Return the loop with these words: the one from this message, or else the only one."""
         alike = [loop for loop in loops if (loop.kind.value, loop.text) == (self.kind, self.text)]
         there = [loop for loop in alike if loop.source.message == self.message] or alike
         named = [loop for loop in there if loop.id == self.id] or there
@@ -106,7 +106,7 @@ class LoopRef(NamedTuple):
 
 
 def take_closed_by_hand(ended: list[Loop], id_: str) -> Loop | None:
-    """Take a loop that a person closed out of those that ended, open again; None where it is not there."""
+    """Remove a loop that a person closed from ``ended`` and return it reopened; None if it is not there."""
     for place in range(len(ended) - 1, -1, -1):
         if ended[place].id == id_ and ended[place].closed is Closed.BY_HAND:
             return ended.pop(place).reopened()

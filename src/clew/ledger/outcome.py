@@ -1,4 +1,7 @@
-"""Whether a call succeeded, failed, or was refused by the person, as its result and the host's mark say."""
+"""Whether a call succeeded, failed, or was refused by the person.
+
+Judged by the result's text and exit code, and by the host's error flag.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,22 @@ class Ended(StrEnum):
     OK = "ok"
     FAILED = "failed"
     REFUSED = "refused"
-    """A person did not allow it; nothing was done."""
+    """A person did not allow it, so nothing was done."""
 
 
 class Outcome(NamedTuple):
-    """How a call ended, and the exit code where one was told."""
+    """How a call ended, and its exit code if known."""
 
     ended: Ended
     exit_code: int | None = None
 
 
 _SIDES = 700
-"""Characters at both ends of a result where tools write how it went; what stands between is output."""
+"""Characters at both ends of a result where tools print their status (chosen by hand); the rest is output."""
 _SAID = r"\s*(?:<tool_use_error>|Error: )?\[?"
 _WORDS = r"(?:[\w-]{1,40} ){0,4}"
 _BY_USER = r"by (?:the )?user(?=\s*$|\s*[][.,;:!()\n]| after \d)"
-"""At the end of a sentence: of a user agent or a user's policy it is not said."""
+"""At the end of a sentence, so that "user agent" or "user policy" does not match."""
 _REFUSED = re.compile(
     rf"{_SAID}(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)"
     r"|(?:The )?user (?:has )?(?:rejected|denied|declined|refused|disallowed|chose not to|chosen to disallow"
@@ -49,7 +52,7 @@ _BROKEN_OFF = re.compile(
     rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
     re.IGNORECASE,
 )
-"""A person stopped it; some of it may have been done."""
+"""A person interrupted it; part of it may have been done."""
 _EXIT_AT_START = re.compile(
     r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
     r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
@@ -75,22 +78,22 @@ _SHELL_ERROR = re.compile(
     r"|=* ?[1-9]\d* failed\b|FAIL\b|\s*× |Found [1-9]\d* errors?\b|\S+\(\d+,\d+\): error TS\d+"
     r"|[\w./-]+: [^\n]*(?:No such file or directory|Permission denied)\s*$)"
 )
-"""How the first or one of the last lines begins when a command failed."""
+"""How the first or one of the last lines begins if a command failed."""
 _LAST_LINES = 3
 _TELLS_FAILURE = frozenset(("Bash",))
-"""Shells whose tool marks every failed command as an error, so that what is not marked went well."""
+"""Shell tools that flag every failed command as an error, so that unflagged results succeeded."""
 _READS_OF_NOTHING = re.compile(
     r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
 )
 _SHORT_ANSWER = 600
-"""An error instead of a file is short; a longer answer of a reading tool is the file, whatever it says."""
+"""Characters of an error message (chosen by hand): a longer result of a reading tool is the file itself."""
 
 
 def outcome(done: Deed, result: ToolResult) -> Outcome:
     """Return how a call ended."""
     text = result.text
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
-        # Any tool can write these words; only the host can mark the result as an error.
+        # Any tool can print these words; only the host can flag the result as an error.
         return Outcome(Ended.REFUSED if result.is_error else Ended.FAILED)
     if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
         return Outcome(Ended.FAILED)
@@ -115,13 +118,13 @@ def _of_command(done: Deed, result: ToolResult, text: str) -> Outcome:
 
 
 def _looks_failed(text: str) -> bool:
-    """Tell by its first and last lines whether a command failed whose exit code nobody wrote down."""
+    """Return True if the first and last lines of a command without exit code look like a failure."""
     lines = text[-_SIDES:].rstrip().rsplit("\n", _LAST_LINES)[-_LAST_LINES:]
     return bool(_TOOL_ERROR.match(text) or _SHELL_ERROR.match(text)) or any(map(_SHELL_ERROR.match, lines))
 
 
 def _exit_code(text: str) -> int | None:
-    """Return the exit code that a shell tool wrote beside its output."""
+    """Return the exit code that a shell tool printed with its output."""
     head, tail = text[:_SIDES], text[-_SIDES:]
     code = _EXIT_AT_START.match(head)
     if code is None:

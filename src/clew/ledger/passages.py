@@ -1,7 +1,7 @@
-"""What of a message is looked through for values, and where each piece of it stands.
+"""Which pieces of a message are searched for values, and their positions.
 
-A part of up to ``WHOLE`` characters is read whole. Of a longer one its first ``HEAD`` and last ``TAIL``
-characters are read, and between them up to ``ERROR_LINES`` lines that speak of an error: so a 50 MB output
+A part of up to ``WHOLE`` characters is read whole. Of a longer one the first ``HEAD`` and last ``TAIL``
+characters are read, and up to ``ERROR_LINES`` lines between them that mention an error: so a 50 MB output
 costs little more than a 200 kB one.
 """
 
@@ -21,52 +21,52 @@ HEAD = 120_000
 TAIL = 60_000
 ERROR_LINES = 200
 SHORT_ARGUMENT = 300
-"""Characters up to which an argument is something the model typed; longer ones are bodies: files, patches."""
+"""Characters up to which an argument counts as typed by the model; longer ones are bodies: files, patches."""
 _LONGEST_LINE = 1_000
 _WITH_TEXT = (Text, ToolResult, Thinking)
 _ESCAPED = re.compile(r"[\x00-\x1f\"\\]")
-"""What JSON does not write as it is."""
+"""Characters that JSON escapes."""
 
 ERROR_SIGNS = ("rror", "ERROR", "FAIL", "Traceback", "panic", "fatal", "xception")
-"""What lines that speak of an error have in them: plain strings, because searching for those is quick."""
+"""Substrings of lines about errors; plain strings, because substring search is fast."""
 
 
 class Voice(IntEnum):
-    """Who names a value, and how: an index into a value's counts."""
+    """Who names a value, and how; an index into a value's counts."""
 
     USER = 0
     ASSISTANT = 1
-    """What the model says and thinks."""
+    """The model's text and thinking."""
     CALL = 2
     """A short argument of a call."""
     BODY = 3
-    """A long argument: what it writes into files."""
+    """A long argument: the content of files."""
     RESULT = 4
     MACHINE = 5
-    """Text of a harness or a summariser, in whoever's role."""
+    """Text of a harness or a summariser, in any role."""
     SYSTEM = 6
     """Instructions of the system or the developer."""
 
 
-# By their own names: they are asked for with every message, and to look up a member of an enum takes time.
+# Module-level names: they are used for every message, and enum attribute access is slow.
 USER, ASSISTANT, _, _, RESULT, MACHINE, SYSTEM = Voice
 _OF_MODEL, _OF_SYSTEM, _OF_DEVELOPER = Role.ASSISTANT, Role.SYSTEM, Role.DEVELOPER
 _SPOKEN = Origin.SPOKEN
 
 
 class Passage(NamedTuple):
-    """A piece of text to look through, and where it stands in what its part says."""
+    """A piece of text to search, and its position in the text of its part."""
 
     voice: Voice
     part: int
     text: str
     start: int = 0
     raw: str | None = None
-    """The same, escaped as it stands in the call's JSON; None where it stands as it is."""
+    """The same text as escaped in the call's JSON; None if it is not escaped."""
 
 
 def passages(message: Message) -> Iterator[Passage]:
-    """Yield the pieces of a message that are looked through, in order."""
+    """Yield the pieces of a message that are searched, in order."""
     for index, part in enumerate(message.parts):
         if isinstance(part, ToolCall):
             yield from _arguments(part, index)
@@ -96,7 +96,7 @@ def _pieces(whole: Passage) -> Iterable[Passage]:
 
 
 def _ends(whole: Passage) -> Iterator[Passage]:
-    """Yield the beginning and the end of a long passage, and between them what speaks of errors."""
+    """Yield the beginning and the end of a long passage, and between them the lines about errors."""
     text = whole.text
     head = text.rfind("\n", 0, HEAD) + 1 or HEAD
     tail = text.find("\n", len(text) - TAIL - 1) + 1 or len(text) - TAIL
@@ -107,7 +107,7 @@ def _ends(whole: Passage) -> Iterator[Passage]:
 
 
 def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the lines between two places that speak of an error, in order."""
+    """Yield the lines between two positions that mention an error, in order."""
     nearest = {sign: text.find(sign, start, stop) for sign in ERROR_SIGNS}
     while True:
         nearest = {sign: at for sign, at in nearest.items() if at >= 0}
@@ -124,7 +124,7 @@ def _error_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
-    """Yield each text among a call's arguments; positions count in its JSON, as citations do."""
+    """Yield each string in a call's arguments; positions count in its JSON, as citations do."""
     said = call.input_text
     given = call.input
     if given is None:
@@ -135,7 +135,7 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
     for leaf in _texts(given, []):
         raw = json.dumps(leaf, ensure_ascii=False)[1:-1] if _ESCAPED.search(leaf) else leaf
         found = said.find(raw, at)
-        if found < 0:  # written with other escapes than ours: nowhere to point at but the whole
+        if found < 0:  # escaped differently than by json.dumps: without an exact position to cite
             continue
         at = found + len(raw)
         voice = Voice.CALL if len(leaf) <= SHORT_ARGUMENT else Voice.BODY
@@ -146,7 +146,7 @@ def _arguments(call: ToolCall, index: int) -> Iterator[Passage]:
 
 
 def _texts(value: Json, found: list[str]) -> list[str]:
-    """Return what was found and the texts in a JSON value, in order, without the keys."""
+    """Append the strings in a JSON value to ``found``, in order, without the keys, and return it."""
     if isinstance(value, str):
         if value:
             found.append(value)

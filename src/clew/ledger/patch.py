@@ -14,7 +14,7 @@ _NOWHERE = "/dev/null"
 
 
 def patched(text: str) -> Iterator[Touch]:
-    """Yield what a patch does to each file; understands ``*** Begin Patch`` and unified diffs."""
+    """Yield the action on each file of a patch; supports ``*** Begin Patch`` and unified diffs."""
     waiting: Touch | None = None
     for verb, name in _HEADER.findall(text):
         if verb == "Move to":

@@ -1,4 +1,4 @@
-"""From a match to the sentence it stands in, as long as that is speech and not code or a quotation."""
+"""Prefilters for phrase patterns, and the sentence around a match, skipping code and quotations."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _MARKER = re.compile(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\
 _FOREIGN_LINE = re.compile(r"[ \t]*(?:>|\||//|/\*|\$ |@@|<\w)|\t| {8,}")
 _CLOSERS = "\"'”’)*_`"
 _LOWER = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalpha() else ord(" ") for n in range(256))
-"""Makes letters small and all else white space, digits and other scripts too."""
+"""Translation table: ASCII letters to lower case, everything else to spaces."""
 
 
 class Phrases:
-    """Phrases by the words that each needs: a quick way to pass over texts that can hold none of them."""
+    """A prefilter: sets of words that each phrase needs, to skip texts that cannot contain one."""
 
     def __init__(self, *phrases: tuple[str, ...]) -> None:
-        """Take for each phrase sets of words of which it has at least one each, the rarest set first.
+        """Take, for each phrase, sets of words of which it needs at least one each, the rarest set first.
 
-        The words of a set are parted by spaces, in lower case and in ASCII.
+        The words of a set are separated by spaces, in lower case and in ASCII.
         """
         self._needs = [[frozenset(one_of.encode().split()) for one_of in phrase] for phrase in phrases]
         self._mark = CHUNKS.mark_words(word.decode() for first, *_ in self._needs for word in first)
         self._one_word_does = all(len(phrase) == 1 for phrase in self._needs)
 
     def may_stand_in(self, text: str) -> bool:
-        """Tell whether a text has all the words that one of the phrases needs."""
+        """Return False if a text cannot contain any of the phrases."""
         if not marks(text) & self._mark:
             return False
         if self._one_word_does:
@@ -40,15 +40,15 @@ class Phrases:
         return any(not any(one_of.isdisjoint(words) for one_of in phrase) for phrase in self._needs)
 
 
-@lru_cache(maxsize=4)  # several keepers ask about the same text, one after the other
+@lru_cache(maxsize=4)  # several trackers read the same text one after the other
 def _words(text: str) -> list[bytes]:
     return text.encode("utf-8", "surrogatepass").translate(_LOWER).split()
 
 
 def sentences_with(pattern: re.Pattern[str], signs: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence that a pattern finds begins and ends, each once, in order.
+    """Yield the span of each sentence in which a pattern matches, each once, in order.
 
-    Only lines that hold one of the signs are looked at: finding a plain string costs next to nothing.
+    Only lines that contain one of the signs are searched: finding a substring is cheap.
     """
     done = 0
     is_foreign_at = Foreign(text).holds
@@ -75,9 +75,9 @@ def _lines_with(signs: Iterable[str], text: str) -> list[tuple[int, int]]:
 
 
 def sentence_around(text: str, start: int, end: int, after: int = 0) -> tuple[int, int]:
-    """Return the bounds of the sentence that holds this piece, without list markers and white space.
+    """Return the bounds of the sentence around a span, without list markers and white space.
 
-    ``after`` is where an earlier sentence is known to end: what stands before need not be looked at again.
+    ``after`` is the known end of an earlier sentence: text before it is not searched again.
     """
     line = text.rfind("\n", after, start) + 1
     marker = _MARKER.match(text, line, start) if line or not after else None
@@ -110,12 +110,12 @@ def _is_abbreviated(text: str, stop: int) -> bool:
 
 
 def is_foreign(text: str, at: int) -> bool:
-    """Tell whether what stands here is code, a quotation or a table."""
+    """Return True if the text at this position is code, a quotation or a table."""
     return Foreign(text).holds(at)
 
 
 class Foreign:
-    """Tells where a text is code, a quotation or a table; asked in order, it reads the text once."""
+    """Whether positions of a text are code, quotation or table; queried in order, it reads the text once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -123,7 +123,7 @@ class Foreign:
         self._line = self._ticks = 0
 
     def holds(self, at: int) -> bool:
-        """Tell whether what stands here is foreign; ask from front to back."""
+        """Return True if this position is foreign; positions must be queried in ascending order."""
         text = self._text
         self._fences += text.count("```", self._at, at)
         line = text.rfind("\n", self._at, at) + 1

@@ -1,8 +1,8 @@
-"""Pins: standing rules, found in what people say or set by hand, from their beginning to their end.
+"""Rules ("pins"): found in messages or set by hand, from their start to their end.
 
-A pin is never deleted. What ends one is a later message, a person, or the passing of the time it was meant
-for, and the pin says which. The messages of the system and the developer that open a session are not
-pinned: they are the prompt, and no compaction touches it.
+A rule is never deleted. A later message, a person, or the end of its time ends it, and it records which. The
+system and developer messages that open a session are the prompt: they are kept whole by every compaction, so
+their rules are not pinned.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 
 class PinStatus(StrEnum):
-    """Whether a pin holds, and if not, why."""
+    """Whether a rule is in force, and if not, why."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
-    """A newer rule took its place; ``replaced_by`` names it where it is a pin."""
+    """A newer rule replaced it; ``replaced_by`` has its id if that is a pin too."""
     LIFTED = "lifted"
-    """Whoever made it took it back."""
+    """Its speaker withdrew it."""
     REVOKED = "revoked"
-    """A person took it off by hand."""
+    """A person removed it by hand."""
     EXPIRED = "expired"
-    """The time it was meant for is over."""
+    """Its time is over."""
     WAITING = "waiting"
-    """Set by hand in a file that was imported; it holds once a person here confirms it."""
+    """Set by hand in an imported file; it is in force once a person here confirms it."""
 
 
 class MadeBy(StrEnum):
-    """Where a pin comes from."""
+    """Where a rule comes from."""
 
     FOUND = "found"
-    """Said in the session, and found there."""
+    """Found in a message of the session."""
     PERSON = "person"
     """Set by hand."""
     IMPORTED = "imported"
-    """Set by hand somewhere else, in a file that was imported."""
+    """Set by hand elsewhere and imported with a file."""
 
 
 ANYTHING = Scope()
@@ -74,38 +74,38 @@ ANYTHING = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A standing rule."""
+    """A rule and its state."""
 
     id: str
     quote: str
     """Verbatim."""
     source: Cite | None
-    """Where it stands; None for one that was set by hand."""
+    """Its position; None for one that was set by hand."""
     kind: Kind = Kind.REQUIREMENT
     scope: Scope = ANYTHING
     strength: Strength = Strength.MUST
     trust: Trust = Trust.USER
     confidence: float = 1.0
     reasons: tuple[Reason, ...] = ()
-    """What in its words made it a rule, the weightiest first."""
+    """The cues in its words that made it a rule, heaviest first."""
     because: str = ""
-    """What makes it a standing rule, in one line; empty if it was set by hand."""
+    """Why it is a standing rule, in one line; empty if it was set by hand."""
     made_by: MadeBy = MadeBy.FOUND
     repeated: tuple[Cite, ...] = ()
-    """Where the same words were said again, at most ``MOST_REPEATED`` of them."""
+    """Where the same words were repeated, at most ``MOST_REPEATED`` places."""
     status: PinStatus = PinStatus.ACTIVE
     ended_by: Cite | None = None
-    """The words that ended it, or might have (``certain``); None if a person did it by hand."""
+    """The words that ended it, or may have (``certain``); None if a person did it by hand."""
     replaced_by: str = ""
-    """The id of the pin that took its place."""
+    """The id of the rule that replaced it."""
     why: str = ""
     """Why it ended, in one line."""
     certain: bool = True
-    """False if ``ended_by`` only might have ended it: it is in force, and a person should decide."""
+    """False if ``ended_by`` may not have ended it: it stays in force, and a person should decide."""
 
     @property
     def is_active(self) -> bool:
-        """Return whether it is in force."""
+        """Whether it is in force."""
         return self.status is PinStatus.ACTIVE
 
     @property
@@ -118,23 +118,23 @@ class Pin:
 
     @property
     def certainty(self) -> str:
-        """Return how sure it is that this is a rule, in words."""
+        """Return how certain it is that this is a rule: "certain", "clear" or "likely"."""
         if self.made_by is not MadeBy.FOUND:
             return "certain"
         return "likely" if self.because in LIKELY or self.confidence < LEAST_CLEAR else "clear"
 
     @property
     def ref(self) -> RuleRef:
-        """Return what it is known by in the log."""
+        """Return the reference by which the log identifies it."""
         return RuleRef(self.quote, self.source)
 
 
 MOST_REPEATED = 8
 _EDITED = "edited by hand"
 LEAST_CLEAR = 0.9
-"""Confidence of the finder below which a rule is only likely one."""
+"""Confidence of the finder below which a rule is only likely; chosen by hand."""
 LONGEST_END = 160
-"""Characters of the words that ended a rule, as they are quoted with it."""
+"""Characters of the words that ended a rule, as quoted with it; chosen by hand."""
 _STATUS = {
     How.LIFTED: PinStatus.LIFTED,
     How.SUPERSEDED: PinStatus.SUPERSEDED,
@@ -145,30 +145,30 @@ _SYSTEM = (Role.SYSTEM, Role.DEVELOPER)
 
 @dataclass(slots=True)
 class Pins:
-    """Keeps the pins, oldest first."""
+    """The rules, oldest first."""
 
     held: dict[str, Pin] = field(default_factory=dict)
     begun: bool = False
-    """Something was said after the prompt."""
+    """A message after the prompt was added."""
     prompt: dict[int, int] = field(default_factory=dict)
-    """What the prompt says, sentence by sentence, as checksums: sent or logged again, it pins nothing."""
+    """Checksums of the prompt's sentences: if the prompt is logged again, it pins nothing."""
     _rules: ActiveRules = field(init=False, default_factory=ActiveRules)
-    """The active pins as the finder of contradictions wants them."""
+    """The active rules, indexed for ``retire``."""
     _switched_off: set[str] = field(init=False, default_factory=set)
-    """What a person said is no rule: the finder does not bring it back."""
+    """Words that a person revoked or edited: the finder does not pin them again."""
     _by_words: dict[str, str] = field(init=False, default_factory=dict)
-    """The ids of the active pins by what they say."""
+    """Ids of the active rules by normalised words."""
     _passing: list[str] = field(init=False, default_factory=list)
-    """The ids of the active pins that are meant for the next answer only, perhaps of more."""
+    """Ids of the active rules that hold for one answer only; may include ended ones."""
     _by_ref: dict[RuleRef, list[str]] = field(init=False, default_factory=dict)
-    """The ids of all pins by their words and where these are."""
+    """Ids of all rules by reference."""
 
     def __post_init__(self) -> None:
         for pin in self.held.values():
             self._put(pin)
 
     def _put(self, pin: Pin) -> None:
-        """Hold a pin, new or changed."""
+        """Store a new or changed rule and update the indexes."""
         self.held[pin.id] = pin
         named = self._by_ref.setdefault(pin.ref, [])
         if pin.id not in named:
@@ -188,33 +188,31 @@ class Pins:
 
     @property
     def all(self) -> tuple[Pin, ...]:
-        """Return every pin, those that ended too."""
+        """Return every rule, including ended ones."""
         return tuple(self.held.values())
 
     @property
     def active(self) -> tuple[Pin, ...]:
-        """Return the rules that hold now."""
+        """Return the rules in force."""
         return tuple(self.held[id_] for id_ in self._rules)
 
     @property
     def waiting(self) -> tuple[Pin, ...]:
-        """Return the rules of an imported file that nobody here has confirmed."""
+        """Return the imported rules that are not confirmed yet."""
         return tuple(pin for pin in self.held.values() if pin.status is PinStatus.WAITING)
 
     def get(self, id_: str) -> Pin:
-        """Return a pin by its id."""
+        """Return a rule by its id."""
         try:
             return self.held[id_]
         except KeyError:
-            there = (
-                f"those there are have ids from {next(iter(self.held))} on" if self.held else "none was found"
-            )
+            there = f"the ids of rules begin with {next(iter(self.held))}" if self.held else "none was found"
             raise NotFound(f"there is no rule {id_}", there) from None
 
     def match(self, rule: RuleRef, hint: str = "") -> Pin | None:
-        """Return the pin that a reference names; of several in the same words the one called ``hint``.
+        """Return the rule that a reference identifies; of several, the one with id ``hint``.
 
-        Without one in just these words at just this place, the only one that shares characters with it.
+        If no rule has exactly this reference, the only one whose position overlaps.
         """
         named = self._by_ref.get(rule, [])
         if not named and rule.source:
@@ -227,9 +225,9 @@ class Pins:
         return self.held[(active or named)[-1]] if named else None
 
     def add(self, reading: Reading, recorded: Findings | None = None) -> Findings:
-        """Take in the rules that a message states, and those that it ends; return what was found.
+        """Apply the rules that a message states and ends; return them.
 
-        With ``recorded`` findings the finder is not asked: they are what was found when the message came.
+        If ``recorded`` findings are given, they are applied instead of running the finder.
         """
         speaks = self._may_state_rules(reading)
         self.begun = self.begun or reading.item.message.role not in _SYSTEM
@@ -248,7 +246,7 @@ class Pins:
         return tuple(findings)
 
     def look(self, readings: Sequence[Reading]) -> list[Findings]:
-        """Return what the finder finds in messages that are about to be added, without taking them in."""
+        """Return what the finder finds in messages that are about to be added, without adding them."""
         pins, found = self, list[Findings]()
         for reading in readings:
             pieces = list(_spoken(reading)) if pins._may_state_rules(reading) else []
@@ -256,12 +254,12 @@ class Pins:
                 found.append(tuple(step for piece in pieces for step in self._find(*piece)))
                 continue
             if pins is self and (pieces or not self.begun or self._expires(reading)):
-                pins = copied(self)  # what the first of them says changes what the next one ends
+                pins = copied(self)  # the rules of one message change what the next one ends
             found.append(() if pins is self else pins.add(reading))
         return found
 
     def _may_state_rules(self, reading: Reading) -> bool:
-        """Return whether anyone speaks in a message; what opens a session is the prompt, kept whole."""
+        """Return whether a person speaks in a message; the prompt does not count."""
         role = reading.item.message.role
         if not self.begun and role in _SYSTEM:
             return False
@@ -271,7 +269,7 @@ class Pins:
         return bool(self._passing) and any(said.speaker is USER for said in reading.said)
 
     def _pass(self, reading: Reading) -> None:
-        """End what was meant for one answer: whoever said it speaks again."""
+        """End the rules that were for one answer, because the user speaks again."""
         spoken = next(said for said in reading.said if said.speaker is USER)
         place = spoken.cite(0, len(spoken.text))
         passing, self._passing = self._passing, []
@@ -280,7 +278,7 @@ class Pins:
                 self._put(replace(pin, status=PinStatus.EXPIRED, ended_by=place, why="it was for one answer"))
 
     def _find(self, message: Message, source: Cite) -> Findings:
-        """Return what a piece of a message ends and states; nothing changes."""
+        """Return what a piece of a message ends and states, without applying it."""
         ended = [
             Ending(
                 self.held[end.constraint].ref,
@@ -293,21 +291,21 @@ class Pins:
         ]
         ends = {one.at for one in ended}
         found = (moved(one, source) for one in self._search(message))
-        # "You may push now" ends a rule; it need not be remembered as a permission besides.
+        # "You may push now" ends a rule; it is not recorded as a permission as well.
         kept = (one for one in found if one.kind is not Kind.PERMISSION or one.span not in ends)
         by_system = message.role in _SYSTEM
         return (*ended, *(one for one in kept if not (by_system and self._is_of_prompt(one.quote))))
 
     def _is_of_prompt(self, quote: str) -> bool:
-        """Whether the prompt says this already: it was sent or logged again."""
+        """Whether the prompt contains these words: it was sent or logged again."""
         return self.prompt.keys() >= set(_pieces(quote))
 
     def _search(self, message: Message) -> list[Found]:
-        """Return what states a rule."""
+        """Return the standing rules in a message."""
         return find(message)
 
     def _apply(self, message: str, findings: Findings) -> None:
-        """End and hold what was found in a message; an end of a rule that is not in force changes nothing."""
+        """Apply findings; the end of a rule that is not in force is ignored."""
         ended: dict[Span, list[str]] = {}
         for step in findings:
             if isinstance(step, Found):
@@ -316,7 +314,7 @@ class Pins:
             pin = self.match(step.rule)
             if pin is not None and pin.is_active:
                 place = Cite(message, *step.at)
-                if not step.certain:  # what only might end a rule leaves it in force
+                if not step.certain:  # the rule stays in force until a person decides
                     self._put(replace(pin, ended_by=place, why=step.why, certain=False))
                     continue
                 self._put(replace(pin, status=_STATUS[step.how], ended_by=place, why=step.why, certain=True))
@@ -329,7 +327,7 @@ class Pins:
         same = self._by_words.get(_plain(quote))
         if same is not None:
             pin = self.held[same]
-            # In its place a rule may say more than its words alone: "push" under "Please don't:".
+            # In context a rule may say more than its words alone: "push" under "Please don't:".
             read = _read(found) if pin.made_by is MadeBy.PERSON and found.lead else {}
             pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:], **read)
             self._put(pin)
@@ -347,9 +345,9 @@ class Pins:
     # What a person does by hand --------------------------------------------------------------------------
 
     def pin(self, quote: str, kind: Kind | None = None, scope: Scope | None = None) -> Pin:
-        """Set a rule by hand; one that stands in these words already is it.
+        """Set a rule by hand; if an active one has the same words, return that.
 
-        What is not given is read from its words, as if somebody had said them.
+        Kind and scope are read from its words unless they are given.
         """
         same = self._by_words.get(_plain(quote))
         if same:
@@ -358,7 +356,7 @@ class Pins:
         return self._new(quote, None, made_by=MadeBy.PERSON, **{**_read_by_hand(quote), **given})
 
     def import_pin(self, quote: str) -> Pin:
-        """Hold a rule that was set by hand somewhere else; it waits for a confirmation."""
+        """Add a rule that was set by hand elsewhere; it waits for a confirmation."""
         same = self._by_words.get(_plain(quote))
         alike = [pin for pin in self.waiting if _plain(pin.quote) == _plain(quote)]
         if same or alike:
@@ -367,33 +365,33 @@ class Pins:
         return self._new(quote, None, **{**_read_by_hand(quote), **made})
 
     def confirm(self) -> tuple[Pin, ...]:
-        """Put the rules of an imported file into force."""
+        """Put the imported rules into force."""
         confirmed = tuple(replace(pin, status=PinStatus.ACTIVE, why="") for pin in self.waiting)
         for pin in confirmed:
             self._put(pin)
         return confirmed
 
     def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:
-        """Hold again a rule that was found in an earlier part of the session, which only a digest tells."""
+        """Restore a rule that only a digest of an earlier part of the session quotes."""
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
-        # What it forbids is read from its words again, so that later words can lift it.
+        # Kind and scope are parsed again, so that later words can lift it.
         return self._new(quote, source, trust=trust, **_read_by_hand(quote))
 
     def edit(self, id_: str, quote: str) -> Pin:
-        """Put other words in place of a rule; the old words stay, superseded."""
+        """Replace the words of a rule; the old rule is kept as superseded."""
         old = self.get(id_)
         new = self._new(quote, None, made_by=MadeBy.PERSON, **_read_by_hand(quote))
         self._close(old, PinStatus.SUPERSEDED, _EDITED, replaced_by=new.id)
         return new
 
     def revoke(self, id_: str, why: str = "revoked by hand") -> Pin:
-        """Take a rule off by hand."""
+        """Remove a rule by hand."""
         return self._close(self.get(id_), PinStatus.REVOKED, why)
 
     def expire(self, id_: str, why: str) -> Pin:
-        """End a rule whose time is over; only the session that knows the time may tell."""
+        """End a rule whose time is over, as decided by the session."""
         return self._close(self.get(id_), PinStatus.EXPIRED, why)
 
     def _close(self, pin: Pin, status: PinStatus, why: str, replaced_by: str = "") -> Pin:
@@ -403,7 +401,7 @@ class Pins:
 
 
 def _read(found: Found) -> dict[str, Any]:
-    """Return the fields of a pin that are read from what was found."""
+    """Return the fields of a pin that come from the finder."""
     return {
         "kind": found.kind,
         "scope": found.scope,
@@ -415,7 +413,7 @@ def _read(found: Found) -> dict[str, Any]:
 
 
 def _read_by_hand(quote: str) -> dict[str, Any]:
-    """Return what the words of a rule say of its kind and scope: what they forbid goes first."""
+    """Parse kind, scope and strength of a rule; a prohibition among its clauses takes precedence."""
     found = find_candidates(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
     if not found:
         return {"scope": scope_of(quote, tokens(quote), ())}
@@ -424,7 +422,7 @@ def _read_by_hand(quote: str) -> dict[str, Any]:
 
 
 def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
-    """Yield what may hold rules, each with the place that spans are counted from."""
+    """Yield the pieces of a message that may state rules, each with the position its spans count from."""
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:
         return
@@ -442,7 +440,7 @@ def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
 
 
 def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
-    """Yield what of a huge message may be speech, each piece as if it stood alone."""
+    """Yield the pieces of a huge message that may be speech, as separate messages."""
     for index, part in enumerate(message.parts):
         if isinstance(part, Text):
             for start, text in speech(part.text):
@@ -469,9 +467,9 @@ _CLAUSE_END = re.compile(r"[,;:.!?)\]](?=\s)|[，；：。！？、）]|\n")
 
 
 def _within(quote: str, most: int = LONGEST_RULE) -> str:
-    """Return a rule, or of one that is longer than a rule may be, as many whole clauses as there is room for.
+    """Return a rule cut to at most ``most`` characters, at a clause if possible.
 
-    Its source still names all of it. Text without clauses is cut at a word, or anywhere.
+    Its source still covers all of it. Text without clauses is cut at a word, or anywhere.
     """
     if len(quote) <= most:
         return quote

@@ -1,6 +1,6 @@
-"""What was put off: asked for or promised, not done, and no longer what the talk is about.
+"""Postponed work: requested or promised, not done, and no longer the topic of the conversation.
 
-Found by its words, so that a report is held against a few of many.
+Indexed by content words, so that a report is compared with few of many items.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from clew.ledger.loop import LATER, Loop
 from clew.ledger.replies import enough_of, matter, says_all_done
 
 _MOST_WITH_ONE_WORD = 64
-"""Loops that share a word, above which it tells none of them apart."""
+"""Number of items that share a word above which the word is too common to identify one; chosen by hand."""
 
 
 @dataclass(slots=True)
 class PutOff:
-    """Keeps what was put off until a report speaks of it."""
+    """Postponed work, until a report mentions it."""
 
     held: dict[str, Loop] = field(default_factory=dict)
     """By id, oldest first."""
     heard: list[str] = field(default_factory=list)
-    """The ids of those that the model's last report speaks of; a call behind it takes that back."""
+    """Ids that the model's last report mentions; a tool call after the report cancels that."""
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
     _enough: dict[str, int] = field(init=False, default_factory=dict)
-    """By id: how many of its words a report must share to be about it."""
+    """By id: how many of its words a report must share."""
 
     def __post_init__(self) -> None:
         for loop in self.held.values():
@@ -40,22 +40,22 @@ class PutOff:
 
     @property
     def loops(self) -> Iterator[Loop]:
-        """Yield what still waits: not what the last report speaks of."""
+        """Yield the items that the last report does not mention."""
         heard = frozenset(self.heard)
         return (loop for loop in self.held.values() if loop.id not in heard)
 
     @property
     def spoken_of(self) -> tuple[Loop, ...]:
-        """Return what the last report speaks of."""
+        """Return the items that the last report mentions."""
         return tuple(self.held[id_] for id_ in self.heard)
 
     def put(self, loop: Loop) -> None:
-        """Put a loop off."""
+        """Postpone a loop."""
         self.held[loop.id] = replace(loop, status=LATER)
         self._index(loop)
 
     def take(self, id_: str) -> Loop | None:
-        """Take a loop out; None where it was not put off."""
+        """Remove and return a loop; None if it was not postponed."""
         loop = self.held.pop(id_, None)
         if id_ in self.heard:
             self.heard.remove(id_)
@@ -67,7 +67,7 @@ class PutOff:
         return loop
 
     def hear(self, report: str) -> None:
-        """Note which of these a report speaks of."""
+        """Record which items a report mentions."""
         self.forget_report()
         if not self.held:
             return
@@ -83,11 +83,11 @@ class PutOff:
         self.heard = sorted(spoken_of, key=_number)
 
     def forget_report(self) -> None:
-        """Take back what the last report counted for."""
+        """Ignore the last report."""
         self.heard = []
 
     def settle(self) -> None:
-        """Let go what the last report speaks of."""
+        """Remove the items that the last report mentions."""
         heard, self.heard = self.heard, []
         for id_ in heard:
             self.take(id_)

@@ -1,6 +1,7 @@
-"""Whether what the model says reports anything, or only acknowledges, promises, refuses, or does not know.
+"""Decide whether a reply of the model reports a result.
 
-Nothing that is open is finished by "Noted.", by "I will look at it", by "I won't" or by "I don't know".
+"Noted.", "I will look at it", "I won't" and "I don't know" finish no open work: a text that only
+acknowledges, promises, refuses or does not know is not a report.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import lru_cache
 from clew.ledger.constraints.languages import is_function_word
 
 _LONGEST_HOLLOW = 400
-"""Characters above which a text is taken to say something, whatever its sentences begin with."""
+"""Characters above which a text always counts as a report; chosen by hand."""
 _LONGEST_REFUSAL = 1_200
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
 _COURTESY = (
@@ -38,7 +39,7 @@ _AHEAD = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a sentence begins that speaks of what is still to come."""
+"""Openings of sentences about future work."""
 _UNSETTLED = re.compile(
     r"""(?:unfortunately,?\ )?(?:
       i\ (?:really\ |honestly\ )?(?:don[’']?t|do\ not)[ ]
@@ -52,7 +53,7 @@ _UNSETTLED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a sentence begins that refuses, or that knows no answer."""
+"""Openings of sentences that refuse, or know no answer."""
 _STILL_TELLS = re.compile(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
 _TOLD_BEHIND_COLON = re.compile(r":\s+(?:\S+\s+){2}\S")
 _ALL_DONE = re.compile(
@@ -67,14 +68,14 @@ _ENOUGH = 2
 
 
 def is_report(text: str) -> bool:
-    """Tell whether a text of the model can finish what is open: it says what is, or what was done."""
+    """Return True if a text of the model can finish open work: it states a result or what was done."""
     if len(text) <= _LONGEST_REFUSAL and _leaves_unsettled(text):
         return False
     return len(text) > _LONGEST_HOLLOW or any(map(_tells, _SENTENCE.findall(text)))
 
 
 def _leaves_unsettled(text: str) -> bool:
-    """Tell whether a text begins by refusing, or by not knowing, and offers nothing instead."""
+    """Return True if a text begins with a refusal or with not knowing, and offers nothing instead."""
     opener = _OPENER.match(text)
     refusal = _UNSETTLED.match(text, opener.end() if opener else 0)
     return refusal is not None and not _STILL_TELLS.search(text, refusal.end())
@@ -90,20 +91,20 @@ def _tells(sentence: str) -> bool:
 
 
 def says_all_done(text: str) -> bool:
-    """Tell whether a text says that everything is done."""
+    """Return True if a text says that everything is done."""
     return _ALL_DONE.search(text) is not None
 
 
-@lru_cache(maxsize=4_096)  # what was put off is held against every report
+@lru_cache(maxsize=4_096)  # postponed work is compared with every report
 def matter(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of a text that carry meaning."""
+    """Return the stems (first letters) of a text's content words."""
     stems = set(map(_STEMS.__getitem__, _WORD.findall(text)))
     stems.discard("")
     return frozenset(stems)
 
 
 class _Stems(dict[str, str]):
-    """Remembers how words begin, none for those without meaning; forgets all when they are too many."""
+    """Cache from word to stem, "" for function words; cleared when it holds ``_REMEMBERED`` words."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _REMEMBERED:
@@ -117,5 +118,5 @@ _STEMS = _Stems()
 
 
 def enough_of(words: int) -> int:
-    """Return how many of so many words a report must share to be about them."""
+    """Return how many words a report must share with an item of so many content words to be about it."""
     return min(_ENOUGH, max(1, words))

@@ -1,4 +1,4 @@
-"""Whether words ask for anything: those that only lay down rules, state facts or show a warning do not."""
+"""Decide whether the user's words ask for anything; rules, facts and hook output alone do not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.ledger.sift import CHUNKS, marks
 from clew.message import Message, Role, Text, Trust
 
 _LONGEST = 600
-"""Characters above which a text is taken to ask for something."""
+"""Characters above which a text always counts as a request; chosen by hand."""
 _RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
 _LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
 _ASKS = frozenset(("task", "request", "can_you", "asked"))
@@ -32,7 +32,7 @@ _TROUBLE = re.compile(
     r"|n[’']t\b",
     re.IGNORECASE,
 )
-"""A fact with one of these asks to be put right."""
+"""Words that turn a stated fact into a problem report, which asks for a fix."""
 _OF_A_HOOK = re.compile(
     r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
     r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
@@ -46,14 +46,14 @@ _WANTS = re.compile(
 
 
 def asks_for_nothing(text: str) -> bool:
-    """Tell whether words lay down rules, facts beside them or not, or are just what a hook printed."""
+    """Return True if the text only states rules (with or without facts), or is the output of a hook."""
     if _OF_A_HOOK.match(text):
         return _WANTS.search(text) is None
     return only_tells(text) and bool(find_candidates(_spoken(text)))
 
 
 def only_tells(text: str) -> bool:
-    """Tell whether words hold nothing but rules and facts."""
+    """Return True if the text contains nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
     found = {one.span.start: one for one in find_candidates(_spoken(text))} if may_state_rule(text) else {}
@@ -68,7 +68,7 @@ def _spoken(text: str) -> Message:
 
 
 def _asks_nothing(sentence: Sentence, found: dict[int, Found]) -> bool:
-    """Tell whether a sentence is a rule (each of its clauses, where it has several) or states a fact."""
+    """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
     rules = [one for start, one in found.items() if sentence.start <= start < sentence.end]
     if rules:
         told = sum(len(one.quote) for one in rules)

@@ -1,4 +1,4 @@
-"""What a command line does to files, as far as it can be told without running it."""
+"""What a command line does to files, without running it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from clew.ledger.patch import patched
 from clew.ledger.touch import Action, Touch
 
 LONGEST = 20_000
-"""Characters of a command line that are read; here-documents are skipped and do not count."""
+"""Characters of a command line that are parsed (chosen by hand); here-documents are skipped and do not
+count."""
 
 _TOKEN = re.compile(
     r"""
@@ -27,7 +28,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SYNTAX = re.compile(r"[\n'\"\\;|&<>()#]")
-"""What a line does not have that is one command of plain words."""
+"""Characters that a line of plain words does not contain."""
 _QUOTED = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
@@ -44,11 +45,11 @@ class Simple:
     words: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     then: str = ""
-    """The sign that parts it from the next one; empty for the last."""
+    """The operator before the next command; empty for the last."""
 
 
 def simple_commands(line: str) -> Iterable[Simple]:
-    """Return the commands of a line in order; the bodies of here-documents are not commands."""
+    """Return the commands of a line in order, without the bodies of here-documents."""
     if len(line) <= LONGEST and not _SYNTAX.search(line):
         return [Simple(line.split())] if line and not line.isspace() else []
     return _parsed(line)
@@ -93,7 +94,7 @@ def _take(command: Simple, word: str, redirected: str) -> None:
 
 
 def _after_documents(line: str, at: int, tags: list[str]) -> int:
-    """Return where the here-documents that begin here end."""
+    """Return the end of the here-documents that begin here."""
     while tags:
         closing = re.compile(rf"^\t*{re.escape(tags.pop(0))}[ \t]*$", re.MULTILINE).search(line, at)
         if closing is None:
@@ -110,7 +111,7 @@ def _unquoted(word: str) -> str:
 
 
 def effects(line: str, folder: str = "") -> list[Touch]:
-    """Return what a command line does to files and which addresses it fetches, in order."""
+    """Return what a command line does to files and which URLs it fetches, in order."""
     if "*** Begin Patch" in line:
         return [_inside(touch, folder) for touch in patched(line)]
     found: list[Touch] = []
@@ -122,14 +123,14 @@ def effects(line: str, folder: str = "") -> list[Touch]:
             continue
         read = _PROGRAMS.get(program)
         touches = list(read(words)) if read else []
-        # In prose that was taken for a command, ">" means something else; a file has a dot or a folder.
+        # If prose was taken for a command, ">" is not a redirection; a real target has a dot or a slash.
         touches += [Touch(Action.WRITTEN, name) for name in command.outputs if "." in name or "/" in name]
         found += [_inside(touch, folder) for touch in touches if _is_named(touch)]
     return found
 
 
 def without_prefixes(words: list[str]) -> list[str]:
-    """Return the words of a command from its program on."""
+    """Return the words of a command starting at its program."""
     at = 0
     while at < len(words) and (words[at] in _PREFIXES or _ASSIGNMENT.match(words[at])):
         at += 1
@@ -143,18 +144,18 @@ def _is_named(touch: Touch) -> bool:
 
 
 def _inside(touch: Touch, folder: str) -> Touch:
-    """Return a touch with its paths seen from where the session started."""
+    """Return a touch with its paths relative to the session's start folder."""
     if not folder or touch.action is Action.FETCHED:
         return touch
     to = posixpath.join(folder, touch.to) if touch.to else ""
     return Touch(touch.action, posixpath.join(folder, touch.name), to)
 
 
-# One reader for each program: from its words to what it does ----------------------------------------------
+# One parser for each program: from its words to what it does ----------------------------------------------
 
 
 def _operands(words: Sequence[str], valued: str = "") -> list[str]:
-    """Return the words that are no options; ``valued`` are the letters of options that take the next word."""
+    """Return the words that are not options; ``valued`` lists the option letters that take the next word."""
     found: list[str] = []
     skip = False
     for word in words[1:]:
@@ -192,7 +193,7 @@ def _landing(source: str, target: str, sources: int) -> str:
 
 
 def _edited_in_place(words: Sequence[str]) -> Iterator[Touch]:
-    """Read ``sed`` and ``perl``: with ``-i`` they change files, otherwise ``sed`` reads them."""
+    """Parse ``sed`` and ``perl``: with ``-i`` they change files, otherwise ``sed`` reads them."""
     options = [word for word in words[1:] if word.startswith("-") and not word.startswith("--")]
     in_place = any("i" in word for word in options) or any(word.startswith("--in-place") for word in words)
     scripted = any(word[-1] in "ef" for word in options)

@@ -1,8 +1,8 @@
-"""Which questions a text needs to be asked at all: told by its words, each judged once and remembered.
+"""A prefilter over words: which trackers need to read a text at all.
 
-A session says the same words again and again. What stands between two white spaces is looked up, not read;
-what it may matter to is a bit of a number, and the bits of its words together are the marks of a text. Marks
-may only say too much: a keeper that finds its bit looks closer, one that does not is done with the text.
+A session repeats its words, so each whitespace-separated chunk is judged once and cached. Each tracker owns a
+bit; the bits of a text's chunks together are its marks. Marks may have false positives, never false
+negatives: a tracker whose bit is set reads the text, any other skips it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 _LONGEST = 80
-"""Characters of a chunk that is remembered; longer ones seldom come back."""
+"""Characters of a chunk that is cached; longer ones are seldom repeated."""
 _REMEMBERED = 200_000
 _LONGEST_TEXT = 10_000
-"""Characters of a text of which the marks are remembered: those of long ones would be held for nothing."""
+"""Characters of a text whose marks are cached, so that the cache does not hold long texts."""
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
 class Chunks(dict[str, int]):
-    """Remembers the marks of what stands between two white spaces; forgets all when they are too many."""
+    """Cache from chunk to marks; cleared when it holds ``_REMEMBERED`` chunks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Chunks(dict[str, int]):
         self._judges: list[tuple[int, Callable[[str], bool]]] = []
 
     def __missing__(self, chunk: str) -> int:
-        """Judge a chunk that was not met before."""
+        """Judge a new chunk."""
         marks = 0
         for word in _LETTERS.findall(chunk):
             marks |= self._by_word.get(word.lower(), 0)
@@ -43,14 +43,14 @@ class Chunks(dict[str, int]):
         return marks
 
     def mark_words(self, words: Iterable[str]) -> int:
-        """Return the bit of the chunks that hold one of these words: letters from a to z, in lower case."""
+        """Return a new bit, set for chunks that contain one of these words (a to z, lower case)."""
         bit = self._new_bit()
         for word in words:
             self._by_word[word] = self._by_word.get(word, 0) | bit
         return bit
 
     def mark_by(self, judge: Callable[[str], bool]) -> int:
-        """Return the bit of the chunks for which a function says yes; it must depend on nothing else."""
+        """Return a new bit, set for chunks for which ``judge`` returns True; it must be a pure function."""
         bit = self._new_bit()
         self._judges.append((bit, judge))
         return bit
@@ -62,12 +62,12 @@ class Chunks(dict[str, int]):
 
 
 CHUNKS = Chunks()
-"""Shared by all ledgers: what a chunk may matter to depends on nothing else."""
+"""Shared by all ledgers: marks depend on the chunk alone."""
 _MARKS_OF = CHUNKS.__getitem__
 
 
 def marks(text: str) -> int:
-    """Return what the words of a text may matter to."""
+    """Return the combined bits of a text's chunks."""
     return _remembered_marks(text) if len(text) <= _LONGEST_TEXT else _marks(text)
 
 
@@ -79,11 +79,11 @@ def _marks(text: str) -> int:
 
 
 _remembered_marks = lru_cache(maxsize=1_024)(_marks)
-"""Several keepers ask about the texts of the same few messages."""
+"""Several trackers ask about the same few texts."""
 
 
 def chunks_with(bit: int, text: str) -> list[str]:
-    """Return the chunks of a text that have a mark, each once, in the order in which they first come."""
+    """Return the chunks of a text that have a bit, each once, in order of first appearance."""
     if len(text) <= _LONGEST_TEXT and not marks(text) & bit:
-        return []  # as was found out when its message came in
+        return []  # the marks were cached when the message was added
     return [chunk for chunk in dict.fromkeys(text.split()) if _MARKS_OF(chunk) & bit]

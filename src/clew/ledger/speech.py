@@ -1,7 +1,7 @@
-"""Who says what in a message: the only door through which words count as the user's or the model's own.
+"""Who speaks in a message: the only place where words are attributed to the user or the model.
 
-Nobody types more than ``WHOLE_SPEECH`` characters. Of a longer text the first ``SPEECH_HEAD`` and the last
-``SPEECH_TAIL`` are taken for speech; what stands between was pasted.
+People do not type more than ``WHOLE_SPEECH`` characters. In a longer text the first ``SPEECH_HEAD`` and the
+last ``SPEECH_TAIL`` characters count as speech and the rest as pasted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
 
 DIGEST_TAG = "clew-digest"
-"""What a digest in a text is tagged with, as it is rendered."""
+"""The tag around a rendered digest."""
 _DIGEST = f"<{DIGEST_TAG} "
 _DIGEST_BLOCK = re.compile(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
 WHOLE_SPEECH = 60_000
@@ -26,20 +26,20 @@ class Speaker(Enum):
     """Whose words they are."""
 
     USER = "user"
-    """Spoken by the person: nothing a harness, a tool or a summariser wrote counts."""
+    """Written by the person; text of a harness, tool or summariser does not count."""
     ASSISTANT = "assistant"
     PLAN = "plan"
-    """Asked of the model in the user's place by a model: an approved plan, the task of a sub-agent."""
+    """Written by a model with the user's role: an approved plan, the task of a sub-agent."""
 
 
-# By their own names: they are asked for with every message, and to look up a member of an enum takes time.
+# Module-level names: they are used for every message, and enum attribute access is slow.
 USER, ASSISTANT, PLAN = Speaker
 _SPOKEN = Origin.SPOKEN
 _OF_MODEL, _OF_USER, _OF_TOOL = Role.ASSISTANT, Role.USER, Role.TOOL
 
 
 class Said(NamedTuple):
-    """Words of a speaker, and where they stand."""
+    """Words of a speaker and their position."""
 
     speaker: Speaker
     text: str
@@ -47,9 +47,9 @@ class Said(NamedTuple):
     message: str
     part: int
     start: int = 0
-    """Where the words begin in what the part says."""
+    """Position in the text of the part."""
     aside: bool = False
-    """They stand in the result of a call, which the person answered instead of the tool."""
+    """They are in the result of a call, which the person answered instead of the tool."""
 
     def cite(self, start: int, end: int) -> Cite:
         """Return the place of ``text[start:end]``."""
@@ -77,7 +77,7 @@ def said(item: Item) -> list[Said]:
 
 
 def _around_digests(said: Said) -> Iterator[Said]:
-    """Yield what a text says before, between and behind the digests that stand in it: those quote anybody."""
+    """Yield the text before, between and after digests; a digest quotes other speakers."""
     at = 0
     for block in (*_DIGEST_BLOCK.finditer(said.text), None):
         end = block.start() if block else len(said.text)
@@ -87,7 +87,7 @@ def _around_digests(said: Said) -> Iterator[Said]:
 
 
 def speech(text: str) -> list[tuple[int, str]]:
-    """Return what of a text may be speech, each piece with its start."""
+    """Return the pieces of a text that may be speech, each with its start."""
     if len(text) <= WHOLE_SPEECH:
         return [(0, text)] if text and not text.isspace() else []
     head = text.rfind("\n", 0, SPEECH_HEAD) + 1 or SPEECH_HEAD
@@ -109,7 +109,7 @@ def _holds(speaker: Speaker, part: Text) -> bool:
 
 
 def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Said]:
-    """Yield what a person said in answer to a call, where a reader has labelled it as the person's words."""
+    """Yield a person's words in the result of a call, if a reader labelled them as such."""
     start = 0
     for part in result.parts:
         if isinstance(part, Text):

@@ -1,11 +1,11 @@
-"""Loops of the conversation: what the user waits for, what the model asks, what it announces.
+"""Open work of the conversation: the user's requests and questions, the model's questions and announcements.
 
-Which of the model's texts reports back can only be told afterwards: it is the last one before the user speaks
-again, with no call behind it. Until then it counts for now, and a call behind it takes that back.
+Whether a text of the model is its report is known only afterwards: a report is the last text before the user
+speaks again, with no call after it. Until then it counts provisionally, and a call after it cancels that.
 
-What the model has acknowledged or promised and not done when the user comes up with something else is put
-off: only a report that speaks of it closes it. What is asked again in the same words is waited for once: who
-says "continue" between all calls of a night has one thing open, not a thousand.
+If the model only acknowledged or promised something and the user moves on, the item is postponed: only a
+report that mentions it closes it. A request repeated in the same words is one item: a user who says
+"continue" a thousand times has one request open.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
 _OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
 _MOST_ENDED_WORDS = 256
-"""Words of what was waited for once, above which those of what has ended are let go."""
+"""Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 _LAST_WORDS = 900
 _NO_TASK = re.compile(
     r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
@@ -42,7 +42,7 @@ _LATER = re.compile(
     r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
     re.IGNORECASE,
 )
-"""A promise for some other time: what is reported next does not keep it."""
+"""A promise for another time: the next report does not keep it."""
 _PROMISE = re.compile(
     rf"""
     \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
@@ -63,29 +63,29 @@ _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
     *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),
 )
-"""Strings of which every announcement holds one."""
+"""Substrings of which every announcement contains at least one, as a prefilter."""
 
 
 @dataclass(slots=True)
 class Talk:
-    """Keeps the loops of the conversation."""
+    """Tracks the work items of the conversation."""
 
     open: dict[str, Loop] = field(default_factory=dict)
-    """By id: what waits, as of the last time the user spoke, and what came up since."""
+    """By id: what was open when the user last spoke, and what was opened since."""
     ended: list[Loop] = field(default_factory=list)
     count: int = 0
     report: Cite | None = None
-    """The model's last text, as long as no call is behind it."""
+    """The model's last text, until a call follows it."""
     asked: Loop | None = None
-    """The question that ends that text."""
+    """The question at the end of that text."""
     settles_nothing: bool = False
-    """The model's last text only acknowledged, promised or refused, and no call is behind it."""
+    """The model's last text only acknowledged, promised or refused, and no call followed it."""
     put_off: PutOff = field(default_factory=PutOff)
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
-    """Ids of what was announced last, and of what calls asked the person: all that is open, perhaps more."""
+    """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
     _by_words: dict[tuple[LoopKind, str], str] = field(init=False, default_factory=dict)
-    """Ids of what the user waits for, by its words: all that is open or put off, perhaps more."""
+    """Ids of the user's requests and questions by their words; may include closed ones."""
 
     def __post_init__(self) -> None:
         for loop in (*self.put_off.held.values(), *self.open.values()):
@@ -101,7 +101,7 @@ class Talk:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """Return what is open now: the report that may be the last one counts."""
+        """Return what is open now, taking the latest report into account."""
         waiting = (
             loop for loop in self.open.values() if self.report is None or not _reported(loop, self.report)
         )
@@ -109,11 +109,11 @@ class Talk:
 
     @property
     def closed(self) -> tuple[Loop, ...]:
-        """Return what came to an end, by the report that may be the last one too."""
+        """Return what was closed, including what the latest report closes."""
         return (*self.ended, *(self._closed_by_report() if self.report else ()))
 
     def add(self, reading: Reading) -> None:
-        """Take in a message."""
+        """Read a message."""
         for exchange in reading.exchanges:
             if exchange.deed.does is Does.ASK:
                 self._replied(exchange)
@@ -129,7 +129,7 @@ class Talk:
             self._called(reading.calls)
 
     def _called(self, calls: list[Asked]) -> None:
-        """Take back what the last text counted for: the model went on. Some calls ask the person."""
+        """Stop counting the last text as a report, because the model continued; add questions of calls."""
         self.report = self.asked = None
         self.settles_nothing = False
         self.put_off.forget_report()
@@ -156,7 +156,7 @@ class Talk:
     def _settle(self, said: Said) -> None:
         """Close what the model's last report closed; the user's words answer its question.
 
-        Without a report nothing else is looked at: who speaks a thousand times on end waits for all of it.
+        Without a report nothing else is examined, so a thousand user messages in a row stay cheap.
         """
         if self.report is not None:
             for loop in tuple(self._closed_by_report()):
@@ -190,7 +190,7 @@ class Talk:
             self.report = cite
             self.put_off.hear(said.text)
         elif self.report is not None and self.report.message != cite.message:
-            self.report = cite  # words behind a report: what they announce is none of what it closes
+            self.report = cite  # text after a report: it does not close what it announces itself
         self.settles_nothing = self.report is None
         question = _last_question(said)
         if question is not None:
@@ -201,7 +201,7 @@ class Talk:
                 self._announce(said, promises)
 
     def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
-        """Open what the model says it will do later, or next: in place of what it announced before."""
+        """Open what the model says it will do later or next; it replaces earlier announcements."""
         later = [span for span in promises if _LATER.search(said.text, *span)]
         for start, end in later:
             self.put_off.put(self._new(LoopKind.PROMISE, said.text[start:end], said.cite(start, end)))
@@ -214,14 +214,14 @@ class Talk:
             self._open(LoopKind.PROMISE, said.text[start:end], said.cite(start, end))
 
     def _replied(self, exchange: Exchange) -> None:
-        """Close the questions that a tool put to the person, now that the person has reacted."""
+        """Close the questions that a tool asked the person, now that the result is here."""
         how = Closed.ANSWERED if exchange.outcome.ended is Ended.OK else Closed.REFUSED
         open_ones = [self.open[id_] for id_ in self._asked_by_tools if id_ in self.open]
         self._end([loop.id for loop in open_ones if loop.source == exchange.asked], how, exchange.answered)
         self._asked_by_tools = [loop.id for loop in open_ones if loop.id in self.open]
 
     def _end(self, ids: Iterable[str], how: Closed, by: Cite) -> None:
-        """Close what of these is still open."""
+        """Close those of these ids that are still open."""
         for id_ in ids:
             loop = self.open.pop(id_, None)
             if loop is not None:
@@ -239,7 +239,7 @@ class Talk:
         self._index(loop)
 
     def _is_asked_again(self, kind: LoopKind, text: str) -> bool:
-        """Tell whether the user waits for just this already; if it was put off, it is not any more."""
+        """Return True if the same words are open already; if they were postponed, they are open again."""
         held = self.put_off.held
         if len(self._by_words) > 2 * (len(held) + len(self.open)) + _MOST_ENDED_WORDS:
             self._by_words = {(one.kind, one.text): id_ for id_, one in (*held.items(), *self.open.items())}
@@ -252,7 +252,7 @@ class Talk:
     # What a person does by hand --------------------------------------------------------------------------
 
     def close(self, id_: str, why: str) -> Loop | None:
-        """Close a loop by hand; None where it is none of these, or not open."""
+        """Close an item by hand; None if it is not one of these, or not open."""
         loop = next((loop for loop in self.loops if loop.id == id_), None)
         if loop is None:
             return None
@@ -264,12 +264,12 @@ class Talk:
         return self.ended[-1]
 
     def reopen(self, id_: str) -> Loop | None:
-        """Open a loop again that was closed by hand; None where it is none of these."""
+        """Reopen an item that was closed by hand; None if it is not one of these."""
         loop = take_closed_by_hand(self.ended, id_)
         if loop is None:
             return None
         if self.report is not None and _reported(loop, self.report):
-            self.put_off.put(loop)  # that report came before: only one that speaks of it closes it
+            self.put_off.put(loop)  # that report came before: only one that mentions it closes it
         else:
             self.open[id_] = loop
         self._index(loop)
@@ -277,12 +277,12 @@ class Talk:
 
 
 def _reported(loop: Loop, report: Cite) -> bool:
-    """Tell whether a report closes a loop: all that was open before it, so not what it announces itself."""
+    """Return True if a report closes an item: everything opened before it, not what it announces itself."""
     return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
 
 
 def _questions(said: Said) -> Iterator[tuple[int, int]]:
-    """Yield the questions in the user's own words; not those in what was pasted."""
+    """Yield the questions in the user's own words, not those in pasted text."""
     if "?" not in said.text and "？" not in said.text:
         return
     found = 0
@@ -295,7 +295,7 @@ def _questions(said: Said) -> Iterator[tuple[int, int]]:
 
 
 def _last_question(said: Said) -> tuple[int, int] | None:
-    """Return the question that a text of the model ends with."""
+    """Return the question that ends a text of the model."""
     text = said.text.rstrip()
     at = text.rfind("?")
     if at < max(0, len(text) - _LAST_WORDS) or is_foreign(text, at):

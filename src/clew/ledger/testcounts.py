@@ -1,4 +1,4 @@
-"""How many tests passed and failed, as the last lines of a test run sum it up."""
+"""How many tests passed and failed, from the summary lines of a test run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 _SUMS_UP = 4_000
-"""Characters at the end of an output in which runners sum up."""
+"""Characters at the end of an output that are searched for a summary; chosen by hand."""
 
 
 class Counts(NamedTuple):
-    """Tests of a run; None where the output does not say."""
+    """Numbers of tests; None if the output does not say."""
 
     passed: int | None
     failed: int | None
@@ -35,7 +35,7 @@ _LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "unittest": _lines(r"^[ \t]*(?:Ran \d+ tests?|FAILED \(.*\))"),
     }
 )
-"""The lines of each runner that hold its counts; a run in several parts has several of them."""
+"""The summary lines of each runner; a run in several parts has several of them."""
 _PASSED = re.compile(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
 _FAILED = re.compile(
     r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)"
@@ -44,7 +44,7 @@ _RAN = re.compile(r"Ran (\d+)")
 
 
 def counts_in(runner: str, output: str) -> Counts:
-    """Return how many tests of a run passed and failed, by what the runner of this name writes."""
+    """Return how many tests passed and failed, by the output format of this runner."""
     lines = _LINES.get(runner)
     told = "\n".join(lines.findall(output[-_SUMS_UP:])) if lines else ""
     if not told:

@@ -1,4 +1,4 @@
-"""Which tests failed and which passed, read from the output of a test run."""
+"""Read from the output of a test run which tests failed and which passed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from clew.ledger.shell import simple_commands, without_prefixes
 
 LONGEST = 400_000
-"""Characters of an output that are read: of a longer one the last, where runners sum up."""
+"""Characters of an output that are read (chosen by hand): the last ones, with the runner's summary."""
 LONGEST_COMMAND = 4_000
-"""Characters of a command line in which a test runner is looked for."""
+"""Characters of a command line that are searched for a test runner; chosen by hand."""
 MOST_FAILED = 200
-"""Failed tests of one run that are named."""
+"""Failed tests of one run that are listed; chosen by hand."""
 
 _RUNS_TESTS = re.compile(
     r"\bbin/tests?\b|"
@@ -26,11 +26,11 @@ _RUNS_TESTS = re.compile(
 
 
 class Runner(NamedTuple):
-    """How one test runner writes; ``fails`` and ``passes`` have the name of the test in their first group."""
+    """Output format of a test runner; ``fails`` and ``passes`` capture the test's name in group 1."""
 
     name: str
     sign: str
-    """A string that stands in all its output; else it is not looked at."""
+    """A substring of all its output, checked first."""
     fails: re.Pattern[str]
     passes: re.Pattern[str]
     summary: re.Pattern[str]
@@ -61,7 +61,7 @@ RUNNERS = (
         "sympy",
         "tests finished: ",
         _lines(r"^_+ (\S+\.py:\w+) _+$"),
-        _lines(r"^(?!)()"),  # it names none that pass
+        _lines(r"^(?!)()"),  # it does not list passed tests
         _lines(r"^=+ tests finished: "),
     ),
     Runner(
@@ -109,7 +109,7 @@ RUNNERS = (
     Runner(
         "mocha",
         " passing",
-        # Among the failures at the end, the number stands before the suite and the test on the next line.
+        # In the failures at the end, the number precedes the suite, and the test is on the next line.
         _lines(r"^[ \t]+\d+\) (?:[^\n]+\n[ \t]{5,})?([^\s✓✔][^\n]*?):?[ \t]*$"),
         _lines(r"^[ \t]+(?:✓|✔) ([^\n]+?)" + _TIME),
         _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
@@ -128,7 +128,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class FailedTest(NamedTuple):
-    """A test that failed, and where the output says so."""
+    """A failed test and its position in the output."""
 
     name: str
     start: int
@@ -137,21 +137,21 @@ class FailedTest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run of tests showed."""
+    """The result of one test run."""
 
     runner: str
     failed: tuple[FailedTest, ...]
     passed: frozenset[str]
-    """Only what the output names one by one."""
+    """Only tests that the output lists individually."""
     command: str
-    """The part of the command line that ran the tests, without what follows a pipe."""
+    """The part of the command line that ran the tests, without pipes after it."""
     selects: frozenset[str]
-    """The tests, files or folders that the command line named; nothing for all of them."""
+    """The tests, files or folders named on the command line; empty for all of them."""
     leaves_out: frozenset[str] = frozenset()
-    """Those that it named to be left out."""
+    """Those that it named to be excluded."""
 
     def covers(self, name: str, selected: frozenset[str]) -> bool:
-        """Tell whether a test ran here too that had run under a command line with these selections."""
+        """Return True if this run included a test that ran before with these selections."""
         if any(out in name or name in out for out in self.leaves_out):
             return False
         if not self.selects or self.selects >= selected > frozenset():
@@ -160,7 +160,7 @@ class Run:
 
 
 def run_of(command: str, output: str) -> Run | None:
-    """Return what a command line's output tells about tests; None where it ran none, or not to the end."""
+    """Return the result of a test run; None if the command ran no tests, or not to the end."""
     if not _RUNS_TESTS.search(command[:LONGEST_COMMAND]):
         return None
     ran = _selection(command)
@@ -170,7 +170,7 @@ def run_of(command: str, output: str) -> Run | None:
     named = _NAMED.search(ran.line)
     for runner in RUNNERS:
         if named and _RUNNER_OF.get(named[0], named[0]) != runner.name:
-            continue  # what another runner would write is no news of its tests
+            continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
             failed = tuple(_failed(runner, text, shift))
             passed = frozenset(name for names in _found(runner.passes, text) for name in names if name)
@@ -180,13 +180,13 @@ def run_of(command: str, output: str) -> Run | None:
 
 
 def selected_by(command: str) -> frozenset[str]:
-    """Return what a command line names to be tested; nothing for all of it."""
+    """Return what a command line selects to be tested; empty for everything."""
     ran = _selection(command)
     return ran.selects if ran else frozenset()
 
 
 def _readable(output: str) -> tuple[str, int]:
-    """Return the output without colours, all else in its place; of a long one the end, and its start."""
+    """Return the output with colour codes blanked out, cut to its end if long, and the start of that cut."""
     shift = max(0, len(output) - LONGEST)
     text = output[shift:] if shift else output
     return (_ANSI.sub(lambda code: " " * len(code[0]), text) if "\x1b[" in text else text), shift
@@ -226,11 +226,11 @@ _SHOWS = frozenset(
         printf git gh ls find fd cp mv rm mkdir touch cd pushd export source pip curl wget tee""",
     )
 )
-"""Programs that run no tests whatever their words and their output say: they show what stands somewhere."""
+"""Programs that print text but never run tests, regardless of their arguments and output."""
 
 
 def only_shows(words: Sequence[str]) -> bool:
-    """Tell whether a command of these words runs nothing, whatever it is given."""
+    """Return True if a command of these words only prints or manages files and runs no tests."""
     return words[0].rsplit("/", 1)[-1] in _SHOWS
 
 
@@ -239,7 +239,7 @@ _RUNNER_OF = {"py.test": "pytest"}
 
 
 class _Ran(NamedTuple):
-    """The command of a line that runs the tests, and what it names to be run."""
+    """The command of a line that runs tests, and what it selects."""
 
     line: str
     selects: frozenset[str]
@@ -250,14 +250,14 @@ _LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip"
 
 
 def _selection(command: str) -> _Ran | None:
-    """Return what of a command line runs the tests; None where all its commands only show something."""
+    """Return the part of a command line that runs tests; None if all its commands only show something."""
     shown = False
     folder: set[str] = set()
     for simple in simple_commands(command):
         line = " ".join(simple.words)
         words = without_prefixes(simple.words)
         if len(words) == 2 and words[0] == "cd":
-            folder = {words[1]} if words[1][0].isalnum() else set()  # a part of where the others ran
+            folder = {words[1]} if words[1][0].isalnum() else set()  # part of the path of the tests
         elif words and only_shows(words):
             shown = True
         elif _RUNS_TESTS.search(line):
@@ -274,7 +274,7 @@ def _ran(line: str, words: Sequence[str], folder: set[str]) -> _Ran:
 
 
 def _selects(word: str, by_task: bool) -> bool:
-    """Tell whether a word of a command names tests: not the runner, an option, or a task like ``test:ci``."""
+    """Return True if a word selects tests: not the runner, an option, or a task like ``test:ci``."""
     if word.startswith("-") or "=" in word or word.isdigit():
         return False
     if by_task and _TASK_NAME.fullmatch(word):

@@ -1,8 +1,8 @@
-"""Tasks, folded over the calls of task tools and over checklists in what is said.
+"""Tasks, read from the calls of task tools and from checklists in text.
 
 A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
-what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by
-one; a checklist in a text adds to its own list.
+what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one; a
+checklist in a text adds to its own list.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clew.message import Cite, Json, JsonObject
 
 
 class Origin(StrEnum):
-    """Where a task is written down: each has its own list."""
+    """Which kind of list a task is on."""
 
     LIST = "list"
     TASKS = "tasks"
@@ -31,7 +31,7 @@ class Origin(StrEnum):
 
 
 class Key(NamedTuple):
-    """What a task is known by: its text, or the number its tool gave it."""
+    """Identifies a task: its text, or the number its tool assigned."""
 
     origin: Origin
     name: str
@@ -50,7 +50,7 @@ _ENDED = {
 
 
 class Todo(NamedTuple):
-    """A task as its list has it now."""
+    """A task on its list now."""
 
     text: str
     status: str
@@ -58,12 +58,12 @@ class Todo(NamedTuple):
 
 @dataclass(slots=True)
 class Todos:
-    """Keeps tasks as loops."""
+    """Tracks tasks as loops."""
 
     loops: dict[Key, Loop] = field(default_factory=dict)
     """Tasks that are on a list now, finished ones included."""
     ended: list[Loop] = field(default_factory=list)
-    """Tasks that their list no longer names."""
+    """Tasks that were removed from their list."""
     count: int = 0
     _listed: dict[Key, None] = field(init=False, default_factory=dict)
     """The tasks of the list that is written as a whole."""
@@ -73,11 +73,11 @@ class Todos:
 
     @property
     def current(self) -> tuple[Todo, ...]:
-        """Return the tasks as their lists have them now, in their order."""
+        """Return the tasks on their lists now, in order."""
         return tuple(Todo(loop.text, loop.status) for loop in self.loops.values())
 
     def add(self, reading: Reading) -> None:
-        """Take in a message."""
+        """Read a message."""
         for exchange in reading.exchanges:
             if exchange.outcome.ended is Ended.OK:
                 self._called(exchange)
@@ -143,14 +143,14 @@ class Todos:
                 self._put(key, text, "completed" if done else "pending", said.cite(match.start(2), end))
 
     def _put(self, key: Key, text: str, status: str, cite: Cite) -> None:
-        """Give a task a state; a task that was not there is opened."""
+        """Set the state of a task, opening it if it is new."""
         loop = self.loops.get(key)
         if loop is None:
             self.count += 1
             loop = Loop(f"t{self.count}", LoopKind.TODO, text, cite, status)
         closed = _ENDED.get(status)
         if closed is None and loop.closed is Closed.BY_HAND:
-            self.loops[key] = replace(loop, status=status)  # a list that names it again does not open it
+            self.loops[key] = replace(loop, status=status)  # listing it again does not reopen it
         elif closed is None:
             self.loops[key] = replace(loop, status=status, closed=None, closed_by=None)
         elif loop.closed is not closed:
@@ -162,7 +162,7 @@ class Todos:
     # What a person does by hand --------------------------------------------------------------------------
 
     def close(self, id_: str, why: str) -> Loop | None:
-        """Close a task by hand; None where it is none of these, or not open."""
+        """Close a task by hand; None if it is not one of these, or not open."""
         for key, loop in self.loops.items():
             if loop.id == id_ and loop.is_open:
                 self.loops[key] = loop.closed_by_hand(why)
@@ -170,7 +170,7 @@ class Todos:
         return None
 
     def reopen(self, id_: str) -> Loop | None:
-        """Open a task again that was closed by hand and is still on its list; None where there is none."""
+        """Reopen a task that was closed by hand and is still on its list; None if there is none."""
         for key, loop in self.loops.items():
             if loop.id == id_ and loop.closed is Closed.BY_HAND:
                 self.loops[key] = loop.reopened()
@@ -179,7 +179,7 @@ class Todos:
 
 
 def _row(row: Json) -> tuple[str, str]:
-    """Return text and status of one line of a list; tools name them differently."""
+    """Return text and status of one row of a list; tools use different keys."""
     if not isinstance(row, dict):
         return "", ""
     text = next(
@@ -195,7 +195,7 @@ def _row(row: Json) -> tuple[str, str]:
 
 
 def _place(exchange: Exchange, text: str) -> Cite:
-    """Return where the words of a task stand in the call that wrote it."""
+    """Return the position of a task's words in the call that wrote it."""
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     start = exchange.call.input_text.find(written)
     return exchange.asked._replace(start=start, end=start + len(written)) if start >= 0 else exchange.asked

@@ -1,7 +1,6 @@
-"""The tools that clew knows by name, and the names that tools give their arguments.
+"""The tools that clew knows by name, and the argument names that tools use.
 
-To teach clew a tool, add its name in lower case; what stands before ``__``, ``.`` or ``/`` in a call is
-left off.
+To add a tool, add its name in lower case; a prefix ending in ``__``, ``.`` or ``/`` is ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from types import MappingProxyType
 
 
 class Does(Enum):
-    """What kind of thing a tool does."""
+    """What a tool does."""
 
     READ = "read"
     WRITE = "write"
@@ -24,13 +23,13 @@ class Does(Enum):
     FETCH = "fetch"
     SEARCH = "search"
     TODO = "todo"
-    """Replaces a whole list of tasks."""
+    """Replaces a whole task list."""
     NEW_TASK = "new task"
     TASK_CHANGE = "task change"
     ASK = "ask"
-    """Asks the person something."""
+    """Asks the person a question."""
     PROPOSE = "propose"
-    """Puts a plan before the person."""
+    """Presents a plan to the person."""
     OTHER = "other"
 
 
@@ -90,12 +89,12 @@ PATH_KEYS = _words("""
     filepath file_name uri old_path source
 """)
 TARGET_KEYS = _words("new_path destination target new_name to")
-"""Where a file is moved to."""
+"""Arguments with the new path of a moved file."""
 BODY_KEYS = frozenset(_words("content contents file_text fileText text body"))
-"""What is written into a file."""
+"""Arguments with the content of a file."""
 CHANGE_KEYS = frozenset(
     _words(
         "old_string oldString old_str new_string newString new_str edits diff search insert_line new_source"
     )
 )
-"""What is changed in a file."""
+"""Arguments that describe a change of a file."""

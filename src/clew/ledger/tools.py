@@ -1,4 +1,4 @@
-"""What a tool call does: by the tool's name where clew knows it, by the shape of its arguments otherwise."""
+"""What a tool call does: by the tool's name if it is known, otherwise by the shape of its arguments."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clew.message import Json, JsonObject, ToolCall
 
 
 class Deed(NamedTuple):
-    """A call, read: what it does and to what."""
+    """A parsed call: what it does and to what."""
 
     does: Does
     tool: str
     subject: str
-    """The command line, the path, the address: what a person would name it by."""
+    """The command line, the path or the URL."""
     given: JsonObject
     """The arguments."""
     folder: str = ""
-    """Where a command runs, if the call says so."""
+    """The working directory of a command, if the call names one."""
 
     @property
     def title(self) -> str:
-        """Return the subject in one line; of a patch, the files it is for."""
+        """Return the subject in one line; of a patch, its files."""
         if self.does is Does.PATCH:
             return ", ".join(touch.name for touch in patched(self.subject))
         return self.subject.strip().split("\n", 1)[0]
@@ -67,14 +67,14 @@ def _does(name: str, given: JsonObject) -> Does:
     known = BY_NAME.get(plain) or BY_NAME.get(_QUALIFIED.sub("", plain))
     command = given.get("command")
     if isinstance(command, str) and command in _EDITOR_COMMANDS and ("path" in given or "file_text" in given):
-        return _EDITOR_COMMANDS[command]  # str_replace_editor and its kin say in an argument what they do
+        return _EDITOR_COMMANDS[command]  # str_replace_editor and similar tools have a command argument
     if known is not None:
         return known
     return _by_shape(plain, given)
 
 
 def _by_shape(name: str, given: JsonObject) -> Does:
-    """Return what the arguments of a tool that clew has never heard of look like."""
+    """Classify an unknown tool by the shape of its arguments."""
     if _is_task_list(given.get("todos")) or _is_task_list(given.get("plan")):
         return Does.TODO
     if _patch_text(given):
@@ -122,7 +122,7 @@ def _subject(does: Does, given: JsonObject) -> str:
 
 
 def command_line(given: JsonObject) -> str:
-    """Return the command line of a shell call: a text, or the words of one; ``bash -lc`` is taken off."""
+    """Return the command line of a shell call, given as text or as words; ``bash -lc`` is removed."""
     for key in _COMMAND_KEYS:
         value = given.get(key)
         if isinstance(value, str):
@@ -162,7 +162,7 @@ _SAMPLE = 400
 
 
 def touches(done: Deed, result: str) -> list[Touch]:
-    """Return what a successful call did to files and which addresses it fetched; commands are not in it."""
+    """Return what a successful call did to files and which URLs it fetched; commands are not included."""
     match done.does:
         case Does.SHELL:
             line = done.subject.replace("\\", "/") if "powershell" in done.tool.lower() else done.subject
@@ -202,7 +202,7 @@ def _written(result: str) -> Action:
 
 
 def _named_in(result: str) -> str:
-    """Return the file a result speaks of, where the call did not name one."""
+    """Return the file that a result names, if the call did not name one."""
     found = _IN_RESULT.search(result[:_SAMPLE]) or _IN_RESULT.search(result[-_SAMPLE:])
     name = (found["edited"] or found["made"] or found["open"]) if found else ""
     return "" if name == "n/a" else name

@@ -1,4 +1,4 @@
-"""What is done to files, command lines and addresses."""
+"""Actions on files, command lines and URLs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class Action(StrEnum):
-    """What was done to a file, a command line or an address."""
+    """What was done to a file, a command line or a URL."""
 
     READ = "read"
     CREATED = "created"
     MODIFIED = "modified"
     WRITTEN = "written"
-    """Created or overwritten; which of the two depends on whether it was there."""
+    """Created or overwritten, depending on whether it existed."""
     DELETED = "deleted"
     MOVED = "moved"
     RAN = "ran"
@@ -24,9 +24,9 @@ CHANGES = frozenset({Action.CREATED, Action.MODIFIED, Action.DELETED, Action.MOV
 
 
 class Touch(NamedTuple):
-    """One thing done to one file or address."""
+    """One action on one file or URL."""
 
     action: Action
     name: str
     to: str = ""
-    """Of a move: where it went."""
+    """Of a move: the new path."""

@@ -1,7 +1,7 @@
-"""The story of a session: what the user asked, turn by turn, what the agent reported back, what it found out.
+"""The turns of a session: the user's request, the agent's last report, and the agent's findings.
 
-Only places are kept, so that a session of any length costs little, and a digest of a later compaction is
-written from the original words, not from an earlier digest.
+Only positions are stored, so that a session of any length costs little, and a later digest quotes the
+original words instead of an earlier digest.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.message import Cite
 
 MOST_TURNS = 5_000
-"""Turns that are remembered; of a longer session the oldest are forgotten, but for the first."""
+"""Turns kept (chosen by hand); of a longer session the first turn and the latest."""
 MOST_FINDINGS = 3_000
 SHORTEST_FINDING, LONGEST_FINDING = 30, 420
-"""Characters of a sentence that says something by itself and is no paragraph."""
+"""Characters of a sentence that is informative on its own and not a paragraph; chosen by hand."""
 _LONGEST_READ = 40_000
-"""Characters of one text that are looked through for findings: agents do not write more at once."""
+"""Characters of one text that are searched for findings; agents rarely write more at once."""
 _FINDING = re.compile(
     r"""(?P<strong>
       root\ cause | turns\ out | \bconfirmed\b | \bculprit\b | \bverified\ that
@@ -40,31 +40,31 @@ _FINDING = re.compile(
     )""",
     re.VERBOSE,
 )
-"""In lower case: a verdict or a reason."""
+"""Matched against lower-case text: a conclusion or a reason."""
 _NAMES = re.compile(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
-"""A name, a path or a number: what a sentence that has one says is hard to find again."""
+"""A name, a path or a number: details that are hard to find again."""
 _STEP = re.compile(
     r"(?:thought:\s*)?(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait)\b"
 )
-"""In lower case: how a sentence begins that announces a step and finds nothing out."""
+"""Matched against lower-case text: openings of sentences that announce a step and state no finding."""
 _SENTENCES = re.compile(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
 _MARKS = re.compile(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn: what was asked, and what the agent said last before the user spoke again."""
+    """One turn: the request, and the agent's last words before the user's next message."""
 
     ask: Cite
     asks: bool
-    """Whether the words say more than "yes" or "go on"."""
+    """Whether the request says more than "yes" or "go on"."""
     report: Cite | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence of the agent with a verdict or a reason, or one that names something."""
+    """A sentence of the agent with a conclusion or a reason, or one that names something."""
 
     source: Cite
     rank: int
@@ -73,13 +73,13 @@ class Finding:
 
 @dataclass(slots=True)
 class Turns:
-    """Keeps the turns of a session and the agent's findings, by their places."""
+    """The turns of a session and the agent's findings, as positions."""
 
     all: list[Turn] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, reading: Reading) -> None:
-        """Take in the next message."""
+        """Read the next message."""
         for one in reading.said:
             if one.speaker is USER:
                 self._asked(one)
@@ -90,7 +90,7 @@ class Turns:
         last = self.all[-1] if self.all else None
         cite = said.cite(0, len(said.text))
         if last and last.ask.message == said.message and not last.asks:
-            self.all.pop()  # the first of several texts in one message that asks is what was asked
+            self.all.pop()  # of several texts in one message, the first that asks is the request
         elif last and last.ask.message == said.message:
             return
         self.all.append(Turn(cite, not is_acknowledgement(said.text)))
@@ -108,13 +108,13 @@ class Turns:
 
 
 def _fewer(findings: list[Finding]) -> list[Finding]:
-    """Return the most telling findings, of equal ones the latest, in their order."""
+    """Return the findings of the best rank, the latest among equals, in their order."""
     by_rank = sorted(range(len(findings)), key=lambda i: (findings[i].rank, -i))
     return [findings[i] for i in sorted(by_rank[:MOST_FINDINGS])]
 
 
 def finding_spans(text: str) -> list[tuple[int, int, int]]:
-    """Return where a text states findings: whole sentences, each with its rank."""
+    """Return the sentences of a text that state findings: start, end and rank."""
     read = text[:_LONGEST_READ]
     small = read.lower()
     if len(small) != len(read):  # some letters are longer in lower case: places would not match
@@ -141,12 +141,12 @@ _ACKNOWLEDGEMENT = re.compile(
     r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
     r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
 )
-"""In lower case: to look for words in any case takes twice as long."""
+"""Matched against lower-case text: case-insensitive matching takes twice as long."""
 _LONGEST_ACKNOWLEDGEMENT = 60
 
 
 def is_acknowledgement(text: str) -> bool:
-    """Return True if words only greet, agree or move the work along."""
+    """Return True if a text only greets, agrees or continues the work."""
     return not text.strip() or (
         len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
     )

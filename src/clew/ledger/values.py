@@ -1,8 +1,8 @@
-"""Exact values: what was named, by whom, how often, where first and last, and which line says what it is.
+"""Exact values: who named them, how often, first and last position, and the most informative line.
 
-Each text is scanned once, when its message is added. Of a text only places are kept, never copies; at most
-``MOST_VALUES`` values are held. When they are too many, those go first that only tool output named, once,
-longest ago; what the user or the model named goes last.
+Each text is scanned once, when its message is added. Only positions are stored, never copies; at most
+``MOST_VALUES`` values are kept. Above that, values that only tool output named, once, longest ago, are
+dropped first; values that the user or the model named are dropped last.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _KEPT_WHEN_FULL = 45_000
 _ENOUGH_WORDS = 8
 _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
-"""What a person or the model says about a value tells more than a line of output with a word or two more."""
+"""Bonus for the user's or model's words over a line of output with a word or two more. Chosen by hand."""
 _NUMBER = ValueKind.NUMBER
 _SPOKEN = slice(Voice.USER, Voice.BODY)
 _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
-"""The counts of a value that one voice named once: most values share these."""
+"""The counts of a value that one voice named once, shared by most values."""
 
 
 def _is_plain(part: Part) -> bool:
-    """Tell whether a part is a text in which, by its words, no value can stand."""
+    """Return True if a part is a text whose words show that it contains no value."""
     return isinstance(part, Text) and len(part.text) <= WHOLE and not marks(part.text) & VALUE_MARK
 
 
 class Value:
-    """An exact value and what is known about it. Read it; only its keeper writes."""
+    """An exact value and its statistics. Read-only; only ``Values`` writes to it."""
 
     __slots__ = (
         "_counts",
@@ -56,9 +56,9 @@ class Value:
     ) -> None:
         self.kind, self.text = known
         self.first_index = self.last_index = index
-        """Of the messages that named it, counted from 0 in the session."""
+        """Index in the session of the first and last message that named it, from 0."""
         self.in_error = False
-        """A line that speaks of an error names it."""
+        """An error line names it."""
         self._counts = counts
         self._first = self._last = self._telling = place
         self._score = 0
@@ -67,7 +67,7 @@ class Value:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Return, by ``Voice``, in how many texts that voice named it."""
+        """Return the number of texts that named it, by ``Voice``."""
         return self._counts
 
     @property
@@ -77,18 +77,18 @@ class Value:
 
     @property
     def is_spoken(self) -> bool:
-        """Tell whether the user or the model named it, or the model typed it into a call."""
+        """Whether the user or the model named it, or the model typed it into a call."""
         user, assistant, call = self._counts[_SPOKEN]
         return bool(user or assistant or call)
 
     @property
     def in_user_text(self) -> bool:
-        """Tell whether the user named it."""
+        """Whether the user named it."""
         return self._counts[Voice.USER] > 0
 
     @property
     def in_call_arguments(self) -> bool:
-        """Tell whether the model typed it into a call; what it wrote into files does not count."""
+        """Whether the model typed it into a call; the content of files does not count."""
         return self._counts[Voice.CALL] > 0
 
     @property
@@ -113,12 +113,12 @@ class Value:
 
     @property
     def telling(self) -> Cite:
-        """Return the line that says most about it: many plain words, short, rather prose than output."""
+        """Return the most informative line: many plain words, short, preferably prose."""
         return Cite(*self._telling)
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """Return the words that it is made of."""
+        """Return the words that its name consists of."""
         if self._pieces is None:
             self._pieces = pieces_of(self.text)
         return self._pieces
@@ -135,11 +135,11 @@ class Value:
 
 
 LOOKING_BACK = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
-"""clew's own tools, whose answers say again what stands elsewhere."""
+"""clew's own recall tools, whose results repeat text from elsewhere."""
 
 
 class Values:
-    """Keeps the values of a session; iterates over them in the order in which they first appeared."""
+    """The values of a session, iterated in order of first appearance."""
 
     def __init__(self) -> None:
         self._held: dict[str, Value] = {}
@@ -161,10 +161,10 @@ class Values:
     def add(
         self, item: Item, index: int, failed: Container[int] = (), looking_back: Container[int] = ()
     ) -> None:
-        """Take in the values that a message names.
+        """Add the values that a message names.
 
-        ``failed`` are its parts that tell of a failure, ``looking_back`` those that only say again what
-        stands elsewhere.
+        ``failed`` are its parts that report a failure, ``looking_back`` those that only repeat text from
+        elsewhere.
         """
         if all(map(_is_plain, item.message.parts)):
             return
@@ -207,7 +207,7 @@ class Values:
         if value is None:
             value = self._held[text] = Value(known, index, place, _ONCE[voice], self._owner)
             value._score = _worth(lines, place)
-            value._pieces = pieces_of(text)  # now, so that a compaction need not wait for it
+            value._pieces = pieces_of(text)  # computed now, so that compaction is faster
         else:
             if value._owner is not self._owner:
                 value = self._held[text] = value._copy(self._owner)
@@ -220,7 +220,7 @@ class Values:
             value.in_error = True
 
     def _forget(self) -> None:
-        """Let go of the values that are least likely to be needed."""
+        """Drop the values that are least likely to be needed."""
 
         def worth(value: Value) -> tuple[bool, bool, int]:
             return value.is_spoken, value.mentions > 1, value.last_index
@@ -230,14 +230,14 @@ class Values:
         self._held = {text: value for text, value in self._held.items() if text in stays}
 
     def copy(self) -> Values:
-        """Return an independent copy; values are shared until one of the two changes them."""
+        """Return an independent copy; values are copied when one of the two changes them."""
         twin = Values()
         twin._held = self._held.copy()
-        self._owner = object()  # what both hold now belongs to neither
+        self._owner = object()  # shared values are owned by neither, so both copy before writing
         return twin
 
     def to_json(self) -> JsonObject:
-        """Return everything as JSON; message ids stand once each."""
+        """Return everything as JSON; each message id is written once."""
         ids: dict[str, int] = {}
 
         def place(at: Place) -> list[Json]:
@@ -259,7 +259,7 @@ class Values:
 
     @classmethod
     def from_json(cls, written: Any) -> Values:  # noqa: ANN401  # JSON on its way in
-        """Return the keeper that wrote this."""
+        """Return the object that ``to_json`` wrote."""
         keeper = cls()
         ids: list[str] = written["ids"]
 
@@ -279,13 +279,13 @@ class Values:
 
 
 def _most_worth(voice: Voice, place: Place) -> int:
-    """Return what a line tells about its values at most: the longer, the less."""
+    """Return the upper bound of ``_worth``: longer lines are worth less."""
     prose = _WORTH_OF_PROSE if voice <= ASSISTANT else 0
     return prose + _ENOUGH_WORDS * _WORTH_OF_A_WORD + place[2] - place[3]
 
 
 def _worth(lines: Lines, place: Place) -> int:
-    """Return how much a line tells about its values."""
+    """Return how informative a line is about its values."""
     words = lines.words if lines.words >= 0 else lines.count_words()
     missing = max(0, _ENOUGH_WORDS - words)
     return _most_worth(lines.passage.voice, place) - missing * _WORTH_OF_A_WORD

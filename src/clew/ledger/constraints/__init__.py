@@ -1,4 +1,4 @@
-"""Finds the standing constraints in what people say, and what ends them. See README.md."""
+"""Find standing rules in what people write, and the words that end them. See README.md."""
 
 from clew.ledger.constraints.find import find, find_candidates
 from clew.ledger.constraints.retire import retire

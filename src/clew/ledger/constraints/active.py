@@ -1,4 +1,4 @@
-"""The active constraints, found again by what they are about: a sentence is held against a few of many."""
+"""The rules in force, indexed by subject, so that a sentence is compared with few of many."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from clew.ledger.constraints.tokens import tokens
 from clew.ledger.constraints.values import Constraint, Found, Kind
 
 _REMEMBERED = 8_192
-"""Constraints of which the matter is remembered: a ledger that is copied or read back has the same ones."""
+"""Rules whose parsed subject is cached: a ledger that is copied or loaded has the same ones."""
 MOST_NEAR = 200
-"""Active constraints on one thing that a sentence is held against."""
+"""Active rules on one subject that a sentence is compared with; chosen by hand."""
 _UNPLACED, _PLACED = "word", "word of a place"
 _QUANTITY = re.compile(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _matter(found: Found) -> tuple[Subject, tuple[Choice, ...]]:
-    """Return what a constraint is about, and what it chooses among alternatives."""
+    """Return the subject of a rule, and its choices among alternatives."""
     words = tokens(found.quote)
     subject = subject_of(found.quote, without_reason(words), found.scope)
     return subject, tuple(choices(words, subject))
 
 
 class Rule:
-    """An active constraint with all that it is compared by."""
+    """A rule in force with everything it is compared by."""
 
     __slots__ = ("choices", "constraint", "numbers", "place", "subject")
 
     def __init__(self, constraint: Constraint, place: int) -> None:
         self.constraint = constraint
         self.place = place
-        """The later it came, the higher."""
+        """Increases with time."""
         self.subject, self.choices = _matter(constraint.found)
         self.numbers = numbers(constraint.found.quote) if has_bound(constraint.found) else []
-        """Each number of a limit with its unit."""
+        """The numbers of a limit, each with its unit."""
 
     @property
     def keys(self) -> Iterator[str]:
-        """Yield what it is found by."""
+        """Yield its index keys."""
         kind = _PLACED if self.subject.paths else _UNPLACED
         yield from (f"{kind} {word}" for word in self.subject.words)
         yield from (f"choice {choice.group}" for choice in self.choices)
@@ -54,7 +54,7 @@ class Rule:
 
 
 class ActiveRules:
-    """The active constraints, oldest first."""
+    """The rules in force, oldest first."""
 
     def __init__(self, constraints: Iterable[Constraint] = ()) -> None:
         self._rules: dict[str, Rule] = {}
@@ -71,7 +71,7 @@ class ActiveRules:
         return iter(self._rules)
 
     def put(self, constraint: Constraint) -> None:
-        """Take in a constraint; one of the same id gives its place to it."""
+        """Add a rule; it replaces one with the same id."""
         before = self._rules.get(constraint.id)
         if before is not None:
             self._unindex(before)
@@ -82,7 +82,7 @@ class ActiveRules:
             self._by_key.setdefault(key, {})[constraint.id] = rule
 
     def drop(self, id_: str) -> None:
-        """Leave out a constraint that is no longer active, if it was."""
+        """Remove a rule, if it is there."""
         rule = self._rules.pop(id_, None)
         if rule is not None:
             self._unindex(rule)
@@ -94,15 +94,15 @@ class ActiveRules:
                 del self._by_key[key]
 
     def latest(self) -> Iterator[Rule]:
-        """Yield the constraints, newest first."""
+        """Yield the rules, newest first."""
         return reversed(self._rules.values())
 
     def near(self, subject: Subject, chosen: Iterable[Choice] = (), units: Iterable[str] = ()) -> list[Rule]:
-        """Return those that share a word, a path, a choice or a unit with a sentence, oldest first.
+        """Return the rules that share a word, a path, a choice or a unit with a sentence, oldest first.
 
-        Of those that share one thing the latest ``MOST_NEAR``: so a thousand rules cost no more than these.
+        At most the latest ``MOST_NEAR`` per key, so that a thousand rules cost no more.
         """
-        # Two that name places speak of the same matter only where their places meet.
+        # Two rules that both name paths are about the same subject only if their paths overlap.
         kinds = (_UNPLACED,) if subject.paths else (_UNPLACED, _PLACED)
         keys = [
             *(f"{kind} {word}" for kind in kinds for word in subject.words),
@@ -132,6 +132,6 @@ def numbers(quote: str) -> list[tuple[str, str]]:
 
 
 def has_bound(found: Found) -> bool:
-    """Tell whether a constraint sets a limit in numbers."""
+    """Return True if a rule sets a numeric limit."""
     cues = {reason.cue for reason in found.reasons}
     return found.kind is Kind.LIMIT or not cues.isdisjoint(("limit", "limit_number", "measure"))

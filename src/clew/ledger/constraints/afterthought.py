@@ -1,4 +1,4 @@
-"""Reads a sentence by the one before it: what is taken back at once, and what borrows its verb."""
+"""Relate a sentence to the one before it: it may withdraw it, or borrow its verb."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _SHORT_WORDS = 10
 
 
 def joint_of(text: str, before: Sentence, sentence: Sentence) -> str:
-    """Return what stands between two sentences with nothing else between them; empty where something does."""
+    """Return the text between two adjacent sentences; empty if there is another one between them."""
     joint = text[before.end - 1 : sentence.start]
     return joint if joint[1:].strip() in ("", ";") else ""
 
 
 def withdraws(sentence: Sentence) -> bool:
-    """Tell whether a sentence does nothing but take back the one before it: "Wait, no, keep that."."""
+    """Return True if a sentence only withdraws the one before it: "Wait, no, keep that."."""
     return unsaid_from(tokens(sentence.text)) == 0
 
 
 def unsaid_from(said: Sequence[Token]) -> int | None:
-    """Return the index of words that take back all before them and add nothing: "wait no, keep that"."""
+    """Return the index of words that withdraw all before them and add nothing: "wait no, keep that"."""
     for i, token in enumerate(said):
         phrases = _withdrawals().get(token.word, ()) if token.opens else ()
         for phrase in phrases:
@@ -41,7 +41,7 @@ def unsaid_from(said: Sequence[Token]) -> int | None:
 
 @cache
 def _withdrawals() -> dict[str, list[list[str]]]:
-    """Return the phrases by which words are taken back, by their first word."""
+    """Return the withdrawing phrases by their first word."""
     phrases: dict[str, list[list[str]]] = {}
     for line in table("words")["unsaid"]["withdrawals"].strip().split("\n"):
         for phrase in line.split(", "):
@@ -50,10 +50,10 @@ def _withdrawals() -> dict[str, list[list[str]]]:
 
 
 def borrows(sentence: Sentence, before: Sentence, seen: Evidence) -> bool:
-    """Tell whether a sentence behind a semicolon has the verb of the rule before it.
+    """Return True if a sentence after a semicolon uses the verb of the rule before it.
 
-    "Answer in Spanish; code and commits in English": without a verb of its own it chooses among the same
-    things as the rule.
+    "Answer in Spanish; code and commits in English": without its own verb it chooses among the same
+    alternatives as the rule.
     """
     if not model().is_rule(hit.cue for hit in seen.hits) or sentence.text.endswith("?"):
         return False
@@ -65,7 +65,7 @@ def borrows(sentence: Sentence, before: Sentence, seen: Evidence) -> bool:
 
 
 def with_borrowed_verb(sentence: Sentence, seen: Evidence | None) -> Evidence:
-    """Return what fires in a sentence together with the verb it borrows."""
+    """Return the evidence of a sentence plus the verb it borrows."""
     alone = seen or Evidence((), tuple(tokens(sentence.text)))
     return alone._replace(hits=(*alone.hits, Hit("borrowed", 0, len(sentence.text))))
 

@@ -1,4 +1,4 @@
-"""Parts a sentence that lays down several rules, so that each can be kept and lifted by itself."""
+"""Split a sentence that states several rules, so that each can be kept and lifted separately."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _HELD_BACK = re.compile(
     r"(?=\s+\S)",
     re.IGNORECASE,
 )
-"""What keeps something back from leave: "but not", "except"."""
+"""What restricts a permission: "but not", "except"."""
 _LONGEST = 600
-"""Sentences longer than this stay whole: they are lists without punctuation, or no sentences."""
+"""Characters above which a sentence is not split (chosen by hand): it is a list without punctuation."""
 _HEAVY = 3.0
-"""A rule of its own begins with a cue worth at least this much."""
+"""Weight from which on a cue can begin a rule of its own; chosen by hand."""
 
 
 def leave_and_rest(
     sentence: Sentence, seen: Evidence, around: Surroundings
 ) -> tuple[tuple[Sentence, Evidence], ...]:
-    """Return leave, and the whole sentence as the rule about what it holds back; nothing where it does not.
+    """Split a permission with an exception into the permission and the rule; () if it has none.
 
-    "You can now touch lib/ but not lib/core/" gives back lib/, and forbids lib/core/.
+    "You can now touch lib/ but not lib/core/" permits lib/ and forbids lib/core/.
     """
     given = next((hit.end for hit in seen.hits if hit.cue in LEAVE), 0)
     holding = known_words("leave", "holding_back")
@@ -61,14 +61,14 @@ def leave_and_rest(
 
 
 def _is_given(leave: Evidence) -> bool:
-    """Tell leave from what can be seen or done anyway: "you can reproduce it, but not on Linux"."""
+    """Return True for a permission, not for a possibility: "you can reproduce it, but not on Linux"."""
     return any(hit.cue in ("permit", "leave_now") for hit in leave.hits)
 
 
 def rules_apart(
     sentence: Sentence, seen: Evidence, around: Surroundings
 ) -> Iterator[tuple[Sentence, Evidence]]:
-    """Yield a sentence as it is, or each of its clauses where every one of them is a rule about something."""
+    """Yield a sentence unchanged, or its clauses if every one of them is a rule with a subject."""
     # "don't fix it, just look" is one remark.
     whole = len(sentence.text) > _LONGEST or any(hit.cue == "for_turn" for hit in seen.hits)
     cuts = () if whole else _cuts(sentence.text, seen)
@@ -83,12 +83,12 @@ def rules_apart(
 
 
 def _is_case(seen: Evidence) -> bool:
-    """Tell whether a clause only says when the next one holds: "if anything is unclear, stop and ask"."""
+    """Return True if a clause is only the condition of the next: "if anything is unclear, stop and ask"."""
     return any(hit.cue == "if" and hit.start == 0 for hit in seen.hits)
 
 
 def _cuts(text: str, seen: Evidence) -> Iterator[int]:
-    """Yield where a clause with a rule of its own may begin: a heavy cue behind a comma or a conjunction."""
+    """Yield where a clause with its own rule may begin: a heavy cue after a comma or a conjunction."""
     cues = model().cues
     for hit in seen.hits:
         cue = cues[hit.cue]
@@ -101,7 +101,7 @@ def _cuts(text: str, seen: Evidence) -> Iterator[int]:
 def _piece(
     sentence: Sentence, begin: int, end: int, around: Surroundings
 ) -> tuple[Sentence, Evidence] | None:
-    """Return a part of a sentence if it is a rule by itself and names what it is about."""
+    """Return a part of a sentence if it is a rule by itself and names its subject."""
     piece = _part(sentence, begin, end)
     seen = evidence(piece, around)
     if seen is None or not model().is_rule(hit.cue for hit in seen.hits):
@@ -111,7 +111,7 @@ def _piece(
 
 
 def _part(sentence: Sentence, begin: int, end: int) -> Sentence:
-    """Return a part of a sentence without the white space and the commas around it."""
+    """Return a part of a sentence without surrounding white space and commas."""
     raw = sentence.text[begin:end]
     start = sentence.start + begin + len(raw) - len(raw.lstrip())
     text = raw.strip().rstrip(_COMMAS)

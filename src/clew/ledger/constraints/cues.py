@@ -1,4 +1,4 @@
-"""Finds the phrases by which people lay down rules, wherever their place in the clause lets them count."""
+"""Match the phrases of a language in a sentence, at the positions in a clause where they count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.ledger.constraints.phrases import Entry, Node, Phrase, Place, is_entry
 from clew.ledger.constraints.tokens import CODE, PATH, QUOTE, Token
 
 NOTHING = "nothing"
-"""The cue of words that merely contain a cue; it never fires."""
+"""The cue of phrases that contain a cue's words without its meaning; it never fires."""
 
 _GAP_WORDS = 5
 _LONG_GAP_WORDS = 30
@@ -25,7 +25,7 @@ _ADDRESSED = frozenset(("you", "we", "u"))
 
 
 class Hit(NamedTuple):
-    """A cue that fired, and the words that made it fire: ``text[start:end]`` of the sentence."""
+    """A cue that fired, and the words that matched: ``text[start:end]`` of the sentence."""
 
     cue: str
     start: int
@@ -34,44 +34,44 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The little grammar of a language that the cues lean on: sets of words."""
+    """Word sets of a language that decide whether a phrase is a command."""
 
     headings: frozenset[str] = frozenset()
-    """Words by which a heading announces rules."""
+    """Words in headings that announce rules."""
     ban_headings: frozenset[str] = frozenset()
-    """Those of them that announce what is forbidden."""
+    """Those of them that announce prohibitions."""
     both_headings: frozenset[str] = frozenset()
-    """Words beside those by which a heading announces what is to be done as well: "Dos and don'ts"."""
+    """Words in headings that announce prohibitions and requirements: "Dos and don'ts"."""
     connectives: frozenset[str] = frozenset()
-    """Words that may stand before the verb of a command."""
+    """Words that may precede the verb of a command."""
     coordinators: frozenset[str] = frozenset()
-    """Connectives that carry the subject of the clause on: "we use it but don't change it"."""
+    """Connectives that continue the subject of the clause: "we use it but don't change it"."""
     fillers: frozenset[str] = frozenset()
-    """Words that may stand between those of a phrase without changing it: "I really don't want"."""
+    """Words that may occur inside a phrase without changing it: "I really don't want"."""
     adverbs: frozenset[str] = frozenset()
     """Words between a subject and its verb: "they truly don't"."""
     subjects: frozenset[str] = frozenset()
-    """Words that make what follows a statement."""
+    """Words that make the following verb a statement."""
     statements: frozenset[str] = frozenset()
-    """Words that make the clause they stand in a statement: pronouns, "would"."""
+    """Words that make their clause a statement: pronouns, "would"."""
     requests: frozenset[str] = frozenset()
-    """Words that make an order of a clause when they stand before somebody: "can you ... and keep it"."""
+    """Words that make a clause a request if a pronoun follows: "can you ... and keep it"."""
     orders: frozenset[str] = frozenset()
-    """Verbs that make an order of the clause they open, whatever follows: "move it and don't ..."."""
+    """Verbs that make the clause they open an order: "move it and don't ..."."""
     dependents: frozenset[str] = frozenset()
-    """Words that make a clause they open a statement: "to", "if", "because"."""
+    """Words that make the clause they open a statement: "to", "if", "because"."""
     imperatives: frozenset[str] = frozenset()
     negators: frozenset[str] = frozenset()
-    """An imperative that opens a clause and one of these later in it make a ban: "fass das nicht an"."""
+    """An imperative that opens a clause and one of these later in it form a ban: "fass das nicht an"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The cues of a language that writes spaces."""
+    """The cues of a language written with spaces."""
 
     phrases: Node
     openers: Node
-    """Those that count only where they open the sentence."""
+    """Phrases that count only at the start of the sentence."""
     grammar: Grammar
 
     def all(self) -> Iterator[Phrase]:
@@ -81,7 +81,7 @@ class Language:
 
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
         """Yield the cues of a sentence from left to right."""
-        del text  # the words are enough here
+        del text  # only the words are needed
         present = {token.word for token in words}
         opening = True
         for i, token in enumerate(words):
@@ -95,7 +95,7 @@ class Language:
                 yield from self._negated(words, i)
 
     def _hits_at(self, nodes: Iterable[Node], words: Sequence[Token], i: int, present: set[str]) -> list[Hit]:
-        """Return the cues whose first word stands at ``i``; none in words that merely contain them."""
+        """Return the cues whose phrase starts at ``i``, except those inside a ``NOTHING`` phrase."""
         found: list[Hit] = []
         contained = -1
         for node in nodes:
@@ -107,22 +107,22 @@ class Language:
         return found if contained < 0 else [hit for hit in found if hit.end > contained]
 
     def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
-        """Tell whether a heading or lead-in announces rules."""
+        """Return True if a heading or lead-in announces rules."""
         del text
         return any(token.word in self.grammar.headings for token in words)
 
     def heads_bans(self, words: Sequence[Token]) -> bool:
-        """Tell whether a heading announces what is forbidden, and nothing else."""
+        """Return True if a heading announces prohibitions and nothing else."""
         said = {token.word for token in words}
         return not said.isdisjoint(self.grammar.ban_headings) and said.isdisjoint(self.grammar.both_headings)
 
     @property
     def heading_words(self) -> frozenset[str]:
-        """Return the words by which a heading announces rules."""
+        """Return the words in headings that announce rules."""
         return self.grammar.headings
 
     def _end(self, phrase: Phrase, words: Sequence[Token], i: int, behind: int) -> int:
-        """Return the index behind a phrase whose first words stand at ``i``, or 0 where it does not count."""
+        """Return the index after a phrase that starts at ``i``, or 0 if it does not count there."""
         end = _tail(phrase, words, behind) if phrase.tail else behind
         if not end or not self._stands(phrase.place, words, i, end):
             return 0
@@ -147,7 +147,7 @@ class Language:
         return words[i].opens or (words[i - 1].word in self.grammar.connectives and self._commands(words, i))
 
     def _commands(self, words: Sequence[Token], i: int) -> bool:
-        """Tell whether a verb at ``i`` is a command, not part of a statement about somebody."""
+        """Return True if a verb at ``i`` is a command, not part of a statement."""
         k = i
         while not words[k].opens and words[k - 1].word in self.grammar.adverbs:
             k -= 1
@@ -155,13 +155,13 @@ class Language:
             return True
         before = words[k - 1].word
         if before in _NOUNS and words[i].word in _PLURALS:
-            return True  # "as in notes.md don't": a file would be told of with "doesn't"
+            return True  # "as in notes.md don't": a statement about the file would say "doesn't"
         if before in self.grammar.coordinators:
             return not self._is_statement(words, k - 1)
         return not self._is_subject(before)
 
     def _is_statement(self, words: Sequence[Token], end: int) -> bool:
-        """Tell whether the clause that goes up to ``end`` speaks of somebody rather than to somebody."""
+        """Return True if the clause up to ``end`` is a statement rather than addressed to the agent."""
         about_somebody = False
         for k in range(end, max(-1, end - _LONG_CLAUSE), -1):
             if words[k].word in self.grammar.requests and words[k + 1].word in _ADDRESSED:
@@ -174,7 +174,7 @@ class Language:
         return about_somebody
 
     def _is_subject(self, word: str) -> bool:
-        """Tell pronouns, names of things and plural nouns, after which a verb tells rather than commands."""
+        """Return True for pronouns, names and plural nouns: a verb after them is not a command."""
         if word in self.grammar.subjects or word in _NOUNS:
             return True
         return len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "'s"))
@@ -190,9 +190,9 @@ class Language:
 
 
 def _tail(phrase: Phrase, words: Sequence[Token], begin: int) -> int:
-    """Return the index behind the tail of a phrase where it stands after its gap, else 0.
+    """Return the index after the tail of a phrase if it follows its gap, else 0.
 
-    The gap has at least one word, and ends with the clause unless the phrase reaches far.
+    The gap has at least one word, and ends with the clause unless the phrase is ``far``.
     """
     tail, far = phrase.tail, phrase.far
     if not far and begin < len(words) and words[begin].opens:
@@ -212,17 +212,17 @@ def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool
 
 @dataclass(frozen=True, slots=True)
 class UnspacedLanguage:
-    """The cues of a language that writes no spaces: found in the text itself, the longest first."""
+    """The cues of a language written without spaces, matched in the text, longest first."""
 
     pattern: re.Pattern[str]
     phrases: Mapping[str, tuple[Phrase, ...]]
     headings: tuple[str, ...]
     variants: Mapping[int, int]
-    """Letters that stand for others, one for one."""
+    """Characters that are replaced by others, one for one."""
 
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
-        """Yield the cues of a sentence from left to right; they do not overlap."""
-        del words  # a "word" would be a whole clause here
+        """Yield the cues of a sentence from left to right, without overlaps."""
+        del words  # here a "word" would be a whole clause
         text = text.translate(self.variants)
         for match in self.pattern.finditer(text):
             start, end = match.span()
@@ -233,24 +233,24 @@ class UnspacedLanguage:
                     yield Hit(phrase.cue, start, end)
 
     def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
-        """Tell whether a heading or lead-in announces rules."""
+        """Return True if a heading or lead-in announces rules."""
         del words
         written = text.translate(self.variants)
         return any(heading in written for heading in self.headings)
 
     def heads_bans(self, words: Sequence[Token]) -> bool:
-        """Tell whether a heading announces what is forbidden: it is not known here."""
+        """Return False: headings of prohibitions are not known for these languages."""
         del words
         return False
 
     @property
     def heading_words(self) -> frozenset[str]:
-        """Return the words by which a heading announces rules."""
+        """Return the words in headings that announce rules."""
         return frozenset(self.headings)
 
 
 def _opens_clause(text: str, start: int) -> bool:
-    """Tell whether nothing of the same clause stands before a place."""
+    """Return True if a position is at the start of its clause."""
     before = start - 1
     while before >= 0 and text[before].isspace():
         before -= 1

@@ -1,4 +1,4 @@
-"""Collects what speaks for and against a sentence being a rule."""
+"""Collect the evidence for and against a sentence being a rule."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from clew.ledger.constraints.tables import words as known_words
 from clew.ledger.constraints.tokens import Token, plain_words, tokens, words_again
 
 _BRIEFED = frozenset(("must_thing", "if_order"))
-"""What binds an agent that is told who it is."""
+"""Cues that bind in a text that assigns the agent its role."""
 _LABEL_WITHIN = 40
-"""Characters within which a label stands before an order."""
+"""Characters within which a label may precede an order."""
 _RULE_PLACES = frozenset(("rule_heading", "rule_lead"))
 _BANS = frozenset(("ban", "ban_you", "ban_word", "avoid"))
 _REMEMBERED = 256
-"""Headings and lead-ins kept: the sentences under one come one after the other."""
+"""Cached headings and lead-ins: consecutive sentences share one."""
 _FAINT = 1.0
-"""Cues worth less cannot make a rule without a heavier one."""
+"""Weight below which a cue cannot make a rule without a heavier one."""
 _LEADING_ON = frozenset(("must_thing", "runs_on", "turns"))
-"""Cues that are faint by themselves, and heavy with what stands before them."""
+"""Cues with a low weight that become heavy in combination with the words before them."""
 _TAKING_BACK = frozenset(("lift", "lift_that", "let_go", "may"))
 _MANY = 20
-"""Phrases that need a word, from which on it tells by itself that a rule may be near."""
+"""Number of phrases that need a word, from which on the word alone indicates a rule; chosen by hand."""
 _BAN_WORDS = 2
-"""Words of a heading that its items complete."""
+"""Spaces in a short heading that its items complete."""
 _COMPLETION = "it"
-"""The word that a lead-in is completed with, to see whether it bans what follows."""
+"""Appended to a lead-in to test whether it forbids what follows."""
 
 
 class Surroundings(NamedTuple):
-    """What a sentence stands in, beyond its own heading and list."""
+    """Where a sentence is in the text, beyond its own heading and list."""
 
     language: str
-    """The language of the text, for sentences that do not tell."""
+    """The language of the text, for sentences too short to guess."""
     document: bool = False
     """In a pasted document."""
     briefing: bool = False
-    """In a long text that tells the agent who it is."""
+    """In a long text that assigns the agent its role."""
     orders: bool = False
-    """In a long text by which the system or a developer gives orders."""
+    """In long instructions by the system or a developer."""
     deep: bool = False
-    """Far inside a user's long text, where most is pasted."""
+    """Far inside a user's long text, which is mostly pasted."""
 
 
 class Evidence(NamedTuple):
@@ -61,18 +61,18 @@ class Evidence(NamedTuple):
     under_ban: bool = False
     """The sentence is an item of a list introduced by a ban ("Please don't:")."""
     among_rules: bool = False
-    """The sentence stands under a heading or in a list that announces rules."""
+    """The sentence is under a heading or in a list that announces rules."""
     language: str = ENGLISH
     about_from: int = 0
-    """Where in the sentence that begins which the rule is about: "you can touch lib/ but not lib/core/"."""
+    """Start of the part that the rule is about: "you can touch lib/ but not lib/core/"."""
 
     def about(self, text: str) -> str:
-        """Return a sentence with what the rule is not about blanked out."""
+        """Return a sentence with everything before ``about_from`` blanked out."""
         return " " * self.about_from + text[self.about_from :]
 
 
 def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
-    """Return what fires in a sentence, or None where nothing in it or over it could make or end a rule."""
+    """Return the cues that fire in a sentence; None if nothing could state or end a rule."""
     text = sentence.text
     plain = words_again(text)
     name = guess(text, plain, around.language)
@@ -90,10 +90,10 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
 
 
 def is_silent(text: str) -> bool:
-    """Tell quickly, by its words alone, that no sentence of an English text could make or end a rule.
+    """Return True if the words of an English text alone show that no sentence states or ends a rule.
 
-    The words of the whole text stand for those of each sentence in it, and of each heading and lead-in, so a
-    text that is silent holds no sentence with evidence. It must be too short to be a briefing.
+    All words of the text are tested at once, in place of those of each sentence, heading and lead-in, so
+    there are no false negatives. The text must be too short to be a briefing.
     """
     words = {*plain_words(text), _COMPLETION}
     if _telling_words().isdisjoint(words):
@@ -103,9 +103,9 @@ def is_silent(text: str) -> bool:
 
 
 def may_matter(chunk: str) -> bool:
-    """Tell whether a text of under ``LONG`` characters that holds this between two white spaces need be read.
+    """Return True if a text below ``LONG`` characters with this chunk has to be parsed.
 
-    A text of which this is true for no chunk is silent.
+    A text without such a chunk is silent.
     """
     words = plain_words(chunk)
     return not _telling_words().isdisjoint(words) or not is_english(chunk, words)
@@ -113,20 +113,20 @@ def may_matter(chunk: str) -> bool:
 
 @cache
 def _telling_words() -> frozenset[str]:
-    """Return the words without one of which an English text is silent."""
+    """Return the words of which a non-silent English text contains at least one."""
     return language(ENGLISH).heading_words | _anchors(ENGLISH).keys()
 
 
 def _told_by(hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool) -> Iterator[Hit]:
-    """Yield what the surroundings say, alone and together with the cues of a sentence.
+    """Yield the cues of the surroundings, alone and combined with the cues of a sentence.
 
-    In a briefing orders bind, but the items of a list that some line introduces are mostly steps and choices,
-    unless that line names the case they are for: "When closing issues:".
+    In a briefing orders bind, but items of an introduced list are mostly steps and choices, unless the
+    introduction names a case: "When closing issues:".
     """
     cues = {hit.cue for hit in hits}
     if around.document:
         yield Hit("document", 0, 0)
-    if around.deep and "you" not in cues:  # whoever speaks to the agent there has not just pasted something
+    if around.deep and "you" not in cues:  # text that addresses the agent is not just pasted
         yield Hit("deep", 0, 0)
     if around.briefing:
         yield Hit("briefing", 0, 0)
@@ -142,7 +142,7 @@ def _first_word(text: str) -> str:
 
 
 def _is_order(words: Sequence[Token]) -> bool:
-    """Tell whether a sentence opens with an order, at most behind a label: "Imports: use aliases"."""
+    """Return True if a sentence opens with an order, possibly after a label: "Imports: use aliases"."""
     before = known_words("evidence", "before_orders")
     opens = True
     for token in words:
@@ -156,7 +156,7 @@ def _is_order(words: Sequence[Token]) -> bool:
 
 
 def _may_tell(name: str, words: frozenset[str]) -> bool:
-    """Tell whether a sentence has all the words of some phrase that could make or end a rule."""
+    """Return True if a sentence has all the words of a phrase that could state or end a rule."""
     anchors = _anchors(name)
     for anchor in words & anchors.keys():
         by_second = anchors[anchor]
@@ -168,7 +168,7 @@ def _may_tell(name: str, words: frozenset[str]) -> bool:
 
 @cache
 def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
-    """Return the words each telling phrase needs, by the one that tells most and the next (or itself)."""
+    """Return the word sets of the heavy phrases, indexed by their two most distinctive words."""
     cues = model().cues
     telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK | _LEADING_ON
     tongue = language(name)
@@ -182,7 +182,7 @@ def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
     everywhere = known_words("evidence", "everywhere")
 
     def tells(word: str) -> tuple[bool, bool, bool, int, str]:
-        # "never" makes a rule of half the verbs there are: one word to look for instead of all those verbs.
+        # "never" combines with most verbs: it is cheaper to look for that one word.
         makes_rules = uses[word] >= _MANY and word not in everywhere
         return makes_rules, not is_function_word(word), word not in everywhere, len(word), word
 
@@ -194,12 +194,12 @@ def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
 
 
 def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
-    """Yield the sets of words of which a sentence must have one to hold a phrase."""
+    """Yield word sets, one of which a sentence must contain to match a phrase."""
     entries = (*phrase.words, *phrase.tail)
     words = frozenset(entry for entry in entries if isinstance(entry, str) and entry[0] != "-")
     classes = [entry for entry in entries if isinstance(entry, frozenset)]
     if classes and all(map(is_function_word, words)):
-        # "is frozen": every other sentence has an "is", so the words of the class must tell.
+        # "is frozen": most sentences have an "is", so the words of the class must be distinctive.
         smallest = sorted(classes, key=len)[: 1 if words else 2]
         yield from (words.union(members) for members in product(*smallest))
     else:
@@ -207,7 +207,7 @@ def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
 
 
 def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:
-    """Yield what the heading and the lead-in over a sentence say."""
+    """Yield the cues of the heading and the lead-in above a sentence."""
     if sentence.item and sentence.heading and _is_ban(sentence.heading, around.language):
         yield Hit("ban_lead", 0, 0)
     elif sentence.heading and _heads_rules(sentence.heading, around.language):
@@ -230,14 +230,14 @@ def _heads_bans(heading: str, default: str) -> bool:
 
 
 def _is_ban(heading: str, default: str) -> bool:
-    """Tell whether a heading announces what is forbidden, or is a ban that its items complete: "Do not"."""
+    """Return True if a heading announces prohibitions, or is a ban that its items complete: "Do not"."""
     short = heading.count(" ") < _BAN_WORDS
     return _heads_bans(heading, default) or (short and _bans(f"{heading}:", default))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _bans(lead: str, name: str) -> bool:
-    """Tell whether what follows a lead-in completes a ban: "Please don't:" and "push"."""
+    """Return True if a lead-in forbids what follows: "Please don't:" and "push"."""
     completed = f"{lead[:-1]} {_COMPLETION}"
     hits = language(name).hits(completed, tokens(completed))
     # "Don't touch anything else: here is what to change:" is completed by its first colon.
@@ -245,5 +245,5 @@ def _bans(lead: str, name: str) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    """Tell whether every word of a line has a capital, and nothing ends it: "Exit Immediately"."""
+    """Return True if every word of a line is capitalised and no punctuation ends it: "Exit Immediately"."""
     return text.istitle() and text[-1].isalnum()

@@ -1,4 +1,4 @@
-"""Finds the constraints in a message."""
+"""Find the rules, decisions and restricting requests in a message."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from clew.message import Message, Origin, Text, Trust
 
 _BOUNDS = ("limit_number", "measure")
 _TELLING = 4.0
-"""What a cue must be worth to say of what kind a rule is that is meant to last."""
+"""Weight from which on a cue determines the kind of a lasting rule; chosen by hand."""
 _SAMPLE = 2_000
-"""Characters that tell the language of a message."""
+"""Characters from which the language of a message is guessed."""
 _REMEMBERED = 512
-"""Short texts kept as read: several keepers ask about each, and they read some hundred messages in turn."""
+"""Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
 _REMEMBERED_LONG = 4
 _TAKEN_BACK = re.compile(
     r"\W*(?:oh |uh |um |hm+ )*(?:wait|actually|hold on|scratch that|on second thought"
     r"|correction)\W+(?:no|nope|never|don['’]t|do not)\b",
     re.IGNORECASE,
 )
-"""Words that take back the sentence before them and say something else."""
+"""Words that withdraw the sentence before them and say something else."""
 _PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
@@ -58,10 +58,10 @@ def find(message: Message) -> list[Found]:
 
 
 def find_candidates(message: Message) -> list[Found]:
-    """Return every sentence of a message that binds, in order: rules, decisions and requests that restrict.
+    """Return every binding sentence of a message, in order: rules, decisions and restricting requests.
 
-    Only words that a user, a developer or the system really spoke count. What tools, files and summaries
-    say, and what the speaker pastes, quotes or shows as code, never does.
+    Only words that a user, a developer or the system wrote count, never text of tools, files and summaries,
+    nor what the speaker pastes, quotes or shows as code.
     """
     if message.origin is not Origin.SPOKEN:
         return []
@@ -76,7 +76,7 @@ def _in_part(part: Text, index: int) -> list[Found]:
     found: list[Found] = []
     for sentence, seen in spoken(part.text, part.trust):
         if found and seen.among_rules and found[-1].quote == sentence.lead:
-            found.pop()  # "Please don't:" is said by each item of its list
+            found.pop()  # "Please don't:" is part of each item of its list
         one = found_in(sentence, seen, index, part.trust)
         if one is not None:
             found.append(one)
@@ -84,7 +84,7 @@ def _in_part(part: Text, index: int) -> list[Found]:
 
 
 def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
-    """Return the speaker's own sentences that could make or end a rule, each with what fires in it."""
+    """Return the speaker's own sentences that could state or end a rule, each with its evidence."""
     return _told_briefly(text, trust) if len(text) < LONG else _told_at_length(text, trust)
 
 
@@ -99,7 +99,7 @@ def _told_at_length(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence],
 
 
 def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
-    """Yield what ``spoken`` returns, by reading the text sentence by sentence."""
+    """Yield what ``spoken`` returns, by parsing the text sentence by sentence."""
     told: list[tuple[Sentence, Evidence]] = []
     for sentence, around in _own_sentences(text, trust):
         seen = evidence(sentence, around)
@@ -114,14 +114,14 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
         yield from told
         told = []
         if seen is not None and (not around.document or seen.among_rules):
-            # What takes itself back states nothing: "ignore the rule, wait no, keep it".
+            # A sentence that withdraws itself states nothing: "ignore the rule, wait no, keep it".
             apart = leave_and_rest(sentence, seen, around) or rules_apart(sentence, seen, around)
             told = [one for one in apart if not unsaid_from(one[1].words)]
     yield from told
 
 
 def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
-    """Yield the sentences that are the speaker's own, each with what it stands in."""
+    """Yield the speaker's own sentences, each with its surroundings."""
     sample = text[:_SAMPLE]
     default = guess(sample, words_again(sample))
     paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
@@ -143,7 +143,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
 
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
-    """Tell whether a sentence stands in what a program printed, and is no remark between two pastes."""
+    """Return True if a sentence is in printed output and not a remark between two pastes."""
     return output.hold(sentence.start) and not stands_alone(text, sentence.start, sentence.end)
 
 
@@ -154,7 +154,7 @@ def _is_plain_line(text: str, sentence: Sentence) -> bool:
 
 
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
-    """Return the constraint that a sentence states, or None where the cues do not add up to one."""
+    """Return the rule that a sentence states; None if its cues do not reach the threshold."""
     fired = {hit.cue for hit in seen.hits}
     if not model().is_rule(fired) and not announces(sentence.text, seen):
         return None
@@ -177,7 +177,7 @@ def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Fou
 
 
 def _reasons(text: str, seen: Evidence) -> tuple[Reason, ...]:
-    """Return each cue that fired once, the heaviest first."""
+    """Return each cue that fired, once, heaviest first."""
     cues = model().cues
     first: dict[str, Reason] = {}
     for hit in seen.hits:
@@ -186,7 +186,7 @@ def _reasons(text: str, seen: Evidence) -> tuple[Reason, ...]:
 
 
 def _kind(reasons: tuple[Reason, ...], seen: Evidence) -> tuple[Kind, Strength]:
-    """Return what the heaviest cue that has a kind says it is, and one of how long it holds last."""
+    """Return kind and strength of the heaviest cue that has a kind; cues about duration come last."""
     if seen.under_ban:
         return Kind.PROHIBITION, Strength.MUST
     cues = model().cues

@@ -1,9 +1,9 @@
-"""Decides how far a binding sentence reaches: a standing rule, a decision about this work, or one request.
+"""Classify a binding sentence: a standing rule, a decision about this work, or one request.
 
 Only standing rules are pinned, so precision comes first: a sentence is standing if it says so ("from now on",
 "always", "ask me before"), or restrains what the agent itself does (edit, push, install, mock) in words that
-can be read alone. What says how the product should be is a decision; what concerns only the step at hand is a
-request. The guideline with examples is in docs/concepts/constraints.md.
+can be understood alone. A sentence about the product is a decision; one about the current step is a request.
+The guideline with examples is in docs/concepts/constraints.md.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ LIKELY = frozenset(
         "it restrains the work",
     )
 )
-"""Reasons of which one in some ten is given wrongly; the others are clear."""
+"""Reasons that are wrong in about one case in ten; the others are clear."""
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
 _OF_USER = frozenset(
     ("go", "switching", "opening", "reading", "waiting", "running", "starting", "sending", "go")
 )
-"""What a user would rather not do in the product: "I want to avoid switching between pages"."""
+"""Acts of a user of the product, not of the agent: "I want to avoid switching between pages"."""
 _OF_KINDS = frozenset(("add", "use", "mock", "import", "log", "print", "adding", "using", "mocking"))
-"""What is done with kinds of things: "do not add seeds"."""
+"""Acts on kinds of things: "do not add seeds"."""
 _CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
 _FEWEST_WORDS = 2
-"""Words a rule needs to be readable alone, besides those that point back."""
+"""Words a rule needs to be understood alone, not counting pronouns."""
 _SHORTEST_PLURAL = 3
 _FRAGMENT = 3
-"""Words of "just the analysis", which says nothing alone."""
+"""Words of a fragment like "just the analysis", which says nothing alone."""
 _PLAIN_WORDS = 18
 _PLAIN_LIMIT = 8
-"""Words up to which a sentence says little besides a rule, or besides a limit."""
+"""Words up to which a sentence says little but a rule, or but a limit. Chosen by hand."""
 _EARLY = 30
-"""Characters within which a long sentence says that it lasts."""
+"""Characters within which a long sentence must say that it lasts."""
 
 
 class Judged(NamedTuple):
-    """How far a sentence reaches, and what in it says so."""
+    """How far a sentence reaches, and why."""
 
     force: Force
     why: str
@@ -87,7 +87,7 @@ def announces(text: str, seen: Evidence) -> bool:
 
 
 def _placed(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
-    """Return why the place of a sentence makes a standing rule of it; empty if it does not."""
+    """Return why the position of a sentence makes it a standing rule; empty if it does not."""
     text = sentence.text
     if "for_turn" in fired and not (fired & {"reports", "states"} or _says("third_person", text)):
         return "it holds for the next answer"
@@ -154,7 +154,7 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
 
 
 def _restrains(text: str, *, lasting: bool) -> str:
-    """Return why a sentence restrains what the agent itself does; empty if it does not."""
+    """Return why a sentence restrains what the agent does; empty if it does not."""
     for match in _pattern("negated").finditer(text):
         if why := _forbids(text, match, lasting=lasting):
             return why
@@ -170,7 +170,7 @@ def _restrains(text: str, *, lasting: bool) -> str:
 
 
 def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
-    """Return why words with a negation forbid something; empty if they do not."""
+    """Return why a negated phrase forbids something; empty if it does not."""
     verb, *rest = (word.lower().strip("`'’.@") if word else "" for word in match.groups())
     opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
     if opener == "no":
@@ -202,7 +202,7 @@ def _is_act(word: str, of: str = "acts") -> bool:
 
 
 def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -> bool:
-    """Return True if a ban on this act is more than a detail of the step at hand and can be read alone."""
+    """Return True if a ban on this act is not just a detail of this step and can be understood alone."""
     target = [word for word in rest if word]
     if lasting:
         return _is_act(verb) or _is_act(verb, "uses")
@@ -225,12 +225,12 @@ def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -
 
 
 def _is_of_product(text: str) -> bool:
-    """Return True if a sentence says what a thing should do, and speaks to nobody."""
+    """Return True if a sentence says what a thing should do, without addressing the agent."""
     return _says("third_person", text) and not _says("spoken_to", text)
 
 
 def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
-    """Return True if "always" or "never" is said of a thing: "rows should always be sorted"."""
+    """Return True if "always" or "never" is about a thing: "rows should always be sorted"."""
     if lasts[0].lower() not in {"always", "never"}:
         return False
     before, behind = text[: lasts.start()].lower().split(), text[lasts.end() :].lower().split()
@@ -274,7 +274,7 @@ def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
 
 
 def _is_plain(text: str, fired: set[str]) -> bool:
-    """Return True if a short sentence says nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
+    """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
     length = len(text.split())
     if length > _PLAIN_WORDS or fired & _cues("doubtful") or _says("points_back", text):
         return False

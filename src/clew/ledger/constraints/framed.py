@@ -1,6 +1,6 @@
-"""Whether leave is really given: not denied, asked, told of somebody else, or only supposed.
+"""Decide whether a permission is really given: not denied, asked about, reported or hypothetical.
 
-A rule that ends by mistake is worse than one that stands a little longer: it can be taken off by hand.
+Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ _REMINDS = re.compile(
 
 
 def is_no_leave(text: str) -> bool:
-    """Tell whether words that sound like leave are none."""
+    """Return True if words that resemble a permission are none."""
     return _FRAMED.search(text) is not None
 
 
 def is_no_lift(text: str) -> bool:
-    """Tell whether words that sound as if a rule were over only tell of it, ask, or name the time when."""
+    """Return True if words about the end of a rule only describe it, ask, or name a future time."""
     return _TOLD.search(text) is not None
 
 
 def reminds(text: str) -> bool:
-    """Tell whether words ask not to forget something, or to give it up: they take nothing back."""
+    """Return True if words ask not to forget or give up something: they withdraw nothing."""
     return _REMINDS.search(text) is not None
 
 
@@ -98,7 +98,7 @@ _RISKY = re.compile(
     r"|force|deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer)\b",
     re.IGNORECASE,
 )
-"""What a rule is about that only an explicit permission ends."""
+"""Subjects of rules that only an explicit permission ends."""
 _DIRECTED = re.compile(
     r"\b(?:you|u|we)(?:['’]re| are)? (?:now |also |again |then )?(?:can|may|could|are (?:now )?allowed"
     r"|allowed|free|are free|have (?:my )?permission"
@@ -118,13 +118,13 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _LONG_GRANT = 30
-"""Words above which a sentence says much besides a permission."""
+"""Words above which a permission is only one of several things a sentence says; chosen by hand."""
 
 
 def is_directed(text: str, language: str, cues: set[str], rule: Found) -> bool:
-    """Return True if words that sound as if they ended a rule are an act of the speaker aimed at it.
+    """Return True if words that seem to end a rule are directed at it by the speaker.
 
-    Rules about secrets, deletion, pushing and production need words that speak to the agent; long sentences
+    Rules about secrets, deletion, pushing and production need words that address the agent; long sentences
     that mention a permission in passing never count.
     """
     if language != ENGLISH:

@@ -1,7 +1,7 @@
-"""Which lines of a message are the speaker's own words, and how they hang together.
+"""Which lines of a message are the speaker's own words, and how they are structured.
 
-People paste: code, logs, diffs, quotes, tables, other people's documents. None of it is speech, so none
-of it may become a rule. Everything here goes through the text once, line by line.
+People paste code, logs, diffs, quotes, tables and other people's documents. None of that is speech, so none
+of it may become a rule. Every function reads the text once, line by line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OPEN_TAG = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 _TAG_WITHIN = re.compile(
     r"<([a-z]+[-_][\w-]*|files?|documents?|attachments?|context|output|results?|page|e?mail|logs?)(?:\s[^<>]*)?>"
 )
-"""What tools put around what they add to a person's words, wherever in a line it begins."""
+"""Tags that tools put around text they add to a person's words, anywhere in a line."""
 _LOG = re.compile(
     r"""\s*(?:
       \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b | \[\d\d/\d\d/\d\d
@@ -73,7 +73,7 @@ _CODE_START = re.compile(
 )
 _PLAIN_PROSE = re.compile(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
 _MAY_BE_CODE = re.compile(r"import|WARN")
-"""A line of plain words and no more than that is prose; nothing below need look at it."""
+"""A line of plain words is prose unless this matches; the other checks are skipped."""
 _SYMBOL = re.compile(r"[^\w\s.,'\"!?:;()/`*-]")
 _CODE_MARK = re.compile(r"[(){}=<>\[\]]")
 
@@ -89,26 +89,26 @@ _SAYS = re.compile(
     ):\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A line after which somebody else speaks, or a program."""
+"""A line that introduces the words of another person or of a program."""
 _WORDS = frozenset((LineKind.PROSE, LineKind.ITEM))
 
 _KEY_ONLY = re.compile(r"(?:- )?[a-z_][\w./-]*:(?: *[|>][-+]?)?\s*$")
 _KEY = re.compile(r"(?:- )?[\"']?[A-Za-z_$][\w./${}-]*[\"']?:(?:\s|$)|#|- [\"']?[\w./@*$:{}-]+[\"']?\s*$")
 _FEWEST_KEYS = 2
-"""Keys below another key that make settings; people write "notes:" over a list as well."""
+"""Keys below another key that make it a settings block; people write "notes:" above a list too."""
 
 Ends = Callable[[str], bool]
-"""Tells whether a line is the last of the foreign block it stands in."""
+"""Whether a line is the last of its foreign block."""
 
 
 def lines(text: str, *, tags_are_speech: bool = False) -> Iterator[Line]:
-    """Yield every line with its kind; where tags are speech (system prompts), tagged blocks are words too."""
+    """Yield every line with its kind; with ``tags_are_speech`` (system prompts) tagged blocks are words."""
     found = _lines(text, tags_are_speech=tags_are_speech)
     return found if tags_are_speech or ":\n" not in text else _without_reported(text, found)
 
 
 def _without_reported(text: str, found: Iterator[Line]) -> Iterator[Line]:
-    """Yield lines, those as foreign that somebody else says: "Bob says:" to a blank line or fence."""
+    """Yield lines, marking reported speech as foreign: from "Bob says:" to a blank line or fence."""
     announced = begun = fenced = False
     for line in found:
         if announced and not begun:
@@ -157,7 +157,7 @@ def _lines(text: str, *, tags_are_speech: bool) -> Iterator[Line]:
 
 
 def _settings(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where settings stand as YAML writes them, a pasted workflow for example: no person's words."""
+    """Yield the spans of settings in YAML form, such as a pasted workflow."""
     start, base, keys, end = -1, 0, 0, 0
     for match in _LINE.finditer(text):
         raw = match.group()
@@ -178,21 +178,21 @@ def _settings(text: str) -> Iterator[tuple[int, int]]:
 
 
 class Spans:
-    """Spans in order, asked for from front to back."""
+    """Sorted spans, queried in ascending order."""
 
     def __init__(self, spans: Iterator[tuple[int, int]]) -> None:
         self._spans = spans
         self._start, self._end = next(spans, (-1, -1))
 
     def hold(self, at: int) -> bool:
-        """Tell whether this place stands in one of them."""
+        """Return True if this position is in one of them."""
         while 0 <= self._end <= at:
             self._start, self._end = next(self._spans, (-1, -1))
         return self._start <= at < self._end
 
 
 def _fence(raw: str) -> Ends | None:
-    """Return how the code ends that a line opens with a fence."""
+    """Return the end condition of the code block that a line opens, None if it opens none."""
     opened = _FENCE.match(raw)
     if opened is None:
         return None
@@ -202,7 +202,7 @@ def _fence(raw: str) -> Ends | None:
     def ends(line: str) -> bool:
         nonlocal depth
         said = line.strip()
-        if said.startswith(fence):  # a pasted page may have fences of its own, which tell what they hold
+        if said.startswith(fence):  # a pasted page may have nested fences, which name their language
             depth += 1 if said.strip(fence[0]) else -1
         return depth == 0
 
@@ -210,7 +210,7 @@ def _fence(raw: str) -> Ends | None:
 
 
 def _foreign_tag(raw: str) -> str | None:
-    """Return how the tag in front of a line is closed, unless people put it around their own words."""
+    """Return the closing tag of a line's opening tag, unless people put it around their own words."""
     tag = _OPEN_TAG.match(raw) or (_TAG_WITHIN.search(raw) if "<" in raw else None)
     if tag is None or tag[1].lower() in words("layout", "own_tags") or raw.rstrip().endswith("/>"):
         return None
@@ -218,7 +218,7 @@ def _foreign_tag(raw: str) -> str | None:
 
 
 def _tagged(text: str, raw: str, end: int, tag: str | None, unclosed: set[str]) -> Ends | None:
-    """Return how a tagged block ends; a tag that is never closed is remembered for that."""
+    """Return the end condition of a tagged block; tags that are never closed are remembered."""
     if tag is None:
         return None
     if tag in unclosed or text.find(tag, end) < 0:
@@ -228,10 +228,9 @@ def _tagged(text: str, raw: str, end: int, tag: str | None, unclosed: set[str]) 
 
 
 def _unclosed(raw: str) -> Ends | None:
-    """Return how far a tag reaches that is never closed, if at all: "<Provider> is broken" opens nothing.
+    """Return the end condition of a tag that is never closed; "<Provider> is broken" opens nothing.
 
-    What tools put around what they add reaches to the end of the text; another tag, alone on its line, to the
-    next blank line.
+    A tool's tag reaches to the end of the text; another tag, alone on its line, to the next blank line.
     """
     if _TAG_WITHIN.match(raw.lstrip()):
         return lambda line: False
@@ -255,7 +254,7 @@ def _line(raw: str, start: int) -> Line:
 
 
 def _is_code(content: str) -> bool:
-    """Tell code and data from words by how a line begins, how it ends, and how much of it is signs."""
+    """Return True for code and data, judging by start, end and share of symbols."""
     if not content.isascii():
         return False
     if _CODE_START.match(content):

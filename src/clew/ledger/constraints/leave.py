@@ -1,4 +1,4 @@
-"""Reads how leave is given: for now or for good, and with what reason; and with what reason a rule is."""
+"""Parse permissions: temporary or lasting, and the reason given with them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from clew.ledger.constraints.tables import words as known_words
 from clew.ledger.constraints.tokens import Token
 
 LEAVE = frozenset(("permit", "may"))
-"""Cues by which something is allowed."""
+"""Cues that permit something."""
 _OF_LEAVE = frozenset(("permit", "use_way"))
-"""What makes a rule of other sentences, and here says what is allowed: "you can answer in English again"."""
+"""Cues that make rules of other sentences, but describe a permission here: "you can answer in English
+again"."""
 
 
 def is_passing(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
-    """Tell leave that only undoes a rule, "you can push again", from leave that is a rule of its own.
+    """Return True if a permission only undoes a rule ("you can push again") and is not a rule itself.
 
-    It speaks of now as against before, or says first what has changed: "I reviewed it, you can commit". Leave
-    that is meant to last, comes with a rule or holds something back is not passing.
+    It contrasts now with before, or first names what has changed: "I reviewed it, you can commit". A
+    permission that is meant to last, comes with a rule or has an exception is excluded.
     """
     cues = {hit.cue for hit in hits}
     if cues.isdisjoint(LEAVE) or any(model().cues[cue].kind for cue in cues - _OF_LEAVE):
@@ -31,10 +32,10 @@ def is_passing(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
 
 
 def clause_of_leave(words: Sequence[Token], hits: Sequence[Hit]) -> int:
-    """Return the index at which leave begins behind a clause that only says why: "Friday is over, deploy".
+    """Return the index where a permission begins after its reason: "Friday is over, deploy".
 
-    It is 0 where no such clause stands before it, and where leave points back to something in that clause:
-    "the fix is ready, you can push it".
+    0 if no such clause precedes it, or if the permission refers back to that clause: "the fix is ready, you
+    can push it".
     """
     begin = _behind_reason(words, hits)
     pointing = known_words("leave", "pointing")
@@ -42,7 +43,7 @@ def clause_of_leave(words: Sequence[Token], hits: Sequence[Hit]) -> int:
 
 
 def _behind_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
-    """Return the index of the clause of leave behind one that tells how things are, not in which case."""
+    """Return the index of the permission after a clause that states a fact, not a condition."""
     given = next((hit.start for hit in hits if hit.cue in LEAVE), 0)
     begin = max((i for i, token in enumerate(words) if token.opens and token.start <= given), default=0)
     if not begin or words[0].word in known_words("leave", "cases"):
@@ -52,6 +53,6 @@ def _behind_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
 
 
 def without_reason(words: Sequence[Token]) -> Sequence[Token]:
-    """Return the words of a rule without a last clause that only says why: "..., I want to review first"."""
+    """Return the words of a rule without a last clause with the reason: "..., I want to review first"."""
     last = max((i for i, token in enumerate(words) if token.opens), default=0)
     return words[:last] if last and words[last].word in known_words("leave", "why") else words

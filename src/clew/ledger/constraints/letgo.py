@@ -1,7 +1,7 @@
-"""Reads what a sentence lets go of by name, and what it chooses instead: "drop the tabs, use spaces".
+"""Parse what a sentence abandons by name, and its replacement: "drop the tabs, use spaces".
 
-To let go of a thing is to remove it, to leave it for later, or to end a rule on it. Only what follows tells:
-so the words must name nothing but what the rule is about, and a new choice must stand beside them.
+"Drop" can mean removing a thing, postponing it, or ending a rule about it. It ends a rule only if the words
+name nothing but the rule's subject and a new choice follows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from clew.ledger.constraints.values import Kind
 
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _CHOOSING = frozenset(("use", "use_way", "only", "prefer", "prefer_weak", "terse"))
-"""Cues of a rule that settles on one of several things."""
+"""Cues of a rule that chooses one of several things."""
 _WITHIN = 6
-"""Words within which a clause begins with what it is about."""
+"""Words at the start of a clause that name its subject; chosen by hand."""
 
 
 class LetGo(NamedTuple):
-    """What is let go of, from ``start`` to ``end`` of the sentence, and the words that follow it."""
+    """What is abandoned, ``start`` to ``end`` of the sentence, and the words after it."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class LetGo(NamedTuple):
 
 
 def let_go(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> LetGo | None:
-    """Return the clause that opens with a cue by which something is let go of, and what stands behind it."""
+    """Return the clause that opens with this abandoning cue, and the words after it."""
     start = next((hit.start for hit in hits if hit.cue == cue), -1)
     first = next((i for i, token in enumerate(words) if token.start == start), -1)
     if first < 0 or not words[first].opens:
@@ -48,7 +48,7 @@ def let_go(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> LetGo | Non
 
 
 def ends_by(gone: LetGo, subject: Subject, rule: Rule) -> bool:
-    """Tell whether a rule is over when its subject is let go of so, and what follows stands in its place."""
+    """Return True if abandoning its subject ends a rule and what follows replaces it."""
     if not subject.words or subject.paths or not subject.words <= rule.subject.words:
         return False
     if gone.verb in known_words("letgo", "of_mind") and _names_bound(subject, rule):
@@ -61,7 +61,7 @@ def ends_by(gone: LetGo, subject: Subject, rule: Rule) -> bool:
 
 
 def _names_bound(subject: Subject, rule: Rule) -> bool:
-    """Tell whether the number of a limit is named itself: "forget the 80 columns"."""
+    """Return True if the number of a limit is named: "forget the 80 columns"."""
     return bool(rule.numbers) and all(number in subject.words for number, _ in rule.numbers)
 
 
@@ -70,14 +70,14 @@ def _chooses(rest: Sequence[str]) -> bool:
 
 
 def _orders(rest: Sequence[str]) -> bool:
-    """Tell whether words begin with an order, at most behind others that join it on."""
+    """Return True if words begin with an order, possibly after a conjunction."""
     joining = known_words("letgo", "joining")
     first = next((word for word in rest if word not in joining), "")
     return first in known_words("evidence", "orders")
 
 
 def _suits(rest: Sequence[str]) -> bool:
-    """Tell whether words say that something named will do: "English is fine", not "they're fine"."""
+    """Return True if words say that a named thing will do: "English is fine", not "they're fine"."""
     named = bool(rest) and rest[0] not in known_words("letgo", "told_of")
     suiting = known_words("letgo", "suiting")
     return named and any(f"{verb}_{word}" in suiting for verb, word in pairwise(rest))

@@ -1,4 +1,4 @@
-"""What each cue is worth, read from its table."""
+"""The weights of the cues, loaded from ``model.toml``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A score is the bias plus the weights of the cues that fire, each counted once."""
+    """A linear model: the bias plus the weights of the cues that fire, each counted once."""
 
     bias: float
     threshold: float
@@ -31,10 +31,10 @@ class Model:
 
     def score(self, fired: Iterable[str]) -> float:
         """Return the score of a sentence in which these cues fire."""
-        return math.fsum([self.bias, *(self.cues[cue].weight for cue in set(fired))])  # in whatever order
+        return math.fsum([self.bias, *(self.cues[cue].weight for cue in set(fired))])  # order-independent
 
     def is_rule(self, fired: Iterable[str]) -> bool:
-        """Tell whether a sentence in which these cues fire is a constraint."""
+        """Return True if a sentence in which these cues fire binds."""
         return self.score(fired) > self.threshold
 
 
@@ -45,7 +45,7 @@ def confidence(score: float) -> float:
 
 @cache
 def model() -> Model:
-    """Return the shipped table; it is read once."""
+    """Return the shipped model; loaded once."""
     rows = table("model")
     cues = {
         name: Cue(

@@ -1,4 +1,4 @@
-"""Finds where a message stops being talk and becomes a document that was pasted in."""
+"""Find the parts of a message that are pasted documents rather than the speaker's words."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ _FILE_SHOWN = re.compile(
     rf"|file|script|action|{_FILE})s?`?\b.{{0,40}}:[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A line by which a file is shown."""
+"""A line that introduces the content of a file."""
 _PLACE_NAMED = re.compile(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
-"""How a line ends that names where to work, not what is shown: "update only the files under:"."""
+"""End of a line that names where to work, not what is shown: "update only the files under:"."""
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
 _TAKEN_UP = re.compile(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
     r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
     re.IGNORECASE,
 )
-"""By these words in front of it a person makes the rules of a file their own."""
+"""Words before a file by which a person adopts its rules."""
 _SKILL = "Base directory for this skill:"
-"""What an agent's tool puts before the page that it loads in the name of the user."""
+"""Text that an agent's tool puts before a page that it loads in the name of the user."""
 _REQUEST = re.compile(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
-"""The heading by which an editor parts what it adds from what the person asks."""
+"""The heading by which an editor separates its own additions from the person's request."""
 _REPORTED = re.compile(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
-"""By this an editor hands over what its reviewer found."""
+"""The line by which an editor hands over its reviewer's findings."""
 _TASK = re.compile(
     r"^(?:#{1,3} )?(?:your |the )?(?:task|question|problem):[ \t]*\n", re.MULTILINE | re.IGNORECASE
 )
 _TASK_ENDS = re.compile(r"\n[ \t]*(?:\n|-{3,}|={3,}|#)")
 _FRONT_WITHIN = 2_000
 LONG = 600
-"""Characters from which on a text may be a document or a briefing."""
+"""Characters from which on a text may be a document or a briefing; chosen by hand."""
 _ADDRESS_WITHIN = 400
 _LAST_WORDS = 400
 _FIRST_WORDS = 500
@@ -62,7 +62,7 @@ _VERY_LONG = 1_500
 
 
 class Pasted(NamedTuple):
-    """The document in a text, from ``start`` to ``end``; ``material`` where it is just to be worked on."""
+    """The document in a text, from ``start`` to ``end``; ``material`` if it is only to be worked on."""
 
     start: int
     end: int
@@ -73,10 +73,10 @@ NOTHING_PASTED = Pasted(0, 0)
 
 
 def pasted(text: str) -> Pasted:
-    """Tell which part of a text is a pasted document.
+    """Return the part of a text that is a pasted document.
 
-    A plan to be carried out may hold rules for the work in a section of its own; a text to be reviewed,
-    translated or explained holds none at all, but people like to add their own words below it.
+    A plan to be carried out may contain rules for the work in its own section; a text to be reviewed,
+    translated or explained contains none, but people often add their own words below it.
     """
     if text.startswith(_SKILL) or _REPORTED.match(text):
         return Pasted(0, len(text), material=True)
@@ -98,9 +98,9 @@ def pasted(text: str) -> Pasted:
 
 
 def _file(text: str) -> Pasted | None:
-    """Return the file that a message opens with, unless the words in front say that it is to be followed.
+    """Return the file that a message opens with, unless the words before it say to follow it.
 
-    What is addressed to the agent from the first is no file, whatever it shows further on.
+    Text addressed to the agent from the start is not a file.
     """
     front = _FRONT_MATTER.search(text, 0, _FRONT_WITHIN)
     start = front.start() if front else _opener(_FILE_SHOWN, text[:LONG], len(text))
@@ -112,38 +112,38 @@ def _file(text: str) -> Pasted | None:
 
 
 def _opener(pattern: re.Pattern[str], text: str, length: int) -> int:
-    """Return where the line that announces a document ends, if much follows it; else 0."""
+    """Return the end of the line that announces a document, if much text follows it; else 0."""
     opener = pattern.search(text)
     return opener.end() if opener and length - opener.end() >= LONG else 0
 
 
 def _last_words(text: str) -> int:
-    """Return where a short last paragraph begins; the end of the text where the last one is long."""
+    """Return the start of a short last paragraph; the end of the text if the last one is long."""
     body = text.rstrip()
     start = body.rfind("\n\n")
     return start if start > 0 and len(body) - start <= _LAST_WORDS else len(text)
 
 
 def is_deep(text: str, start: int, end: int) -> bool:
-    """Return True for a place far inside a long text: people add words at its start or its very end."""
+    """Return True for a position far inside a long text: people add words at its start or its very end."""
     if len(text) < _VERY_LONG or start < _FIRST_WORDS:
         return False
     return len(text) - end >= _LAST_WORDS or start < text.rstrip().rfind("\n\n")
 
 
 def tasks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a briefing hands on a task, from the line "Task:" to the end of its paragraph."""
+    """Yield the spans of tasks in a briefing, from the line "Task:" to the end of its paragraph."""
     for opened in _TASK.finditer(text):
         ended = _TASK_ENDS.search(text, opened.end())
         yield opened.end(), ended.start() if ended else len(text)
 
 
 def is_briefing(text: str) -> bool:
-    """Tell whether a long text tells the agent who it is and what it is to do."""
+    """Return True if a long text assigns the agent its role and task."""
     return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
 
 
-# What is announced as somebody else's -----------------------------------------------------------------
+# Text that is announced as another person's -----------------------------------------------------------
 
 _WORKED_ON = (
     r"(?:summari[sz]e|translate|answer|reply|respond|draft|proofread|rewrite|rephrase|paraphrase|reword|classify"
@@ -199,16 +199,16 @@ _TO_FOLLOW = re.compile(
     r"|follow|obey|adhere|stick)\b",
     re.IGNORECASE,
 )
-"""By these words what is announced is to be followed, or carried out."""
+"""Words saying that the announced text is to be followed or carried out."""
 _FENCED = re.compile(r"\s*(?:`{3}|~{3}|>|<)")
 _DIVIDER = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 _ASKING_WITHIN = 200
 
 
 def foreign(text: str) -> list[tuple[int, int]]:
-    """Return where a text is somebody else's by what is said of it: pasted, forwarded, to be worked on.
+    """Return the spans of a text that its own words mark as foreign: pasted, forwarded, to be worked on.
 
-    What is fenced, quoted or tagged is known by its layout, so a fence behind such a line ends the paste.
+    Fenced, quoted or tagged text is recognised by ``layout``, so a fence after such a line ends the paste.
     """
     document = pasted(text)
     spans = [(document.start, document.end)] if document.material else []
@@ -224,7 +224,7 @@ def foreign(text: str) -> list[tuple[int, int]]:
 
 
 def _announced(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands below a line that announces a text, and behind one on the same line."""
+    """Yield the text below a line that announces it, and after one on the same line."""
     for line in _ANNOUNCED.finditer(text):
         if not _TO_FOLLOW.search(line[0]) and not _FENCED.match(text, line.end()):
             opened = _DIVIDER.match(text, line.end() + 1) or _DIVIDER.match(text, line.end() + 2)

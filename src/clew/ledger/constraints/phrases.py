@@ -1,4 +1,4 @@
-"""The phrases of a language, and the tree in which they are found word by word."""
+"""The phrases of a language, and the tree in which they are matched word by word."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ class Place(Enum):
     """Where in a clause a phrase counts."""
 
     FIRST = "first"
-    """It opens the sentence, at most behind connectives: "and please no emojis"."""
+    """At the start of the sentence, possibly after connectives: "and please no emojis"."""
     START = "start"
-    """It opens a clause, at most behind a connective: "..., but never push"."""
+    """At the start of a clause, possibly after a connective: "..., but never push"."""
     FREE = "free"
-    """Anywhere, unless a subject stands right before it: "don't push", not "we don't push"."""
+    """Anywhere, unless a subject directly precedes it: "don't push", not "we don't push"."""
     ANYWHERE = "anywhere"
     END = "end"
-    """It closes a clause: "blocking issues only"."""
+    """At the end of a clause: "blocking issues only"."""
 
 
 _REMEMBERED = 10_000
-"""Words of which a place in the tree remembers where they lead."""
+"""Words whose successors a node caches."""
 _NO_ENDING = ("ss", "ias", "us")
-"""Words that end so do not have the ending "-s": "pass", "alias", "focus"."""
+"""Words with these endings do not have the ending "-s": "pass", "alias", "focus"."""
 Entry = str | frozenset[str]
-"""A word of a phrase: itself, an ending ("-ing"), or any of a class of words."""
+"""A word of a phrase: itself, an ending ("-ing"), or a class of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One phrase of a cue, and where it counts. A word ``-ing`` stands for any word that ends so."""
+    """One phrase of a cue, and where it counts. A word ``-ing`` matches any word with that ending."""
 
     cue: str
     words: tuple[Entry, ...]
     tail: tuple[Entry, ...]
-    """The words behind its gap, where it has one."""
+    """The words after its gap, if it has one."""
     place: Place
     far: bool = False
-    """The gap may be long and run through other clauses: "show me the diff, all of it, before you push"."""
+    """The gap may be long and cross clauses: "show me the diff, all of it, before you push"."""
     unless_next: frozenset[str] = frozenset()
-    """Words right behind it that make it mean something else."""
+    """Words directly after it that change its meaning."""
     unless_after: frozenset[str] = frozenset()
-    """Words right before it that make it mean something else: "how to keep"."""
+    """Words directly before it that change its meaning: "how to keep"."""
     goes_on: bool = False
-    """It counts only where a word of the same clause follows: "no mocks", not "no, leave it"."""
+    """It counts only if a word of the same clause follows: "no mocks", not "no, leave it"."""
     tail_words: frozenset[str] = field(init=False, repr=False, compare=False)
-    """The words of the tail without which it stands nowhere."""
+    """The literal words of the tail, required for a match."""
 
     def __post_init__(self) -> None:
         words = frozenset(entry for entry in self.tail if isinstance(entry, str) and entry[0] != "-")
         object.__setattr__(self, "tail_words", words)
 
     def fits(self, before: Token | None, behind: Token | None) -> bool:
-        """Tell whether the phrase counts between these words of its clause."""
+        """Return True if the phrase counts between these words of its clause."""
         if before is not None and before.word in self.unless_after:
             return False
         if behind is None:
@@ -65,7 +65,7 @@ class Phrase:
 
 
 def is_entry(word: str, entry: Entry) -> bool:
-    """Tell whether a word is one that an entry of a phrase stands for."""
+    """Return True if a word matches an entry of a phrase."""
     if isinstance(entry, frozenset):
         return word in entry
     if entry[0] == "-":
@@ -74,7 +74,7 @@ def is_entry(word: str, entry: Entry) -> bool:
 
 
 class Node:
-    """A place in the tree of phrases: those that end here, and the words that lead on."""
+    """A node of the phrase tree: the phrases that end here, and the words that continue."""
 
     __slots__ = ("_led", "leads", "phrases", "wide")
 
@@ -82,14 +82,14 @@ class Node:
         self.phrases: list[Phrase] = []
         self.leads: dict[str, Node] = {}
         self.wide: list[tuple[Entry, Node]] = []
-        """Leads that stand for any word with an ending or of a class."""
+        """Edges for endings and word classes."""
         self._led: dict[str, tuple[Node, ...]] = {}
-        """Where each word that was asked for leads."""
+        """Cache of ``after``."""
 
     def along(self, words: Sequence[Token], i: int, fillers: frozenset[str]) -> Iterator[tuple[Phrase, int]]:
-        """Yield the phrases whose first words stand from ``i`` on, each with the index behind them.
+        """Yield the phrases whose first words start at ``i``, each with the index after them.
 
-        Between the words of a phrase fillers may stand: "I really don't want".
+        Fillers may occur between the words of a phrase: "I really don't want".
         """
         for phrase in self.phrases:
             yield phrase, i
@@ -104,7 +104,7 @@ class Node:
             i += 1
 
     def after(self, word: str) -> tuple[Node, ...]:
-        """Return where a word leads from here; of a tree that is complete."""
+        """Return the successors for a word; the tree must be complete."""
         found = self._led.get(word)
         if found is None:
             if len(self._led) >= _REMEMBERED:
@@ -122,7 +122,7 @@ class Node:
 
 
 def tree(phrases: Iterable[Phrase]) -> Node:
-    """Return the tree in which phrases are found word by word."""
+    """Build the tree in which phrases are matched word by word."""
     root = Node()
     for phrase in phrases:
         node = root
@@ -133,7 +133,7 @@ def tree(phrases: Iterable[Phrase]) -> Node:
 
 
 def _lead(node: Node, entry: Entry) -> Node:
-    """Return the node that an entry leads to, made where it is new."""
+    """Return the successor for an entry, creating it if needed."""
     if isinstance(entry, str) and entry[0] != "-":
         return node.leads.setdefault(entry, Node())
     for known, onward in node.wide:

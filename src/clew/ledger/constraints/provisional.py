@@ -1,4 +1,4 @@
-"""Rules for the time being ("don't write code yet"), and the words to go ahead that end them."""
+"""Provisional rules ("don't write code yet"), and the go-ahead that ends them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ACTS = (
     "force",
     "drop",
 )
-"""What a plain "go ahead" does not allow: it must be named."""
+"""Acts that a plain "go ahead" does not permit: they must be named."""
 _GO_AHEAD = re.compile(
     r"(?:\A|[.!,;:\n]\s*|\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and"
     r"|looks good|sounds good|approved)\W+)"
@@ -62,11 +62,11 @@ _NOT_GO = re.compile(
     re.IGNORECASE,
 )
 _SHORT = 400
-"""Characters of a message that may give the go-ahead by its opening words."""
+"""Characters of a message that may give the go-ahead by its opening words; chosen by hand."""
 
 
 def is_provisional(rule: Found) -> bool:
-    """Return True if a rule holds only until the user says to go ahead."""
+    """Return True if a rule holds only until the user gives the go-ahead."""
     if rule.kind not in (Kind.PROHIBITION, Kind.SCOPE, Kind.REQUIREMENT):
         return False
     text = rule.quote
@@ -76,7 +76,7 @@ def is_provisional(rule: Found) -> bool:
 
 
 def go_ahead(text: str) -> str:
-    """Return the words of a short message that say to go ahead; empty if there are none."""
+    """Return the words of a short message that give the go-ahead; empty if there are none."""
     if len(text) > _SHORT:
         text = text[: text.find("\n", 1)] if "\n" in text[1:_SHORT] else ""
     match = _GO_AHEAD.search(text)
@@ -86,7 +86,7 @@ def go_ahead(text: str) -> str:
 
 
 def ends_by(rule: Found, text: str) -> bool:
-    """Return True if a go-ahead in a message covers what a provisional rule forbids."""
+    """Return True if a go-ahead covers what a provisional rule forbids."""
     named = [act for act in _ACTS if re.search(rf"\b{act}", rule.quote, re.IGNORECASE)]
     if named:
         return any(re.search(rf"\b{act}", text, re.IGNORECASE) for act in named)

@@ -1,4 +1,4 @@
-"""Finds which active constraints a message ends: by taking them back, or by a rule that contradicts them."""
+"""Find which active rules a message ends, by withdrawing or by contradicting them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
 _ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
 _ANY_WORK = frozenset(("edit",))
-"""What is done to a thing, whatever it is; the words that mean the same count as this one."""
+"""The generic act on a thing; its synonyms are mapped to it."""
 _ALIKE = 0.75
 
 
 def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list[Retirement]:
-    """Return the ends that a message puts to active constraints, in the order of its sentences.
+    """Return the ends that a message puts to active rules, in the order of its sentences.
 
-    ``active`` is oldest first. A speaker may end only what is no more trusted than they are. Words that
-    name no rule ("ignore that") end the most recent one, and the retirement says so.
+    ``active`` is oldest first. A speaker can end only rules with at most their own trust. Words that name no
+    rule ("ignore that") end the most recent one, marked as uncertain.
     """
     if message.origin is not Origin.SPOKEN:
         return []
@@ -61,7 +61,7 @@ def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list
 
 
 def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
-    """Yield the rules for the time being that end because the speaker says to go ahead."""
+    """Yield the provisional rules that end because the speaker gives the go-ahead."""
     if not rules or not (words := go_ahead(text)):
         return
     start = text.find(words)
@@ -73,7 +73,7 @@ def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Itera
 
 
 class Said(NamedTuple):
-    """A sentence with what fires in it, and where it stands."""
+    """A sentence with its evidence and position."""
 
     sentence: Sentence
     seen: Evidence
@@ -82,7 +82,7 @@ class Said(NamedTuple):
 
 
 MayEnd = Callable[[Rule], bool]
-"""Tells whether whoever speaks may end a rule, and has not done so yet."""
+"""Whether the speaker may end a rule that has not ended yet."""
 
 
 def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
@@ -99,7 +99,7 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
         certain = certain and is_directed(sentence.text, seen.language, cues, constraint.found)
         yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
     elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
-        why = f"it lets go of what {given_up.found.quote!r} is about, and chooses something else"
+        why = f"it drops the subject of {given_up.found.quote!r} and chooses something else"
         yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
     else:
         yield from _superseded(rules, may_end, cues, matter, said)
@@ -107,7 +107,7 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
 
 
 def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
-    """Yield the rules that chose what a sentence wants something else for: "vitest instead of jest"."""
+    """Yield the rules that chose what a sentence replaces: "vitest instead of jest"."""
     sentence, _, part, _ = said
     instead = _INSTEAD.search(sentence.text)
     if instead is None or sentence.text.endswith("?"):
@@ -146,7 +146,7 @@ def _superseded(
             if why := _contradiction(found, matter, rule, chosen, counted):
                 yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
     elif (cues & LEAVE and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
-        # "You can answer in English again" is no rule, but that for Spanish is over.
+        # "You can answer in English again" states no rule, but ends the one about Spanish.
         how = How.LIFTED if cues & LEAVE else How.SUPERSEDED
         for rule in filter(may_end, rules.near(matter, chosen)):
             if why := _other_choice(chosen, rule.choices):
@@ -154,7 +154,7 @@ def _superseded(
 
 
 def _only_sounds_so(text: str, cues: set[str]) -> bool:
-    """Tell whether a sentence with such cues takes nothing back all the same."""
+    """Return True if a sentence with withdrawing cues withdraws nothing."""
     leave = bool(cues & LEAVE) and not cues & _LIFTS
     return (leave and is_no_leave(text)) or is_no_lift(text) or reminds(text)
 
@@ -167,7 +167,7 @@ def _matter(text: str, seen: Evidence) -> Subject:
 def _lifted_by(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
 ) -> tuple[Constraint, bool, str] | None:
-    """Return what ``_lifted`` does for a sentence, or else for it without the reason it begins with."""
+    """Return the result of ``_lifted`` for a sentence, or else for it without the reason it begins with."""
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
     lifted = _lifted(rules, may_end, cues, matter, said_words)
@@ -183,14 +183,14 @@ def _lifted_by(
 
 
 def _matter_within(said: Said, start: int, end: int) -> Subject:
-    """Return what a part of a sentence is about."""
+    """Return the subject of a part of a sentence."""
     text = said.sentence.text[start:end]
     hits = (Hit(cue, a - start, b - start) for cue, a, b in said.seen.hits if start <= a and b <= end)
     return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
 
 
 def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | None:
-    """Return the latest rule that is over because its matter is let go of for something else."""
+    """Return the latest rule whose subject is abandoned in favour of something else."""
     gone = let_go(said.seen.words, said.seen.hits, _LETS_GO)
     if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
         return None
@@ -202,7 +202,7 @@ def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | N
 def _lifted(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
 ) -> tuple[Constraint, bool, str] | None:
-    """Return the constraint that a sentence takes back, whether that is certain, and why it is this one."""
+    """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
     kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & LEAVE else _DUTIES
     if said_words & words("subject", "beyond"):
         kinds |= {Kind.LIMIT}
@@ -216,7 +216,7 @@ def _lifted(
     if scores:
         best = max(scores, key=lambda score: score[:3])
         alone = sum(score[:2] == best[:2] for score in scores) == 1
-        return best[3], alone, f"it speaks of the same matter as {best[3].found.quote!r}"
+        return best[3], alone, f"it is about the same subject as {best[3].found.quote!r}"
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
             return last.constraint, False, "it names no rule, so the most recent one was taken"
@@ -228,9 +228,9 @@ def _lifted(
 
 
 def _narrower(subject: Subject, old: Subject) -> bool:
-    """Tell an exception from the end of a rule: leave to push to staging does not end "don't push".
+    """Return True for an exception: permission to push to staging does not end "don't push".
 
-    To edit a thing that was off limits is no exception: a rule need not say what must not be done to it.
+    Permission to edit a thing that was off limits is not an exception: a rule need not name the act.
     """
     if subject.paths and not old.paths:
         return old.words.isdisjoint(word for path in subject.paths for word in path.split("/"))
@@ -238,7 +238,7 @@ def _narrower(subject: Subject, old: Subject) -> bool:
 
 
 def _wider(subject: Subject, rule: Rule) -> bool:
-    """Tell leave for the usual from leave for what a ban is about: "you can commit" allows no secrets."""
+    """Return True if permission is wider than a ban: "you can commit" does not allow committing secrets."""
     banned = rule.constraint.found.kind in _BANS and not subject.paths
     return banned and subject.words - _ANY_WORK < rule.subject.words - _ANY_WORK
 
@@ -246,7 +246,7 @@ def _wider(subject: Subject, rule: Rule) -> bool:
 def _contradiction(
     found: Found, subject: Subject, rule: Rule, chosen: Sequence[Choice], counted: Sequence[tuple[str, str]]
 ) -> str:
-    """Return how a newer constraint contradicts an active one; empty where it does not."""
+    """Return how a newer rule contradicts an active one; empty if it does not."""
     old = rule.constraint.found
     if old.quote == found.quote or bool(subject.paths) != bool(rule.subject.paths):
         return ""
@@ -261,9 +261,9 @@ def _contradiction(
 
 
 def _same_act(new: Subject, old: Subject) -> bool:
-    """Tell whether rules on one place are on one act there: to run the tests in lib/ is not to touch lib/.
+    """Return True if rules on one path are about one act: running the tests in lib/ is not editing lib/.
 
-    A rule on less than the whole place is an exception, and contradicts nothing.
+    A rule on part of the path is an exception and contradicts nothing.
     """
     if not new.paths:
         return True
@@ -272,7 +272,7 @@ def _same_act(new: Subject, old: Subject) -> bool:
 
 
 def _other_choice(chosen: Iterable[Choice], olds: Iterable[Choice]) -> str:
-    """Return how what was chosen replaces what an older rule chose."""
+    """Return how a choice replaces the choice of an older rule."""
     by_group = {choice.group: choice for choice in olds}
     for new in chosen:
         before = by_group.get(new.group)
@@ -290,7 +290,7 @@ def _named(values: frozenset[str]) -> str:
 
 
 def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str]]) -> str:
-    """Return how a limit differs from an older one on the same unit: 80 columns, 100 columns."""
+    """Return how a limit differs from an older one with the same unit: 80 columns, 100 columns."""
     by_unit = {unit.lower(): number for number, unit in news}
     for number, unit in olds:
         if by_unit.get(unit.lower(), number) != number:
@@ -299,9 +299,10 @@ def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str
 
 
 def _opposed(new: Found, old: Found) -> bool:
-    """Tell a ban from a duty; leave to do something is no duty, and lifts what it lifts by name.
+    """Return True if one rule forbids and the other requires.
 
-    What is to be done in a case ("if a refactoring is due, tell me") contradicts no rule for every case.
+    Permissions are excluded: they lift rules by name. A conditional rule ("if the tests fail, ask me")
+    contradicts no unconditional one.
     """
     if new.kind is Kind.PERMISSION or any(reason.cue == "if" for reason in new.reasons):
         return False

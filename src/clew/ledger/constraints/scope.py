@@ -1,4 +1,4 @@
-"""Reads from a sentence what a constraint is about and how long it holds."""
+"""Parse from a sentence what a rule is about and how long it holds."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _CLAUSE_END = re.compile(r"[,;.!?。！？，；]|\s[-–—]\s|\Z")
 _BACKTICKS = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = "\u2e80"
-"""From here on in Unicode, what looks like a word is a whole clause."""
+"""From this code point on, a run of letters is a whole clause, not a word."""
 _MAX_TOPICS = 8
 _LAWS = frozenset(
     ("if", "always", "always_do", "always_thing", "lasting", "rule_heading", "rule_lead", "ban_lead")
 )
-"""What makes more of words than a remark for the next answer."""
+"""Cues that make a sentence more than a remark for the next answer."""
 _TIMED = ("lasting", "for_now", "not_yet")
 
 
 def scope_of(text: str, tokens: Sequence[Token], hits: Iterable[Hit]) -> Scope:
-    """Return what a sentence is about; the tokens and hits are those of ``text``."""
+    """Return what a sentence is about; tokens and hits are those of ``text``."""
     names, paths = _quoted_code(text, tokens)
     paths += [text[token.start : token.end] for token in _bare_paths(text, tokens)]
     paths += [name for name in _FILE.findall(text) if not any(name in path for path in paths)]
@@ -51,7 +51,7 @@ def scope_of(text: str, tokens: Sequence[Token], hits: Iterable[Hit]) -> Scope:
 
 
 def _quoted_code(text: str, tokens: Iterable[Token]) -> tuple[list[str], list[str]]:
-    """Return what stands in backticks: names and commands, and paths."""
+    """Return the text in backticks: names and commands, and paths."""
     names: list[str] = []
     paths: list[str] = []
     for token in tokens:
@@ -79,7 +79,7 @@ def _topics(tokens: Iterable[Token], named: set[str]) -> Iterator[str]:
 
 
 def duration_of(text: str, hits: Iterable[Hit], *, placed: bool = False) -> Duration:
-    """Return how long a sentence says it holds, plainest words first; ``placed`` where it names a path."""
+    """Return how long a sentence says it holds; ``placed`` if it names a path."""
     found = tuple(hits)
     timed = {hit.cue: hit for hit in found if hit.cue in _TIMED}
     for cue in _TIMED:
@@ -95,7 +95,7 @@ def duration_of(text: str, hits: Iterable[Hit], *, placed: bool = False) -> Dura
 
 
 def _for_a_turn(text: str, hits: Iterable[Hit]) -> Duration:
-    """Return whether words are meant for the next answer only: not those that make a case or a law of it."""
+    """Return the duration of a sentence for the next answer only; conditions and laws are excluded."""
     cues = {hit.cue: hit for hit in hits}
     turn = cues.get("for_turn")
     if turn is None or not cues.keys().isdisjoint(_LAWS):

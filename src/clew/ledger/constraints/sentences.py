@@ -1,4 +1,4 @@
-"""Cuts a message into sentences that know where they stand: exact span, section, list and lead-in."""
+"""Split a message into sentences with exact span, section, list and lead-in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.ledger.constraints.tables import words
 
 
 class Sentence(NamedTuple):
-    """``text[start:end]`` of a message, and what stands over it."""
+    """``text[start:end]`` of a message, and its context."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Sentence(NamedTuple):
     item: bool = False
 
 
-# A run of marks is tried once, from its begin: it may be as long as the text.
+# A run of punctuation is tried once, from its start: it may be as long as the text.
 _STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[」』”）]*|;(?=\s)")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
 _CONTINUES = re.compile(r"[a-zà-öø-ÿа-яё(`/0-9]")
@@ -33,9 +33,9 @@ _LEADS_ON = re.compile(
     r"|do|don['’]t|won['’]t|cannot|nicht|nie|niemals|zu|soll(?:st)?|darfst?|und|oder|die|der|das|pas|de|ne|jamais|ni|y|no|nunca|que|non|mai|e)\Z",
     re.IGNORECASE,
 )
-"""What no thought ends with, however short its line."""
+"""Words that cannot end a sentence, however short the line."""
 _WRAPPED = 48
-"""A line this long without a full stop may have been wrapped; a shorter one is a thought of its own."""
+"""Characters from which on a line without a full stop may have been wrapped; chosen by hand."""
 
 
 def sentences(text: str, *, tags_are_speech: bool = False) -> Iterator[Sentence]:
@@ -60,13 +60,13 @@ def sentences(text: str, *, tags_are_speech: bool = False) -> Iterator[Sentence]
 
 
 def _unwrapped(text: str) -> str:
-    """Return a text that a tool wrote down as a JSON string with its quotation marks blanked out."""
+    """Return a text that a tool wrote as a JSON string with its quotation marks blanked out."""
     is_json = len(text) > 1 and text[0] == text[-1] == '"' and ('\\"' in text or "\\n" in text)
     return f" {text[1:-1]} " if is_json else text
 
 
 def _blocks(text: str, tags_are_speech: bool) -> Iterator[list[Line]]:
-    """Join wrapped lines: yield each heading, list item or paragraph line with the lines that continue it."""
+    """Join wrapped lines: yield each heading, list item or paragraph line with its continuations."""
     block: list[Line] = []
     for line in lines(text, tags_are_speech=tags_are_speech):
         if block and line.kind is LineKind.PROSE and _joins(text, block[-1], line):
@@ -97,7 +97,7 @@ def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             continue
         if not quoted:
             yield from _trimmed(text, begin, stop.end())
-        # A quotation that runs over several sentences is not the speaker's from its second one on.
+        # In a quotation over several sentences, the second and later ones are not the speaker's.
         quoted ^= text.count('"', begin, stop.end()) % 2 == 1
         begin = stop.end()
     if not quoted:

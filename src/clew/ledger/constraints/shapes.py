@@ -1,4 +1,4 @@
-"""Cues that are no phrases: how a sentence looks, what its words do, and what its phrases add up to."""
+"""Cues that are not phrases: the form of a sentence, and combinations of its phrases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.ledger.constraints.tokens import Token
 OPENING = 8
 """Characters within which a sentence still opens: "and then return"."""
 ORDERS = frozenset(("task", "use", "ensure"))
-"""Cues of an order, where a sentence opens with them."""
+"""Cues of an order if they open a sentence."""
 _OPENS_ORDER = ORDERS | {"conduct"}
 _ASKING = ("?", "？", "吗", "嗎")
 _TINY_WORDS = 2
@@ -25,7 +25,7 @@ _NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\
 _VERSION = re.compile(
     r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
 )
-"""What the work runs on, behind words that may say so: "Node 18", "python 3.8"."""
+"""A platform with its version, after words that may introduce it: "Node 18", "python 3.8"."""
 _TOLD_OF = frozenset(("the", "this", "that", "it", "there"))
 _MEASURE = re.compile(
     r"\b\d[\d.,k-]*\s?"
@@ -34,27 +34,27 @@ _MEASURE = re.compile(
 )
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
 _LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
-"""A word in front that makes a rule of whatever follows: "Never: edit this file"."""
+"""A label that makes a rule of what follows: "Never: edit this file"."""
 _ERROR_TEXT = re.compile(
     r"(?:Error|Exception)\b:\s|\b[Ee]xception\b[^:\n]{1,40}:\s|\bnpm (?:warn|error|ERR!)\s"
     r"|\b(?:error|warning) [A-Z]{2,5}\d{3,5}\b"
 )
-"""Where in a sentence the message of a program begins."""
+"""The start of a program's error message in a sentence."""
 _TIMES = frozenset(("before", "after", "once", "until"))
 _CONNECTING = frozenset(("ok", "okay", "so", "and", "but", "now", "also", "then", "please"))
 _NO_THING = frozenset(
     ("in", "on", "at", "when", "if", "after", "for", "once", "with", "by", "then", "works", "fails", "from")
 )
-"""Behind "only" they name no thing."""
+"""Words after "only" that do not name a thing."""
 _BARE_WORDS = 4
 _ADDRESS = frozenset(("you", "your", "yourself"))
 _IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
-"""What may be ordered for a case: "if it is missing, leave the setting out"."""
+"""Orders that may follow a condition: "if it is missing, leave the setting out"."""
 _WITH_ORDER = {
     **{"only_mid": "only_task", "without": "only_task", "gate": "gate_task", "gate_you": "gate_task"},
     "turns": "each_turn",
 }
-"""What a cue adds where the sentence opens with an order: "return blocking issues only with their paths"."""
+"""Cues added if the sentence opens with an order: "return blocking issues only with their paths"."""
 _ASKED = frozenset(
     (
         "avoid",
@@ -74,14 +74,14 @@ _ASKED = frozenset(
         "mine",
     )
 )
-"""What makes a rule of a polite question: "can you keep the price the same"."""
+"""Cues that make a rule of a polite question: "can you keep the price the same"."""
 _SHORT_WORDS = 10
 _NEGATING = frozenset(("not", "no"))
 _SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
 
 
 def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
-    """Yield the cues that are not phrases: how the sentence looks, and what its phrases add up to."""
+    """Yield the cues that are not phrases: form, and combinations of the phrases in ``hits``."""
     end = len(text)
     if text.endswith(_ASKING) and not any(hit.cue == "request" for hit in hits):
         yield Hit("question", end - 1, end)
@@ -107,7 +107,7 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
 
 
 def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield where a thing that is named, not "it" or "we", must or should be some way."""
+    """Yield obligations of a named thing (not "it" or "we"): it must or should be some way."""
     obliged = {hit.start: hit for hit in hits if hit.cue == "must_thing"}
     for i, token in enumerate(words[1:-1], start=1):
         if token.start not in obliged or token.opens or _is_guess(words[i + 1 : i + 3]):
@@ -119,7 +119,7 @@ def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
 
 
 def _is_guess(behind: Sequence[Token]) -> bool:
-    """Tell what must have been, and what must be the reason, from what must be done."""
+    """Return True for "must have been" and "must be the reason", which guess rather than oblige."""
     first, last = behind[0].word, behind[-1].word
     if first == "be":
         return last in known_words("evidence", "guessed")
@@ -127,11 +127,11 @@ def _is_guess(behind: Sequence[Token]) -> bool:
 
 
 def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield a last clause that says what is not meant: "tabs, not spaces", "plain SQL, no ORM"."""
+    """Yield a last clause that excludes something: "tabs, not spaces", "plain SQL, no ORM"."""
     opening = next((i for i in range(len(words) - 1, 0, -1) if words[i].opens), 0)
     if not 0 < opening <= _SHORT_WORDS or words[opening].word not in _NEGATING:
         return
-    # "It is slow, not wrong" tells; but "I want plain SQL, no ORM" does not tell of the ORM.
+    # "It is slow, not wrong" is a statement; in "I want plain SQL, no ORM" the last clause is not.
     telling = known_words("evidence", "telling")
     tells_at_last = not telling.isdisjoint(token.word for token in words[opening:])
     tells = tells_at_last or not telling.isdisjoint(token.word for token in words[:opening])
@@ -141,14 +141,14 @@ def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterato
     if "(" in joint:
         return  # "the local file (not the example)" explains
     yield Hit("contrast", words[opening].start, words[-1].end)
-    # Behind a task it is a detail of the product: "return all of them, no exchange".
+    # After a task it is a detail of the product: "return all of them, no exchange".
     other = tells or ":" in joint or any(hit.cue in ("trouble", "task") for hit in hits)
     if words[opening].word == "no" and not other:
         yield Hit("bare_no", words[opening].start, words[-1].end)
 
 
 def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the words that address somebody, and cues in capitals."""
+    """Yield the words that address the agent, and cues in capitals."""
     for token in words:
         if token.word in _ADDRESS:
             yield Hit("you", token.start, token.end)
@@ -165,7 +165,7 @@ def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[
 
 
 def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield what the work runs on, and a bound that only tells how a thing is: "it has 100 rows at most"."""
+    """Yield named platforms, and limits that only describe a thing: "it has 100 rows at most"."""
     for hit in hits:
         if hit.cue == "runs_on" and (version := _VERSION.match(text, hit.end)):
             yield Hit("platform", hit.start, version.end())
@@ -176,7 +176,7 @@ def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hi
 
 
 def _printed(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield the message of a program, where nothing that could make a rule stands before it."""
+    """Yield a program's error message, if no cue of a rule precedes it."""
     may_be = "rror" in text or "xception" in text or "npm" in text or "warning" in text
     if may_be and (error := _ERROR_TEXT.search(text)):
         cues = model().cues
@@ -185,7 +185,7 @@ def _printed(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
 
 
 def _broken_off(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield what is no whole sentence: a title, a bare time ("before going on."), a bare "only that file"."""
+    """Yield incomplete sentences: a title, a bare time ("before going on."), a bare "only that file"."""
     if _is_title(text, words, hits):
         yield Hit("fragment", 0, len(text))
         return
@@ -200,7 +200,7 @@ def _broken_off(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Itera
 
 
 def _is_title(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> bool:
-    """Tell whether a sentence only says what follows or from when: "Focus on:", "IMPORTANT", "In future;"."""
+    """Return True if a sentence only announces: "Focus on:", "IMPORTANT", "In future;"."""
     if len(words) <= _TINY_WORDS and text.endswith((":", "：")):
         return True
     if text.isupper():
@@ -211,7 +211,7 @@ def _is_title(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> bool:
 
 
 def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
-    """Return where a number stands between two places of a sentence, in figures or in words."""
+    """Return the span of a number between two positions of a sentence, in digits or in words."""
     numbers = known_words("evidence", "numbers")
     for token in words:
         if start <= token.start < end and token.word in numbers:
@@ -221,7 +221,7 @@ def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[in
 
 
 def _sums(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
-    """Yield a number behind a bound, and what restricts a task the sentence opens with."""
+    """Yield numbers next to a limit, and cues that restrict a task the sentence opens with."""
     opens_with_order = any(hit.cue in _OPENS_ORDER and hit.start <= OPENING for hit in hits)
     for hit in hits:
         if hit.cue == "limit":

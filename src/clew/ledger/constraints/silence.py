@@ -1,4 +1,4 @@
-"""Which texts cannot hold a rule: told by their words, each judged once."""
+"""The prefilter for rules: skip texts whose words show that they state and end no rule."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _MARK = CHUNKS.mark_by(may_matter)
 
 
 def may_state_rule(text: str) -> bool:
-    """Tell whether a text may state a rule or end one; most say by their words alone that they do not."""
+    """Return False if the words of a text show that it neither states nor ends a rule."""
     return len(text) >= LONG or bool(marks(text) & _MARK)

@@ -1,4 +1,4 @@
-"""Tells whether two sentences speak of the same matter."""
+"""Compare the subjects of two sentences."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _LONGEST_ENDING = 4
 _SHORTEST_BORROWED = 4
 _NEGATED_WITHIN = 3
 ENOUGH = 0.5
-"""The share of the shorter sentence's matter that must be shared."""
+"""Share of the shorter sentence's subject that must be shared; chosen by hand."""
 _ENOUGH_APART = 0.67
-"""The same, where each sentence also names something the other does not."""
+"""The same if each sentence also names something the other does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a sentence is about: paths, and stems of the words that carry meaning."""
+    """What a sentence is about: paths, and stems of its content words."""
 
     paths: frozenset[str]
     words: frozenset[str]
 
     def likeness(self, other: Subject) -> float:
-        """Return how much of the shorter subject is in the other, 0 where they speak of different places."""
+        """Return the share of the shorter subject that is in the other, 0 if their paths differ."""
         if self.paths and other.paths:
             return 1.0 if _overlap(self.paths, other.paths) else 0.0
         shared = self.words & other.words
@@ -42,11 +42,11 @@ class Subject:
         return len(shared) / min(len(self.words), len(other.words))
 
     def closeness(self, other: Subject) -> float:
-        """Return how much of both subjects is shared: of two that are alike, the closer one is meant."""
+        """Return the share of both subjects that is common, to choose between similar rules."""
         return len(self.words & other.words) / max(1, len(self.words | other.words))
 
     def matches(self, other: Subject) -> bool:
-        """Tell whether two sentences speak of the same matter."""
+        """Return True if two sentences are about the same subject."""
         apart = bool(self.words - other.words and other.words - self.words) and not (
             self.paths and other.paths
         )
@@ -65,7 +65,7 @@ def _stems(text: str, tokens: Sequence[Token], scope: Scope) -> Iterator[str]:
     }
     for token in tokens:
         word = token.word
-        # Where no spaces are written a "word" is a whole clause; its pairs of signs follow below.
+        # Without spaces a "word" is a whole clause; its character pairs are added below.
         is_word = len(word) > 1 and word[0].isalnum() and not _UNSPACED.match(word)
         if is_word and word not in elsewhere and not _says_nothing(word):
             yield _stem(word)
@@ -80,7 +80,7 @@ def _says_nothing(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """Return a word without endings that do not matter here, and one word for those that mean the same."""
+    """Return a word without irrelevant endings, mapped to one word per group of synonyms."""
     if word in _synonyms():
         return _synonyms()[word]
     word = _without(_without(_as_borrowed(word), _PLURALS), _TENSES)
@@ -100,7 +100,7 @@ def _without(word: str, endings: Iterable[tuple[str, str]]) -> str:
 
 
 def _as_borrowed(word: str) -> str:
-    """Return the English word for what an agent does that another language bends: "mergen", "mergear"."""
+    """Return the English root of a borrowed verb: "mergen", "mergear"."""
     for size in range(1, min(_LONGEST_ENDING, len(word) - _SHORTEST_BORROWED) + 1):
         root, ending = word[:-size], word[-size:]
         if ending in words("subject", "borrowed_endings"):
@@ -112,7 +112,7 @@ def _as_borrowed(word: str) -> str:
 
 @cache
 def _noise_runs() -> re.Pattern[str]:
-    """Return what finds words that say nothing in a text without spaces, the longest first."""
+    """Return the pattern of empty words in a text without spaces, longest first."""
     return re.compile("|".join(sorted(words("subject", "noise_runs"), key=len, reverse=True)))
 
 
@@ -128,7 +128,7 @@ def _overlap(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The values of one group of alternatives that a sentence is for and against, and its other matter."""
+    """The values of one group of alternatives that a sentence is for and against, and its other subject."""
 
     group: int
     chosen: frozenset[str]
@@ -153,7 +153,7 @@ def choices(tokens: Sequence[Token], subject: Subject) -> Iterator[Choice]:
 
 @cache
 def _groups() -> tuple[tuple[frozenset[str], dict[str, str]], ...]:
-    """Return each group of alternatives: the words about it, and its spellings with what each stands for."""
+    """Return each group of alternatives: its topic words, and its spellings with their values."""
     return tuple(
         (
             frozenset(group["about"].split()),

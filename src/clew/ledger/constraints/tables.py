@@ -1,4 +1,4 @@
-"""Reads the tables of this room: words, weights and cues are data that people can read and change."""
+"""Load the data tables of this package: words, weights and cues."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """Return a table of this room by its path without the ending; it is read once."""
+    """Return a table by its path without extension; loaded once."""
     return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 @cache
 def words(section: str, key: str) -> frozenset[str]:
-    """Return a set of words of ``words.toml``."""
+    """Return a set of words from ``words.toml``."""
     return frozenset(table("words")[section][key].split())

@@ -1,7 +1,7 @@
-"""Finds what was copied from a terminal: the lines that programs print, and all that stands between them.
+"""Find pasted terminal output: the lines that programs print, and everything between them.
 
-A line of a log may read like an order ("Keeping test repo at: …", "No checkpoints in the branch"). What shows
-that it is none is the company it keeps.
+A log line may read like an order ("Keeping test repo at: …", "No checkpoints in the branch"); its neighbours
+show that it is not.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _LIKE_PRINTED = re.compile(
     )""",
     re.VERBOSE,
 )
-"""How lines look that programs print, and people write as well."""
+"""Forms of lines that both programs and people write."""
 _STATUS = re.compile(r"[A-Z]\w+ing\b[^.!?\n]{0,80}:[ ][~.\w-]*/\S+[ \t]*$")
 _LOOKED_AT = 300
 """Characters of a line by which it is judged."""
 _FEWEST_LINES = 3
 _WIDEST_GAP = 12
-"""Lines that are not indented between two that are printed, above which they are not of one paste."""
+"""Unindented lines between two printed ones, above which they belong to different pastes; chosen by hand."""
 
 
 _MARGIN = 40
@@ -48,19 +48,19 @@ _BLANK_BEHIND = re.compile(r"[ \t]*\n[ \t]*(?:\n|\Z)")
 
 
 def is_status(line: str) -> bool:
-    """Tell whether a line says what a program does with a path: "Keeping the repo at: /tmp/x"."""
+    """Return True if a line is a program's status about a path: "Keeping the repo at: /tmp/x"."""
     return _STATUS.match(line) is not None
 
 
 def printed(text: str) -> list[tuple[int, int]]:
-    """Return where output stands that was pasted: from its first line that tells to its last."""
+    """Return the spans of pasted output, from the first to the last recognised line."""
     if text.count("\n") < _FEWEST_LINES:
         return []
     return [(start, end) for start, end, sure, many in _runs(text) if sure > 1 and many >= _FEWEST_LINES]
 
 
 def _runs(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """Yield runs of lines that look printed: start, end, how many surely are, how many look so."""
+    """Yield runs of lines that look printed: start, end, number of certain lines, number of likely lines."""
     start, end, sure, many, gap = -1, -1, 0, 0, 0
     for line in _LINE.finditer(text):
         said = line[0][:_LOOKED_AT]
@@ -79,6 +79,6 @@ def _runs(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
-    """Tell whether a piece of text is a paragraph of its own, as people write between two pastes."""
+    """Return True if a span is a paragraph of its own, as people write between two pastes."""
     before, behind = text[max(0, start - _MARGIN) : start], text[end : end + _MARGIN]
     return _BLANK_BEFORE.search(before) is not None and _BLANK_BEHIND.match(behind) is not None

@@ -1,4 +1,4 @@
-"""Cuts a sentence into words; what is quoted, code or a path counts as one opaque word."""
+"""Split a sentence into words; quotes, code and paths are one opaque word each."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _REMEMBERED = 16
-"""Texts of which the words are kept: in a message of one sentence, sample and sentence are the same."""
+"""Cached texts: in a message of one sentence, sample and sentence are the same text."""
 _BREAKS = frozenset(("mark", "command"))
 _OPAQUE = {"code": CODE, "quote": QUOTE, "path": PATH}
 _PLAIN = re.compile(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
 
 
 class Token(NamedTuple):
-    """A word in lower case with its place; ``opens`` where a clause begins with it."""
+    """A word in lower case with its position; ``opens`` if it begins a clause."""
 
     word: str
     start: int
@@ -43,10 +43,10 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words of a sentence, in order. A slash command in front is none of them."""
+    """Return the words of a sentence, in order, without a leading slash command."""
     text = text.replace("’", "'")
     lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters grow when lowered; the places count more than their case
+    if len(lowered) != len(text):  # some letters grow in lower case; positions matter more than case
         lowered = text
     found: list[Token] = []
     opens = True
@@ -62,11 +62,11 @@ def tokens(text: str) -> list[Token]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text quickly: in lower case, and neither quotes nor code are known."""
+    """Return the words of a text in lower case, fast: quotes and code are not recognised."""
     return _PLAIN.findall(text.lower().replace("’", "'"))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def words_again(text: str) -> tuple[str, ...]:
-    """Return the plain words of a text that is likely to be asked for again at once."""
+    """Return the plain words of a text, cached because they are often needed twice."""
     return tuple(plain_words(text))

@@ -1,4 +1,4 @@
-"""What the finder returns: frozen values that quote the speaker and say why."""
+"""What the finder returns: frozen values with a quote and the reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.message import Trust
 
 
 class Kind(StrEnum):
-    """What a constraint does."""
+    """What a rule does."""
 
     PROHIBITION = "prohibition"
     REQUIREMENT = "requirement"
@@ -30,18 +30,18 @@ class Strength(StrEnum):
 
 
 class Lasts(StrEnum):
-    """How long a constraint holds."""
+    """How long a rule holds."""
 
     OPEN = "open"
     """Nothing was said: until it is lifted."""
     ONWARD = "from now on"
     SESSION = "this session"
     UNTIL = "until"
-    """Until what ``Duration.words`` names."""
+    """Until the event in ``Duration.words``."""
     FOR_NOW = "for now"
     TASK = "this task"
     TURN = "this turn"
-    """Until the speaker speaks again."""
+    """Until the speaker's next message."""
 
 
 class Force(StrEnum):
@@ -52,7 +52,7 @@ class Force(StrEnum):
     DECISION = "decision"
     """A lasting choice about this work, which a later one may replace."""
     REQUEST = "request"
-    """It concerns what is to be done now."""
+    """It concerns only the current step."""
 
 
 class Span(NamedTuple):
@@ -65,7 +65,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long, and the words that said so."""
+    """How long a rule holds, and the words that said so."""
 
     lasts: Lasts = Lasts.OPEN
     words: str = ""
@@ -73,21 +73,21 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a constraint is about. Everything is as the speaker wrote it, in order."""
+    """What a rule is about, in the speaker's words, in order."""
 
     paths: tuple[str, ...] = ()
     """Files, folders and globs."""
     tools: tuple[str, ...] = ()
     """Commands and actions: ``git push``, ``commit``, ``npm``."""
     names: tuple[str, ...] = ()
-    """Identifiers of code, and what stands in backticks."""
+    """Identifiers of code, and text in backticks."""
     topics: tuple[str, ...] = ()
-    """The other words that carry meaning, in lower case."""
+    """The other content words, in lower case."""
     duration: Duration = Duration()
 
 
 class Reason(NamedTuple):
-    """A cue that fired: its name, the words that made it fire, what it is worth."""
+    """A cue that fired: its name, the matched words, its weight."""
 
     cue: str
     words: str
@@ -96,7 +96,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sentence that lays down how the work is to be done."""
+    """A sentence that binds the work: a rule, a decision or a request."""
 
     quote: str
     """Verbatim: the text at ``span``."""
@@ -107,22 +107,22 @@ class Found:
     trust: Trust
     """The label of the text it was found in."""
     confidence: float
-    """Between 0 and 1; see ``reasons`` for what made it."""
+    """Between 0 and 1; see ``reasons``."""
     reasons: tuple[Reason, ...]
     lead: str = ""
-    """The line that introduces the list the quote is an item of: "Please don't:" over "push"."""
+    """The line that introduces the list the quote is an item of: "Please don't:" above "push"."""
     force: Force = Force.STANDING
     force_reason: str = ""
-    """What makes it a standing rule, a decision or a request, in one line."""
+    """Why it is a standing rule, a decision or a request, in one line."""
 
     def __hash__(self) -> int:
-        # Active constraints are looked up again and again, and most fields follow from these two.
+        # Active rules are looked up often, and most fields follow from these two.
         return hash((self.quote, self.span))
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A found constraint that somebody keeps: its id in their ledger, and the message it stands in."""
+    """A rule in force: its id in the ledger, and its message."""
 
     id: str
     found: Found
@@ -130,26 +130,26 @@ class Constraint:
 
 
 class How(StrEnum):
-    """How a constraint ended."""
+    """How a rule ended."""
 
     LIFTED = "lifted"
-    """The speaker took it back: "you can push now"."""
+    """The speaker withdrew it: "you can push now"."""
     SUPERSEDED = "superseded"
-    """A newer rule on the same matter contradicts it: "use tabs, not spaces"."""
+    """A newer rule on the same subject contradicts it: "use tabs, not spaces"."""
     EXPIRED = "expired"
-    """It was for the time being, and the speaker said to go ahead."""
+    """It was provisional, and the speaker gave the go-ahead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """The end of an active constraint, with the words that ended it."""
+    """The end of an active rule, with the words that ended it."""
 
     constraint: str
-    """The id of the constraint that is no longer active."""
+    """The id of the ended rule."""
     how: How
     quote: str
     span: Span
     why: str
-    """One line a person can check: what was matched with what."""
+    """One line a person can check: which words matched what."""
     certain: bool = True
-    """False where the words name no rule ("ignore that") and the most recent one was taken."""
+    """False if the words name no rule ("ignore that") and the most recent one was taken."""

@@ -1,4 +1,4 @@
-"""The cue tables, one file per language, and the guess which language a sentence is in."""
+"""The cue tables, one file per language, and language guessing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPELLINGS = (
     (re.compile(r"ß|[äöü]|sch"), "german"),
     (re.compile(r"[łżźćśąęń]"), "polish"),
 )
-"""Spellings that tell apart languages that share many words."""
+"""Spellings that distinguish languages that share many words."""
 _OTHER_SCRIPT = re.compile("|".join(script.pattern for script, _ in _SCRIPTS))
 _FEW_WORDS = 6
 _GAP = " * "
@@ -37,7 +37,7 @@ _UNLESS = ("unless_next", "unless_after")
 
 
 def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
-    """Return the language of a sentence: by its script, else by its frequent words, else the default."""
+    """Return the language of a sentence: by script, else by frequent words, else the default."""
     if not text.isascii():
         for script, name in _SCRIPTS:
             if script.search(text):
@@ -51,26 +51,26 @@ def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
     counts.update(name for spelling, name in _SPELLINGS if name in counts and spelling.search(text))
     ours = counts.pop(default, 0)
     best, most = max(counts.items(), key=lambda entry: entry[1], default=(default, 0))
-    # One word of another language in a long sentence is a name or a slip, not a change of language. And few
-    # words make no change from a language that was told before: "no" makes no English of "No funciona".
+    # One foreign word in a long sentence is a name or a slip. A few words do not switch away from the
+    # language of the text: "no" does not make "No funciona" English.
     few = len(words) <= _FEW_WORDS and default == ENGLISH
     enough = max(1, ours) if few else max(2, ours + 1)
     return best if most >= enough else default
 
 
 def is_english(text: str, words: Iterable[str]) -> bool:
-    """Tell whether no part of a text could be in another language; words as in ``guess``."""
+    """Return True if no part of a text can be in another language; ``words`` as in ``guess``."""
     return _foreign_words().isdisjoint(words) and (text.isascii() or not _OTHER_SCRIPT.search(text))
 
 
 def is_function_word(word: str) -> bool:
-    """Tell whether a word, in any of the languages, says nothing of what a sentence is about."""
+    """Return True if a word is a function word in one of the languages."""
     return word in _function_words()
 
 
 @cache
 def language(name: str) -> Language | UnspacedLanguage:
-    """Return a language's cues; its table is read once."""
+    """Return a language's cues; its table is loaded once."""
     content = table(f"languages/{name}")
     grammar: dict[str, Any] = content["grammar"]
     if grammar.get("unspaced", False):
@@ -97,7 +97,7 @@ Cues = dict[str, list[dict[str, Any]]]
 
 
 def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
-    """Yield the phrases of a table whose language writes no spaces: each is one piece."""
+    """Yield the phrases of a language written without spaces, one piece each."""
     for cue, text, place, entry in _entries(cues):
         yield Phrase(cue, (text,), (), place, **_conditions(entry))
 
@@ -105,9 +105,9 @@ def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
 def _spaced_phrases(
     cues: Cues, classes: dict[str, frozenset[str]], slips: dict[str, str]
 ) -> Iterator[Phrase]:
-    """Yield the phrases of a table word by word; ``{name}`` stands for any word of that class.
+    """Yield the phrases of a table as words; ``{name}`` is any word of that class.
 
-    Those with words that people like to write otherwise stand for that as well: "lets keep".
+    Common misspellings are added as variants: "lets keep".
     """
 
     def words(text: str) -> tuple[Entry, ...]:
@@ -130,7 +130,7 @@ def _entries(cues: Cues) -> Iterator[tuple[str, str, Place, dict[str, Any]]]:
 
 
 def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what must hold around the phrases of an entry."""
+    """Return the conditions of an entry's phrases."""
     conditions: dict[str, Any] = {key: frozenset(entry.get(key, "").split()) for key in _UNLESS}
     return {**conditions, "goes_on": entry.get("goes_on", False)}
 
