@@ -30,7 +30,7 @@ def test_an_output_repeated_later_to_the_letter_points_there():
 def test_an_output_that_a_later_one_holds_but_for_a_few_lines_keeps_those():
     other = LONG.replace("line 7 of", "line 7 and last of")
     view = history(("run", {"cmd": "a"}, other), ("run", {"cmd": "b"}, f"{LONG}\nand more"))
-    note = "[all but these lines stands in the output in m5; kept as m3]"
+    note = "[all but these lines are in the output in m5; kept as m3]"
     assert pruned(view) == {"m3": f"{note}\nline 7 and last of the file, with some words"}
 
 

@@ -56,7 +56,7 @@ def test_a_thought_larger_than_the_room_is_left_out_whole():
     plan = propose(situation(view, 700))
     assert plan.fits
     assert plan.operations[-1] == Shrink(
-        view[-1].id, spoken("Done."), "there is no room for its thought", Rung.TRUNCATE
+        view[-1].id, spoken("Done."), "there is no room for its thinking", Rung.TRUNCATE
     )
 
 

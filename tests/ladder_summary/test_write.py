@@ -119,7 +119,7 @@ FAIL = {
     "echo": "no claims in JSON",
     "wrong_language": "none of its claims",
     "cites_nothing": "none of its claims",
-    "no_claims": "nothing to tell",
+    "no_claims": "nothing to say",
     "thinks_aloud": "cut before its first claim",
 }
 """What is said of those that nothing can be had of."""

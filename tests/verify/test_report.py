@@ -44,23 +44,23 @@ def test_a_report_reads_like_this():
     assert render_report(report) == (
         "To be repaired: 11 → 4 messages, "
         f"{report.tokens_before:,} → {report.tokens_after:,} tokens (target 700)\n"
-        "✗ pins        every rule stands word for word, none was added\n"
-        '    ! repair p1: the rule "Never modify files under legacy/." would no longer stand in the view'
+        "✗ pins        every rule is in the view word for word, none was added\n"
+        '    ! repair p1: the rule "Never modify files under legacy/." would no longer be in the view'
         " (said in m2)\n"
-        "✓ open loops  nothing that is open leaves the view\n"
-        "✓ values      exact values are followed; what goes is on record\n"
-        "✗ grounding   no claim says what its sources do not\n"
+        "✓ open loops  no open item leaves the view\n"
+        "✓ values      exact values that leave the view are recorded\n"
+        "✗ grounding   no claim says what its sources do not say\n"
         '    ✗ drop   d1.8: "You may delete anything under legacy/." is given as the user\'s words'
-        " (nobody said that in m2)\n"
-        "✓ citations   every claim leads to turns that the digest stands for\n"
-        "✗ trust       nothing is believed more than where it comes from\n"
+        " (nothing in m2 says that)\n"
+        "✓ citations   every claim cites turns that its digest covers\n"
+        "✗ trust       no claim has a higher trust label than its sources\n"
         "    ! repair d1.8: the claim is labelled user (its sources allow assistant at most)\n"
-        "✓ size        the view gets smaller, and no digest is an echo\n"
-        "✓ structure   prompt, recent turns and pairs are whole; spans are what they say\n"
-        "✓ form        the digest reads as it is meant; nothing inside closes its fence\n"
-        "rules         1 of 2 stand in the view, 1 more can be reached from it\n"
-        "open items    1 of 1 stand in the view\n"
-        "decisions     0 of 1 stand in the view, 1 more can be reached from it"
+        "✓ size        the view gets smaller, and no digest is a copy\n"
+        "✓ structure   prompt, recent turns and call/result pairs are intact; spans are correct\n"
+        "✓ form        the rendered digest reads as meant; its content cannot close its fence\n"
+        "rules         1 of 2 are in the view, 1 more can be reached from it\n"
+        "open items    1 of 1 are in the view\n"
+        "decisions     0 of 1 are in the view, 1 more can be reached from it"
     )
 
 
@@ -72,18 +72,18 @@ def test_a_preview_says_what_would_go_and_what_to_name_to_keep_it():
         "The view would change: 11 → 4 messages, "
         f"{report.tokens_before:,} → {report.tokens_after:,} tokens (target 700).\n"
         "Nothing leaves the log. Of what the model sees now:\n"
-        "  rules         1 of 2 stand in the view, 1 more can be reached from it\n"
-        "  open items    1 of 1 stand in the view\n"
-        "  decisions     1 of 2 stand in the view, 1 more can be reached from it\n"
+        "  rules         1 of 2 are in the view, 1 more can be reached from it\n"
+        "  open items    1 of 1 are in the view\n"
+        "  decisions     1 of 2 are in the view, 1 more can be reached from it\n"
         "Rules that would go:\n"
-        "  p1     Never modify files under legacy/. [m2], named by a line that stays\n"
+        "  p1     Never modify files under legacy/. [m2], cited by a line that stays\n"
         "Decisions that would go:\n"
-        "  c1     I chose Decimal over float [m5], named by a line that stays\n"
-        "It could not be done like this:\n"
-        '  ! repair p1: the rule "Never modify files under legacy/." would no longer stand in the view'
+        "  c1     I chose Decimal over float [m5], cited by a line that stays\n"
+        "This plan would be refused:\n"
+        '  ! repair p1: the rule "Never modify files under legacy/." would no longer be in the view'
         " (said in m2)\n"
         '  ✗ drop   d1.8: "You may delete anything under legacy/." is given as the user\'s words'
-        " (nobody said that in m2)\n"
+        " (nothing in m2 says that)\n"
         "  ! repair d1.8: the claim is labelled user (its sources allow assistant at most)"
     )
 

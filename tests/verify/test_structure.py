@@ -59,18 +59,18 @@ def test_the_system_prompt_is_not_touched(operation: Operation):
 
 @pytest.mark.parametrize(("first", "last"), [(2, 3), (4, 9), (2, 7)])
 def test_a_call_is_not_parted_from_its_result(first: int, last: int):
-    assert refusals(judged(over(first, last))) == {"a call would be parted from its result"}
+    assert refusals(judged(over(first, last))) == {"a call would be separated from its result"}
 
 
 def test_the_last_message_is_not_condensed():
-    assert refusals(judged(over(2, 11))) == {"one of the most recent messages would go"}
+    assert refusals(judged(over(2, 11))) == {"one of the most recent messages would be removed"}
 
 
 def test_as_many_recent_messages_stay_as_are_asked_for():
     plan = plan_of(digest(*HONEST))
     assert verify(plan, replace(EVIDENCE, keep_messages=2)).accepted
     report = verify(plan, replace(EVIDENCE, keep_messages=3))
-    assert refusals(report) == {"one of the most recent messages would go"}
+    assert refusals(report) == {"one of the most recent messages would be removed"}
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_as_many_recent_messages_stay_as_are_asked_for():
 )
 def test_a_digest_says_exactly_what_it_stands_for(field: str, value: object):
     report = verify(plan_of(replace(digest(*HONEST), **{field: value})), EVIDENCE)
-    assert f"the digest's {field} is not that of the messages it stands for" in refusals(report)
+    assert f"the digest's {field} does not match the messages it replaces" in refusals(report)
 
 
 def test_a_source_that_was_exchanged_since_is_noticed():
     plan = plan_of(digest(*HONEST))
     changed = [Item(item.id, result("other code\n" * 300)) if item.id == "m4" else item for item in VIEW]
     report = verify(plan, replace(EVIDENCE, view=changed))
-    assert refusals(report) == {"the digest's checksum is not that of the messages it stands for"}
+    assert refusals(report) == {"the digest's checksum does not match the messages it replaces"}
 
 
 def test_a_digest_that_folds_another_says_so_and_answers_for_its_messages():
@@ -110,7 +110,7 @@ def test_a_digest_that_folds_another_says_so_and_answers_for_its_messages():
     )
     evidence = replace(EVIDENCE, view=view, shown={"d1": first})
     assert verify(planned(Condense(("d1", "m10"), second)), evidence).accepted
-    assert "the digest's folds is not that of the messages it stands for" in refusals(
+    assert "the digest's folds does not match the messages it replaces" in refusals(
         verify(planned(Condense(("d1", "m10"), replace(second, folds=()))), evidence)
     )
 
@@ -182,7 +182,7 @@ def test_what_the_provider_refuses_before_and_after_is_noted():
 
 def test_what_the_provider_refuses_only_after_is_refused():
     report = judged(over(2, 3), evidence=replace(BARE, wire=ANTHROPIC))
-    assert any("Anthropic Messages would refuse the view by rule" in what for what in refusals(report))
+    assert any("Anthropic Messages would reject the view by rule" in what for what in refusals(report))
 
 
 THOUGHT = Thinking("Which of the two was it?", signature="sealed", trust=Trust.ASSISTANT)
@@ -211,5 +211,5 @@ def test_a_thought_holds_its_loop_together_only_where_one_is_shown():
         evidence = replace(BARE, view=view, originals=None, keep_messages=1)
         return refusals(judged(Drop(("s1", "s2"), "old"), evidence=evidence))
 
-    parted = "a call would be parted from its result"
+    parted = "a call would be separated from its result"
     assert (parted in refused(THOUGHT), parted in refused()) == (True, False)

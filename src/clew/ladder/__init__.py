@@ -1,4 +1,4 @@
-"""Propose how to shrink a view: the ladder. See README.md."""
+"""Propose how to shrink a view that is too large. See README.md."""
 
 from clew.ladder.brief import Brief
 from clew.ladder.climb import outline, propose

@@ -1,4 +1,4 @@
-"""Put a digest together, as full as its room allows."""
+"""Build the fullest digest of a span that fits a token budget."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from clew.plan.render import digest_message
 
 TRIES = 6
 WELL_FILLED = 0.97
-"""Of its room, from which a digest is full enough."""
+"""Share of its room from which a digest counts as full."""
 CAUTION = 0.985
-"""Of what would just fit by the estimate, what is asked for: then one try is mostly enough."""
+"""Share of the estimated fit that is asked for, so that one try is mostly enough; chosen by hand."""
 
 
 class Weighed(NamedTuple):
-    """A digest, and the tokens of the message that it is shown as."""
+    """A digest, and the tokens of its rendered message."""
 
     digest: Digest
     tokens: int
 
 
 class Assembly:
-    """The digest of a span, before it is known how much room there is for it."""
+    """The digest of a span, before its room is known."""
 
     def __init__(self, scene: Scene, span: Sequence[Item], terms: Terms) -> None:
-        """Find out what must be in it, and what that takes."""
+        """Compute the mandatory part of the digest and its size."""
         self._scene = scene
         said = scene.now.brief(span)
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
@@ -46,18 +46,18 @@ class Assembly:
 
     @property
     def least_tokens(self) -> int:
-        """Return what it takes with nothing in it but what may never be left out."""
+        """Return the size with only the mandatory part."""
         return self._least.tokens
 
     def outline(self, room: int) -> Outline:
-        """Return what somebody is asked to write, for a digest of this size."""
+        """Return what a model is asked to write for a digest of this size."""
         spare = max(0, room - self.least_tokens)
         choice = Choice(self._scene, self._matter, spare)
         matter = self._matter
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
     def fullest(self, room: int, written: Written | None = None) -> Weighed:
-        """Return the fullest digest that fits the room, around what somebody wrote where somebody did."""
+        """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
         if written is not None:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
@@ -71,7 +71,7 @@ class Assembly:
             chosen = choice.claims(spare)
             made = self._weighed([*self._matter.must, *chosen])
             if chosen and made.tokens <= room and (is_scrap or made.tokens > best.tokens):
-                best, is_scrap = made, False  # anything says more than the scrap that stands for nothing else
+                best, is_scrap = made, False  # anything is better than the placeholder line
             if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
                 break
             spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
@@ -84,7 +84,7 @@ class Assembly:
 
 
 def _framed(scene: Scene, matter: Matter) -> Digest:
-    """Return a digest that says what it stands for, and nothing else yet."""
+    """Return a digest with its span and rules, and no claims yet."""
     earlier = matter.earlier
     names = [item.id for item in matter.span]
     own: Sequence[Item] = matter.span

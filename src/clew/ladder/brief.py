@@ -1,4 +1,4 @@
-"""What must be in a digest whatever else is: rules, goal, open loops, decisions, files, failures."""
+"""The mandatory content of a digest: rules, goal, open items, decisions, files, failures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from clew.plan.digest import ORDER
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the ledger says must survive."""
+    """What the ledger says must survive: rules and claims."""
 
     pins: tuple[Pin, ...] = ()
     claims: tuple[Claim, ...] = ()
-    """In the order of their importance."""
+    """Most important first."""
 
 
 def numbered(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
-    """Give claims their ids, in the order in which they are shown."""
+    """Sort claims into display order and give them ids."""
     shown = sorted(claims, key=lambda claim: ORDER[claim.kind])
     return tuple(
         Claim(f"{digest_id}.{n}", one.kind, one.text, one.sources, one.trust, one.verbatim)

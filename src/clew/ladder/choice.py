@@ -1,4 +1,4 @@
-"""What goes into a digest beyond what must, and in which order it is given room."""
+"""Choose the optional content of a digest, and divide its room among the kinds of content."""
 
 from __future__ import annotations
 
@@ -23,60 +23,60 @@ from clew.message import Cite, Item, words
 from clew.plan import Claim, ClaimKind, Digest
 
 CHANGES_SHARE = 0.2
-"""Of the room of a view, up to which changed files may never be left out, if all else fits..."""
+"""Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
 CHARACTERS_PER_TOKEN = 3
 FILES_SHARE = 0.8
-"""...and of the room in a digest, for those of very many files..."""
+"""...and shares of a digest's room: for changed files, if there are very many..."""
 DECISIONS_SHARE = 0.2
-"""...for what was decided, a person's decisions first..."""
+"""...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
-"""...for what else the ledger says beyond what may never be left out..."""
+"""...for other optional claims of the ledger..."""
 STORY_SHARE = 0.5
 """...for what was asked and reported..."""
 FINDINGS_SHARE = 0.4
-"""...and for what was found out, before what is left of the story."""
+"""...for findings, before the rest of the story..."""
 EDITS_SHARE = 0.12
-"""...and for the last edits of files, as small diffs."""
+"""...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
 FACTS_SHARE = (0.0, 0.06)
-"""Of the room of the whole view, for exact values: none in a small room; recall has the rest."""
+"""Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
 FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
 WRITTEN_SHARE = 0.6
-"""Of what the ledger leaves, for what a model is asked to write; the rest is for exact words."""
+"""Share of what the ledger leaves, for a model's prose; the rest is for exact quotes."""
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
-"""Of what the ledger says; the only facts among that are those that a person keeps."""
+"""Mandatory kinds among the ledger's claims; its only facts are those a person asked to keep."""
 LONGEST_SCRAP = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What of all that should never be left out is held to."""
+    """Limits on the mandatory part of a digest."""
 
     for_changes: int = 0
-    """Tokens that the names of changed files may take and never be left out."""
+    """Tokens up to which the names of changed files are mandatory."""
     longest: int | None = None
-    """Characters that are told of an open loop, and of the goal; None for as much as usual."""
+    """Characters shown of the goal and of each open item; None for the usual length."""
 
 
 @dataclass(frozen=True)
 class Matter:
-    """What a digest is about."""
+    """The input of a digest: its messages, the ledger's claims, and the earlier digest."""
 
     span: Sequence[Item]
     brief: Brief
     earlier: Digest | None
-    """The digest that goes into it."""
+    """The digest that is folded into it."""
     terms: Terms
 
     @cached_property
     def gone(self) -> frozenset[str]:
-        """The ids of the messages that leave the view, those of the earlier digest included."""
+        """The ids of the messages that leave the view, including those the earlier digest covers."""
         covered = self.earlier.covers if self.earlier else ()
         return frozenset((*covered, *(item.id for item in self.span)))
 
     @cached_property
     def must(self) -> list[Claim]:
-        """Return what may never be left out."""
+        """The mandatory claims."""
         changes = [claim for claim in self.brief.claims if tells_of_changes(claim)]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
@@ -86,7 +86,7 @@ class Matter:
 
     @cached_property
     def _early_words(self) -> list[Claim]:
-        """Return the early words of the user that fit into as much room as the names of changed files."""
+        """The user's early statements, as many as fit into the room for names of changed files."""
         left = self.terms.for_changes * CHARACTERS_PER_TOKEN
         kept = []
         for claim in self.brief.claims:
@@ -97,10 +97,10 @@ class Matter:
 
 
 class Choice:
-    """What could be said about a span beyond what must, in the order in which it is given room."""
+    """The optional content of a digest, by kind and priority."""
 
     def __init__(self, scene: Scene, matter: Matter, room: int, written: Written | None = None) -> None:
-        """Gather the ledger's claims, prose, people's words and the lines that tell of values."""
+        """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
         now, focus = scene.now, scene.focus
         self._focus = focus
         must = matter.must
@@ -109,7 +109,7 @@ class Choice:
         self._ledger = focus.first(
             [one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must]
         )
-        if written is None:  # where nobody wrote now, what somebody wrote earlier
+        if written is None:  # without new prose, reuse that of the earlier digest
             self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
@@ -132,15 +132,15 @@ class Choice:
         self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
         self._story_is_whole = False
         self.is_all = False
-        """Whether the last choice left nothing out that it could have taken."""
+        """Whether the last choice included everything there was."""
 
     def room_to_write(self, room: int) -> int:
-        """Return the tokens for whoever writes prose, of a room for all that need not be there."""
+        """Return the tokens for a model's prose, given the room for all optional content."""
         _, cost = self._known(room)
         return max(0, int((room - cost) * WRITTEN_SHARE))
 
     def claims(self, room: int) -> list[Claim]:
-        """Return what there is room for: the ledger's, then prose, the story, findings, exact values."""
+        """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
         known, cost = self._known(room)
         left = room - cost
         prose, cost = self._fill(self._prose, left)
@@ -156,7 +156,7 @@ class Choice:
         covered = Covered()
         for one in (*self._told, *known, *told, *findings, *edits):
             covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
-        for one in prose:  # written to say what things are
+        for one in prose:  # written to explain things
             covered.add(subjects_named(one.text), 1.0)
         quoted = by_turn((*self._told, *known, *told, *findings))
         facts, cost = self._facts.best(covered, min(left, self._for_facts), quoted)
@@ -164,7 +164,7 @@ class Choice:
         taken = {id(claim) for claim in (*known, *findings)}
         rest = [one for one in (*self._ledger, *new) if id(one) not in taken]
         more, cost = self._fill(rest, left)
-        if left - cost > 0 and not self._story_is_whole:  # what nothing else needs
+        if left - cost > 0 and not self._story_is_whole:  # room that nothing else needs
             before = sum(map(self._gauge.claim, told))
             told, _ = self._told_story(before + left - cost)
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
@@ -177,7 +177,7 @@ class Choice:
         return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
 
     def _told_story(self, room: float) -> tuple[list[Claim], float]:
-        """Take all turns by as much as fits, or the latest ones; and what that takes."""
+        """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
         carried, cost = self._fill(self._carried, room)
         left = room - cost
         for level in LEVELS:
@@ -196,13 +196,13 @@ class Choice:
         return [*carried, *in_order(entries[i] for i in sorted(taken))], room - left
 
     def _by_weight(self, entries: Sequence[Sequence[Claim]]) -> list[int]:
-        """Return the numbers of turns: those in focus, the first, then the latest before older ones."""
+        """Return turn indices by priority: those in focus, the first, then latest to oldest."""
         order = [0, *reversed(range(1, len(entries)))] if entries else []
         meets = self._focus.meets
         return sorted(order, key=lambda i: not any(meets(claim.text) for claim in entries[i]))
 
     def _unsaid(self, level: int) -> list[list[Claim]]:
-        """Return the turns by so many characters each, without what must be said anyway."""
+        """Return the claims of each turn at a level of detail, without what mandatory claims say."""
         said = by_turn((*self._told, *self._prose, *self._ledger))
         goals = {one.sources[0].message for one in self._told if one.kind is ClaimKind.GOAL}
         found = []
@@ -218,7 +218,7 @@ class Choice:
         return found
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
-        """Take what the ledger says: changed files, decisions, some of the rest; and what that takes."""
+        """Take ledger claims: changed files, decisions, some of the others; return them and their tokens."""
         changes = [claim for claim in self._ledger if tells_of_changes(claim)]
         decided = [claim for claim in self._ledger if claim.kind is ClaimKind.DECISION]
         others = [
@@ -232,7 +232,7 @@ class Choice:
         return [*named, *firm, *known], cost + more
 
     def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
-        """Take claims in order as long as they fit; return them, and what they take."""
+        """Take claims in order as long as they fit; return them and their tokens."""
         taken = []
         left = room
         for claim in claims:
@@ -250,13 +250,13 @@ _STORY = (ClaimKind.USER, ClaimKind.REPORT)
 
 
 def _knows(scene: Scene, matter: Matter) -> bool:
-    """Return True if the original of what the earlier digest covers can still be looked up."""
+    """Whether the originals of what the earlier digest covers can still be looked up."""
     earlier = matter.earlier
     return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
 
 
 def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
-    """Return True if something else says what a claim quotes of its turn."""
+    """Whether another claim from the same turn contains what this one quotes."""
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
 
 
@@ -266,12 +266,12 @@ def _place(claim: Claim) -> tuple[int, int]:
 
 
 def _is_exact(claim: Claim) -> bool:
-    """Tell whether code made a claim: a quote, or what the ledger tells anew each time."""
+    """Whether code made a claim: a quote, or one that the ledger restates in each digest."""
     return claim.verbatim or is_told_anew(claim) or is_names(claim)
 
 
 def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
-    """Return people's words, oldest first: each thing once, and not what is quoted of the turn anyway."""
+    """Return quotes of people, oldest first, without duplicates and without what is quoted above anyway."""
     told = by_turn(above)
     latest = {claim.text: claim for claim in said}
     found = []
@@ -285,14 +285,14 @@ def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
 
 
 def _unsaid(text: str, said: str) -> str:
-    """Return a text without the whole lines at its start that something else quotes already."""
+    """Return a text without the whole lines at its start that another text quotes."""
     shared = commonprefix((text, said))
     start = text.rfind("\n", 0, len(shared)) + 1
     return text[start:].strip() if start else text
 
 
 def last_words(span: Iterable[Item]) -> list[Claim]:
-    """Return a line of the last message of a span that has words, for a digest with nothing else to say."""
+    """Return a line of the last message that has words, for a digest with nothing else in it."""
     for item in span:
         for j, part in enumerate(item.message.parts):
             text = words(part).strip().split("\n", 1)[0][:LONGEST_SCRAP].strip()

@@ -1,7 +1,7 @@
-"""The ladder: prune, then condense, gentlest first, until the view fits. Needs no model.
+"""The compaction ladder: prune, then condense, gentlest step first, until the view fits. Needs no model.
 
-``propose`` returns a plan and changes nothing. It always ends: it fits, or says with a typed error what does
-not. Rules that do not fit are an error, never a quiet loss.
+``propose`` returns a plan and changes nothing. It always ends: the plan fits, or a typed error says what does
+not. Rules that do not fit are an error, never a silent loss.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from clew.plan.undisturbed import undisturbed
 __all__ = ["Situation", "outline", "propose"]
 
 GIANT_SHARE = 0.5
-"""Of the room: a recent message that takes more is shown in excerpt before anything is condensed."""
+"""Share of the room from which a single recent message is excerpted before anything is condensed."""
 SPARE_SHARE = 0.1
-"""Of the room: where more than this is left when all is said, more recent messages stay as they are."""
+"""Share of the room: if more is left after the digest is complete, more recent messages stay whole."""
 
 
 @undisturbed
 def propose(now: Situation, written: Written | None = None) -> Plan:
-    """Propose how to bring a view down to its target; an empty plan where it is there already.
+    """Propose how to bring a view down to its target; return an empty plan if it already fits.
 
-    With ``written``, what somebody wrote about the span of ``outline`` goes into the digest, after what
-    the ledger has to say and before people's words and facts.
+    ``written`` is a model's prose about the span of ``outline``; it goes into the digest after the ledger's
+    claims and before story and facts.
     """
     scene = Scene(now)
     gentle = _gentle(scene)
@@ -40,7 +40,7 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
 
 
 def _with_digest(scene: Scene, written: Written | None) -> Plan:
-    """Condense what is old, as much of it as leaves room for the rest."""
+    """Condense the older messages, as many as needed."""
     scene, cut = fitting(scene)
     if cut.assembly is None:
         return _plan(scene, cut.shrinks)
@@ -54,7 +54,7 @@ def _with_digest(scene: Scene, written: Written | None) -> Plan:
 
 
 def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
-    """Return the plan that keeps more recent messages, where a digest has nothing more to say."""
+    """Return a plan that keeps more recent messages, if the digest has nothing more to say; else None."""
     wider = scene.with_longer_tail(tokens)
     plan = _with_digest(wider, None) if wider.stop < scene.stop else None
     return plan if plan and plan.fits else None
@@ -69,7 +69,7 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
 
 
 def outline(now: Situation) -> Outline | None:
-    """Return what a digest is to be written about; None where ``propose`` would make none."""
+    """Return what a model is asked to write; None if ``propose`` would make no digest."""
     scene = Scene(now)
     if _gentle(scene) is not None:
         return None
@@ -81,7 +81,7 @@ def outline(now: Situation) -> Outline | None:
 
 
 def _gentle(scene: Scene) -> list[Shrink] | None:
-    """Return what is enough without a digest: nothing, or pruning; None where it takes more."""
+    """Return the shrinks that suffice without a digest: none, or pruning; None if more is needed."""
     target = scene.now.target_tokens
     if scene.before <= target:
         return []
@@ -101,13 +101,13 @@ def _gentle(scene: Scene) -> list[Shrink] | None:
 
 
 def _may_free(scene: Scene) -> int:
-    """Return what pruning could free at most: of what tools were asked and answered."""
+    """Return the most that pruning could free: the tokens of tool calls and results."""
     old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
     return sum([size for item, size in old if size >= WORTH_TOKENS and _is_of_tools(item.message)])
 
 
 def _is_of_tools(message: Message) -> bool:
-    for part in message.parts:  # noqa: SIM110  # ``any`` would make a generator for each of thousands
+    for part in message.parts:  # noqa: SIM110  # ``any`` would create thousands of generators
         if isinstance(part, _OF_TOOLS):
             return True
     return False
@@ -122,7 +122,7 @@ _OF_TOOLS = (ToolCall, ToolResult)
 def _plan(
     scene: Scene, shrinks: Sequence[Shrink], condense: Condense | None = None, condensed: int = 0
 ) -> Plan:
-    """Return the plan, with what each rung frees; ``condensed`` is what the digest does."""
+    """Return the plan, with what each rung frees; ``condensed`` is the digest's share."""
     now = scene.now
     freed = {rung: Freed(rung, 0, 0) for rung in Rung}
     sizes = scene.size_by_id if shrinks else {}
@@ -138,5 +138,5 @@ def _plan(
 
 
 def _with(freed: Freed, tokens: int) -> Freed:
-    """Return what a rung frees with one more operation."""
+    """Return a rung's total with one more operation."""
     return replace(freed, operations=freed.operations + 1, tokens=freed.tokens + tokens)

@@ -1,7 +1,7 @@
-"""Where a view is cut: what stays as it is, what of that is shown smaller, and what goes into a digest.
+"""Find where to cut a view: what stays whole, what is shown smaller, and what goes into the digest.
 
-One thing after the other is given up until it fits: how much stays verbatim, thoughts, how fully open work is
-told, the names of changed files. Rules never are.
+Until it fits, these are given up one after the other: how many recent messages stay, thinking blocks, the
+full text of open items, the names of changed files. Rules are never given up.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from clew.message import Cite
 from clew.plan import Rung, Shrink
 
 LOWER_LEVELS = 5
-"""At which it is tried, each a quarter lower, before everything is shown as small as can be."""
+"""How often the level is lowered by a quarter before everything is shown in its smallest form."""
 UNREAD_SHARE = 0.75
-"""Of the room: up to here, what the model has not answered yet stays whole."""
+"""Share of the room up to which messages the model has not answered yet stay whole."""
 ROOM_SHARES = (1.0, 0.85)
-"""Of the room for recent messages that is shared out: less if excerpts came out larger than estimated."""
+"""Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
 SHORTENED = (240, 80)
-"""Characters that are told of each open loop, and of the goal, where nothing else helps."""
+"""Characters of the goal and each open item, tried in turn if nothing else helps."""
 LEAST = Terms(longest=SHORTENED[-1])
 MORE_SHARE = 0.5
-"""Of the room for recent messages: what they get beyond their smallest forms where even those exceed it."""
+"""Share of the recent messages' room that they get beyond their smallest forms if even those exceed it."""
 
 Span: TypeAlias = tuple[int, int]
-"""Messages of a view, from the first to the one behind the last."""
+"""Indices into a view: first, and one past the last."""
 Smaller: TypeAlias = tuple[list[Shrink], int]
-"""What is shown smaller of the recent messages, and their tokens then."""
+"""Shrinks of recent messages, and the tokens of these messages with them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a view is brought down: what of its recent messages is shown smaller, and what is condensed."""
+    """A way to shrink a view: shrinks of recent messages, and the digest of the others."""
 
     stop: int
-    """Where the recent messages begin."""
+    """Index of the first recent message."""
     shrinks: Sequence[Shrink]
     tokens: int
-    """Of the recent messages then."""
+    """Of the recent messages after shrinking."""
     assembly: Assembly | None = None
-    """None where nothing is condensed."""
+    """None if nothing is condensed."""
     digest_room: int = 0
 
 
 def fitting(scene: Scene) -> tuple[Scene, Cut]:
-    """Find where to cut, giving up one thing after the other until it fits; and in which scene that is.
+    """Find where to cut; return the cut and the scene it applies to, perhaps one without thinking.
 
-    First thoughts are left out, then goal and open work are told by how they begin, then changed files may
-    be left out. Rules are never given up.
+    If it does not fit, thinking blocks are removed first, then goal and open items are shortened, then the
+    names of changed files become optional. Rules are never given up.
     """
     for_changes = int(scene.room * CHANGES_SHARE)
     tries = [Tries(scene)]
@@ -77,13 +77,13 @@ def fitting(scene: Scene) -> tuple[Scene, Cut]:
 
 
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
-    """Return a cut that leaves out the thoughts of all that it keeps."""
+    """Return a cut that also removes the thinking blocks of the messages it keeps."""
     kept = scene.now.view[cut.stop if cut.assembly else scene.first :]
     return replace(cut, shrinks=left_out(kept, cut.shrinks))
 
 
 def _cut(tries: Tries, terms: Terms) -> Cut | None:
-    """Find where to cut: as much stays verbatim as usual, or less where that does not fit."""
+    """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
     for stop in _stops(scene):
         span = scene.now.view[scene.first : stop]
@@ -94,7 +94,7 @@ def _cut(tries: Tries, terms: Terms) -> Cut | None:
 
 
 def _too_large(tries: Tries) -> BudgetExceeded:
-    """Say what does not fit, where nothing more can be given up."""
+    """Return the error that says what does not fit when nothing more can be given up."""
     scene = tries.scene
     *_, stop = _stops(scene)
     span = scene.now.view[scene.first : stop]
@@ -116,17 +116,19 @@ def _too_large(tries: Tries) -> BudgetExceeded:
 
 
 def no_room(scene: Scene) -> BudgetExceeded:
-    """Say why no message fits at all."""
+    """Return the error that says why no message fits at all."""
     what = f"the system prompt alone takes {scene.fixed:,} tokens of {scene.now.target_tokens:,}"
     if not _is_asked(scene):
-        return BudgetExceeded(what if scene.fixed else "all that is sent besides leaves no room for messages")
-    if scene.room == 0:  # who asks for a size does not count the prompt
+        return BudgetExceeded(
+            what if scene.fixed else "everything else in the request leaves no room for messages"
+        )
+    if scene.room == 0:  # a caller who asks for a size does not count the prompt
         return BudgetExceeded("no message fits in 0 tokens", _ASK_FOR_MORE)
     return BudgetExceeded(what, f"{_ASK_FOR_MORE}, or shorten the system prompt")
 
 
 def _is_asked(scene: Scene) -> bool:
-    """Tell whether somebody named the size; otherwise the window sets it."""
+    """Whether a person or caller set the target; otherwise the window did."""
     return scene.now.trigger == Trigger.MANUAL
 
 
@@ -140,7 +142,7 @@ _SEND_LESS = (
 
 
 def _stops(scene: Scene) -> Iterator[int]:
-    """Yield where the recent messages may begin: as usual, with half of them, with the last atom alone."""
+    """Yield where the recent messages may begin: as usual, with half of them, with only the last atom."""
     yield scene.stop
     recent = scene.tokens(scene.stop)
     points = last_cuts(scene.view, scene.sizes, scene.floor, messages=1, tokens=recent)
@@ -150,7 +152,7 @@ def _stops(scene: Scene) -> Iterator[int]:
 
 
 def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
-    """Return how a view is brought down with its recent messages beginning here; None where it is not."""
+    """Return the cut whose recent messages begin here; None if it does not fit."""
     scene = tries.scene
     span = scene.tokens(scene.first, stop)
     asked = scene.now.keep.tokens or 0
@@ -170,7 +172,7 @@ def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
 
 
 def _all_faded(tries: Tries) -> Cut | None:
-    """Fade all messages behind prompt and earlier digest, if that leaves enough of the newest whole."""
+    """Fade all messages after prompt and earlier digest, if enough of the newest then stay whole."""
     scene = tries.scene
     before = scene.tokens(scene.first, scene.floor)
     room = scene.room - before
@@ -180,16 +182,16 @@ def _all_faded(tries: Tries) -> Cut | None:
 
 
 def _for_unread(scene: Scene, stop: int) -> int:
-    """Return the room in which what is still to be read stays whole; nothing where that is most of it.
+    """Return the room that keeps unanswered messages whole; 0 if that would be most of the room.
 
-    Where somebody asks for a size, what is old has its share first.
+    If the caller asked for a size, older messages get their share first.
     """
     wanted = int(scene.tokens(max(stop, scene.unread)) / UNREAD_SHARE)
     return 0 if _is_asked(scene) or wanted > scene.room * UNREAD_SHARE else wanted
 
 
 def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
-    """Leave what is old as it is, and show the recent messages smaller."""
+    """Keep the older messages as they are, and show the recent ones smaller."""
     room = tries.scene.room - span
     shrinks, tokens = tries.fitted(stop, room, held=True)
     return Cut(stop, shrinks, tokens) if tokens <= room else None
@@ -199,17 +201,17 @@ def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
 
 
 class Tries:
-    """The recent messages of a scene, shown smaller; what is smallest is known once it was tried."""
+    """Tries out smaller forms of a scene's recent messages, remembering the smallest."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._pages: dict[bool, Page] = {}
         self._least: dict[tuple[Span, bool], Smaller] = {}
         self._too_small: dict[tuple[int, bool], int] = {}
-        """Rooms in which the messages from an index on do not fit faded."""
+        """Rooms in which the messages from an index on do not fit even faded."""
 
     def fitted(self, stop: int, room: int, *, held: bool) -> Smaller:
-        """Fade what is too large; return that, and the tokens then: the least possible if none fit."""
+        """Fade messages until they fit; return shrinks and tokens, or the smallest forms if none fit."""
         scene = self.scene
         if scene.tokens(stop) <= room:
             return [], scene.tokens(stop)
@@ -228,7 +230,7 @@ class Tries:
         return self._levelled((stop, len(scene.view)), room, held)
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
-        """Show each of the recent messages by the tokens that it is given."""
+        """Shrink each recent message to the tokens it is given."""
         scene, page = self.scene, self._page(held)
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
@@ -242,7 +244,7 @@ class Tries:
         return shrinks, scene.tokens_with(shrinks, stop)
 
     def _levelled(self, span: Span, room: int, held: bool) -> Smaller:
-        """Cut what is largest in a span of the recent messages down to one level."""
+        """Cut the largest parts of these messages down to one common size."""
         least = self._least.get((span, held))
         if least and least[1] > room:
             return least
@@ -260,7 +262,7 @@ class Tries:
         return least
 
     def _sizes_in(self, span: Span) -> list[int]:
-        """Return the tokens of every part that can be shown smaller."""
+        """Return the tokens of every part that has a smaller form."""
         parts = (part for item in self.scene.view[slice(*span)] for part in item.message.parts)
         return [self.scene.now.counter.count_part(part) for part in parts if has_smaller(part)]
 
@@ -274,11 +276,11 @@ class Tries:
         return self._pages[held]
 
 
-# What is looked at ----------------------------------------------------------------------------------
+# The view to excerpt ---------------------------------------------------------------------------------
 
 
 def page_of(scene: Scene, *, held: bool) -> Page:
-    """Return the view to show less of; without a new digest, rules and open loops must stay readable."""
+    """Return the view to shorten; if ``held``, with rules and open items kept readable."""
     return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {})
 
 

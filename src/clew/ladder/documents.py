@@ -1,7 +1,7 @@
-"""Documents that carry their text as it is: what they say, and the same document saying less.
+"""Document parts that contain their text: read it, and replace it by a shorter text in the same form.
 
-Anthropic takes a plain text as a block of its own, and clew carries it as it came. Where there is no room for
-it, a block of the same form takes its place: as plain words it would read as if a person had said them.
+Anthropic accepts plain text as a document block. An excerpt keeps that form, because as plain text it would
+read as a person's words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from clew.message import JsonObject, Native, Part, Unknown
 
 
 def text_of(part: Part) -> str | None:
-    """Return the text of a document; None for any other part."""
+    """Return the text of a document part; None for any other part."""
     match part:
         case Unknown(
             native=Native(value={"type": "document", "source": {"type": "text", "data": str(text)}})
@@ -23,7 +23,7 @@ def text_of(part: Part) -> str | None:
 
 
 def saying(part: Part, text: str) -> Part:
-    """Return a document with this text in place of its own; any other part as it is."""
+    """Return a document part with this text instead of its own; any other part unchanged."""
     block = part.native.value if part.native and text_of(part) is not None else None
     source = block.get("source") if isinstance(block, dict) else None
     if not (part.native and isinstance(block, dict) and isinstance(source, dict)):

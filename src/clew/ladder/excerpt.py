@@ -1,4 +1,4 @@
-"""The telling lines of a long text: how it begins, how it ends, and what went wrong in between."""
+"""Excerpts of long texts: the beginning, the end, and lines about errors in between."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import TypeAlias
 from clew.ladder.tail import water_level
 
 EDGE_SHARE = 0.3
-"""Of the room, for the beginning and for the end each; the rest is for lines that matter."""
+"""Share of the room for the beginning and for the end each; the rest is for lines about errors."""
 LINE_SHARE = 0.8
-"""Of an excerpt, what one line may take."""
+"""Share of an excerpt that one line may take."""
 LONGEST_LINE = 400
-"""Characters of a line that are shown, half of them from its end; it matters if it says so in the first."""
+"""Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 GAP = 24
-"""Characters that it takes to say how many are left out."""
+"""Characters of the note that says how many are left out."""
 
 Span: TypeAlias = tuple[int, int]
-"""Characters of a text, from the first to the one behind the last."""
+"""Character offsets in a text: first, and one past the last."""
 
 _MATTERS = (
     *("error", "fail", "exception", "traceback", "fatal", "panic", "warn", "assert", "denied", "not found"),
     *("undefined", "cannot", "invalid", "✗", "✘", "❌"),
-    *("\ne  ", " e  ", "|e  "),  # as pytest begins the lines that say what failed
+    *("\ne  ", " e  ", "|e  "),  # the prefixes of pytest's failure lines
 )
-"""In lower case, and one by one: to look for any of them at once takes many times as long."""
+"""In lower case, searched one by one: one pattern for all of them takes many times as long."""
 _BLOCK = 16_384
-"""Characters that are looked at together: no more than so many are read beyond what there is room for."""
+"""Characters searched at a time, so that little is read beyond what there is room for."""
 
 
 def excerpt(
     text: str, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
 ) -> str:
-    """Return at most about so many characters of a text, with what was left out said line by line.
+    """Return about ``most_characters`` of a text, with omissions marked.
 
-    What stands at ``held`` is always shown, whatever room it takes.
+    The spans in ``held`` are always shown, whatever room they take.
     """
     return Telling(text).excerpt(most_characters, held, longest_line)
 
 
 class Telling:
-    """A text to take excerpts of: which of its lines matter is found once, as far as anybody asks."""
+    """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -52,7 +52,7 @@ class Telling:
     def excerpt(
         self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
     ) -> str:
-        """Return at most about so many characters, with what was left out said line by line."""
+        """Return at most about so many characters, with omissions marked."""
         text = self.text
         if len(text) <= most_characters:
             return text
@@ -62,9 +62,9 @@ class Telling:
     def fullest(
         self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
     ) -> str:
-        """Return the same, but every line where all have room: then long ones are cut as little as it allows.
+        """Return the same, or a part of every line if all lines fit that way.
 
-        So a text of one endless line is shown by more than ``longest_line`` characters of it.
+        So of a text in one endless line more than ``longest_line`` characters are shown.
         """
         level = self._level(most_characters)
         if level <= longest_line or len(self.text) <= most_characters:
@@ -72,7 +72,7 @@ class Telling:
         return self._shown(set(_lines(self.text)), level, _by_line(self.text, held))
 
     def _level(self, most_characters: int) -> int:
-        """Return how many characters of each line there is room for; 0 where there are too many lines."""
+        """Return the characters of each line there is room for; 0 if there are too many lines."""
         room = most_characters - self.text.count("\n") - 1
         if room <= 0:
             return 0
@@ -97,14 +97,14 @@ class Telling:
         return chosen
 
     def _matter(self) -> Iterator[Span]:
-        """Yield the lines that matter, in order."""
+        """Yield the lines about errors, in order."""
         yield from self._found
         for line in self._more:
             self._found.append(line)
             yield line
 
     def _shown(self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]]) -> str:
-        """Return these lines, with gaps for the others."""
+        """Return these lines, with the gaps marked."""
         text = self.text
         shown: list[str] = []
         done = 0
@@ -122,7 +122,7 @@ def _gap(count: int) -> str:
     return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
 
 
-# Lines, each by where it stands ----------------------------------------------------------------------
+# Lines, by offsets ----------------------------------------------------------------------------------
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -162,11 +162,11 @@ def _fill(lines: Iterator[Span], room: int, longest: int) -> list[Span]:
 
 
 def _lines_that_matter(text: str) -> Iterator[Span]:
-    """Yield the lines that say early on that something went wrong. Takes linear time."""
+    """Yield the lines that mention an error early on. Takes linear time."""
     start = 0
     while start < len(text):
         end = _line_end(text, start + _BLOCK)
-        # One letter would be two in lower case, and every place behind it another.
+        # In lower case one letter may become two, which would shift all offsets after it.
         block = "\n" + text[start:end].replace("İ", "i").lower()
         found = {line for word in _MATTERS for line in _lines_with(block, word)}
         yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
@@ -174,7 +174,7 @@ def _lines_that_matter(text: str) -> Iterator[Span]:
 
 
 def _lines_with(block: str, word: str) -> Iterator[Span]:
-    """Yield the lines of a text that have a word early on."""
+    """Yield the lines of a text that contain a word early on."""
     at = block.find(word)
     while at >= 0:
         behind = at + len(word)
@@ -205,7 +205,7 @@ def _by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
 
 
 def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
-    """Return how a line begins and ends, and what must be shown of it."""
+    """Return the beginning and end of a line, and what must be shown of it."""
     if len(line) <= longest + GAP:
         return line
     half = longest // 2
@@ -217,7 +217,7 @@ def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
 
 
 def left_out(characters: int) -> str:
-    """Return what stands in a line for characters that are left out of it."""
+    """Return the note for characters left out of a line."""
     return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"
 
 
@@ -227,18 +227,18 @@ _NEGATION = re.compile(
     r"[ \t]+(?:\w+[ \t]+){0,2}\w*$",
     re.IGNORECASE,
 )
-"""A word that turns what follows into its opposite, and up to two words between them."""
+"""A negation, with up to two words after it."""
 _LOOKED_BACK = 60
 
 
 def before_negation(text: str, start: int) -> int:
-    """Return where a piece of a text may begin: there, or before a word that turns its first words round."""
+    """Return where an excerpt may begin: there, or earlier, so that it does not omit a negation."""
     found = _NEGATION.search(text, max(0, start - _LOOKED_BACK), start)
     return found.start() if found else start
 
 
 def _merged(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield spans in their order, those that touch as one."""
+    """Yield spans in order, touching ones merged."""
     begun: Span | None = None
     for start, end in sorted(spans):
         if begun is not None and start <= begun[1]:

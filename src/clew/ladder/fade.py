@@ -1,8 +1,8 @@
-"""How the recent past fades: the newest messages whole, older ones with less and less of their tool output.
+"""Fading: the newest messages stay whole, older ones keep less and less of their tool output.
 
-What the agent said and which calls it made helps more to go on than what tools printed, so older messages
-keep most of the first and a line or two of the second. Fitted with the reader measure (``bench/reader``): a
-model continues better from many faded messages than from few whole ones.
+What the agent said and called helps more to continue than what tools printed, so older messages keep most of
+the former and a line or two of the latter. Fitted with the reader benchmark (``bench/reader``): a model
+continues better from many faded messages than from few whole ones.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from clew.ladder.tail import water_level
 from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
 
 RESULT_TOKENS = 36
-"""A faded tool result: about its first and its last line."""
+"""Size of a faded tool result: about its first and last line."""
 AGENT_TOKENS = 600
-"""Faded prose or arguments of the agent: most are shorter and stay whole, so that no call is cut."""
+"""Size of faded agent text or arguments: most are shorter and stay whole, so that calls are not cut."""
 USER_TOKENS = 400
 OTHER_TOKENS = 80
-"""Text that a harness put into a message."""
+"""Size of faded text that a harness put into a message."""
 LARGEST_SHARE = 0.3
-"""Of what is left after fading: the most that one message gets back, so that no giant takes it all,
+"""Share of the room left after fading that one message may get back, so that no giant takes it all,
 unless the model has not answered it yet."""
 WORTH_AN_EXCERPT = 60
-"""Tokens: a message that cannot get back so many of what fading took stays faded."""
+"""Tokens: a message that cannot get back this many stays faded."""
 
 
 def faded_part(message: Message, part: Part, tokens: int) -> int:
-    """Return the tokens that a part takes when it is faded."""
+    """Return the tokens of a part when faded."""
     match part:
         case ToolResult():
             return min(tokens, RESULT_TOKENS)
@@ -46,10 +46,10 @@ def faded_part(message: Message, part: Part, tokens: int) -> int:
 def faded_sizes(
     view: Sequence[Item], sizes: Sequence[int], room: int, loop: int, count: Callable[[Part], int]
 ) -> tuple[list[int], list[int]]:
-    """Return the sizes of a view, and those with its recent messages faded, as far back as ``room`` reaches.
+    """Return the sizes of a view, whole and with recent messages faded as far back as ``room`` reaches.
 
-    Thoughts count only from ``loop`` on, where the turn that is still running begins: those of earlier turns
-    are left out whenever messages fade. Providers do not read them either.
+    Thinking counts only from ``loop`` on, the start of the running turn: that of earlier turns is removed
+    whenever messages fade. Providers do not read it either.
     """
     whole, faded = list(sizes), list(sizes)
     held = 0
@@ -72,12 +72,12 @@ def faded_sizes(
 
 
 def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
-    """Share out a room among recent messages, newest first; None if there is too little for all of them.
+    """Divide a room among recent messages, newest first; return None if it is too small for all, faded.
 
-    ``unread`` is the index from which on the model has not answered yet.
+    ``unread`` is the index of the first message that the model has not answered.
     """
     left = total = room - sum(faded)
-    if left < 0:  # more was to be kept than fits even faded: what is largest gives way
+    if left < 0:  # more is to be kept than fits even faded: the largest are cut
         level = water_level(faded, room)
         return [min(size, level) for size in faded] if level >= RESULT_TOKENS else None
     given = list(faded)
@@ -95,5 +95,5 @@ def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: in
 
 
 def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:
-    """Return the most tokens that a part may take for the message to take no more than ``tokens``."""
+    """Return the most tokens each part may take for the message to take at most ``tokens``."""
     return water_level([count(part) for part in message.parts if not isinstance(part, Thinking)], tokens)

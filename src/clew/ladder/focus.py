@@ -1,4 +1,4 @@
-"""What a person says matters now, as something that lines and values can be held against."""
+"""What a person says matters now, as a matcher for lines and values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _EMPTY = re.compile(
     r"a|an|and|or|of|in|on|at|to|for|from|with|about|into|is|are|was|be|it|its|the|this|that|these|those|i|we"
     r"|you|my|our|your|me|us|not|no|all|any|how|what|why|when|where|which|who|do|does|did|keep|focus|please"
 )
-"""Words that say nothing about what matters."""
+"""Words that carry no topic."""
 _SHORTEST = 2
 
 
 class Focus:
-    """A person's words on what matters; without any, nothing meets it."""
+    """A person's words on what matters; empty ones match nothing."""
 
     def __init__(self, said: str | None) -> None:
         words = dict.fromkeys(word.lower() for word in _WORDS.findall(said or ""))
@@ -24,15 +24,15 @@ class Focus:
         self._pattern = re.compile("|".join(map(_beginning, telling))) if telling else None
 
     def __bool__(self) -> bool:
-        """Tell whether anything was said."""
+        """Whether anything was said."""
         return self._pattern is not None
 
     def meets(self, text: str) -> bool:
-        """Tell whether a text has a word that begins with one of these, also inside a name of code."""
+        """Whether a text has a word that begins with one of these, also inside a name of code."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def first(self, claims: list[Claim]) -> list[Claim]:
-        """Return claims with those first that meet it, else in their order."""
+        """Return the claims, those that match first."""
         return sorted(claims, key=lambda claim: not self.meets(claim.text)) if self else claims
 
 

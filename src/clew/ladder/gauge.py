@@ -1,4 +1,4 @@
-"""About how many tokens a line of a digest takes: quicker than counting each; the whole is counted."""
+"""Estimate the tokens of a digest's lines: faster than counting each; the whole digest is counted."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from clew.plan import Claim
 from clew.tokens import TokenCounter
 
 SAMPLE = 100
-"""Claims that are counted to learn how many tokens a byte has here..."""
+"""Claims counted to learn the tokens per byte..."""
 FEW = 25
-"""...and what stands around a line, which is nearly the same for each."""
+"""...and those counted to learn the overhead of a line, which varies little."""
 
 NAMES_ARE_DENSE = 1.15
-"""Tokens of a name, of those that as many bytes of a line have."""
+"""Tokens per byte of names, relative to those of other lines."""
 PER_NAME = 1.0
-"""Tokens between two names."""
+"""Tokens of the separator between two names."""
 
 
 class Gauge:
     """Estimates tokens by bytes, at the rate of a sample."""
 
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
-        """Count a sample, evenly spread: its words alone; some also as lines, and under their turns."""
+        """Count an evenly spread sample: texts alone, as list lines, and under turn headings."""
         count = self._count = counter.count_text
         plain = [one.text for one in _sample(claims)]
         words = count("\n".join(plain))
@@ -36,28 +36,28 @@ class Gauge:
         named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in few))
         self._per_line = (lines - words) / max(1, len(few))
         self.per_turn = (named - lines) / max(1, len(few))
-        """For every turn that a line names."""
+        """Tokens of a turn heading."""
         self.per_list = self._per_line + 2
-        """For every list of names."""
+        """Tokens of a list of names, besides the names."""
 
     def name(self, text: str) -> float:
-        """Return the tokens of a name in a list of names."""
+        """Return the tokens of a name in a list."""
         return _bytes(text) * self._per_byte * NAMES_ARE_DENSE + PER_NAME
 
     def line(self, claim: Claim) -> float:
-        """Return the tokens of a claim's line, without the turns that it names."""
+        """Return the tokens of a claim's line, without turn headings."""
         text = claim.text
         return _bytes(text) * self._per_byte + text.count("\n") * self._per_break + self._per_line
 
     def claim(self, claim: Claim) -> float:
-        """Return the tokens of a claim that stands alone."""
+        """Return the tokens of a claim with its own turn headings."""
         turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
         return self.line(claim) + self.per_turn * turns
 
     def error(self, claims: Sequence[Claim]) -> float:
-        """Return the tokens that these lines take for each that was estimated, by a sample of them.
+        """Return counted tokens per estimated token for these lines, from a sample.
 
-        Lines that are chosen for naming much in few bytes have more tokens in a byte than others.
+        Lines chosen for naming much in few bytes have more tokens per byte than others.
         """
         sample = _sample(claims)
         counted = self._count("\n".join(f"- {one.text}" for one in sample))

@@ -1,4 +1,4 @@
-"""How far what stands at a place may be believed."""
+"""Trust labels of cited places and claims."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clew.plan import Claim
 
 
 def trust_at(message: Message, cite: Cite) -> Trust | None:
-    """Return the label of a place; None where there is no such part.
+    """Return the label of a place; None if there is no such part.
 
-    What a tool answers has the tool's label. Only a person's words beside it have that person's.
+    Tool output has the tool's label. Only a person's words next to it have that person's.
     """
     if not 0 <= cite.part < len(message.parts):
         return None
@@ -28,7 +28,7 @@ def trust_at(message: Message, cite: Cite) -> Trust | None:
 
 
 def label_of(claim: Claim, original: Callable[[str], Message | None]) -> Trust:
-    """Return the label of a claim: its own, or a lower one of those sources that can be looked up."""
+    """Return the label of a claim: its own, or a lower one of the sources that can be looked up."""
     labels = [claim.trust]
     for cite in claim.sources:
         message = original(cite.message)

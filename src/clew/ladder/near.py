@@ -1,4 +1,4 @@
-"""Outputs that a later one holds but for a few lines."""
+"""Find tool outputs that a later output contains except for a few lines."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 NEAR_SHARE = 0.8
-"""Of an output's characters, those that must stand in the later one line for line."""
+"""Share of an output's characters that must be in the later one line by line; chosen by hand."""
 LEAST_LINES = 8
 ANCHORS = 4
-"""Lines by which outputs that may be alike are found: those with the smallest checksums."""
+"""Lines by which candidate pairs are found: those with the smallest checksums (MinHash)."""
 FAR_LONGER = 1_000
-"""Times: an output that is so much longer than any other is near none of them, and is not looked at."""
+"""An output this many times longer than any other is not examined: it cannot be near one."""
 SHORTEST_ANCHOR = 12
-"""Characters; shorter lines stand everywhere."""
+"""Characters; shorter lines occur everywhere."""
 
 
 class Near(NamedTuple):
-    """An output that a later one nearly holds."""
+    """An output that a later one nearly contains."""
 
     number: int
     later: int
@@ -28,7 +28,7 @@ class Near(NamedTuple):
 
 
 def near_duplicates(texts: Sequence[str]) -> Iterator[Near]:
-    """Yield the outputs that a later one holds but for a few lines, the latest first. Takes linear time."""
+    """Yield the outputs that a later one nearly contains, latest first. Takes linear time."""
     by_anchor: dict[int, int] = {}
     held: dict[int, frozenset[str]] = {}
     longest = FAR_LONGER * heapq.nlargest(2, map(len, (*texts, "")))[-1]

@@ -19,7 +19,7 @@ _FOUND_AT = re.compile(r"[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]\s*")
 _CLOSING_TAGS = re.compile(r"(?:</[\w:.-]+>[\s;,)]*)+")
 _OWN_NOTE = re.compile(
     r"\[(?:about [\d,]+ tokens, |… [\d,]+ (?:lines?|characters?)[,\]]|[\d,]+ characters, kept as "
-    r"|the same output as in |outdated: |all but these lines stands in )"
+    r"|the same output as in |outdated: |all but these lines (?:are|stands) in )"
 )
 """What a compaction writes in place of what it leaves out."""
 _DRAWING = re.compile(r"\bd=\\?[\"'][Mm]\s?-?\.?\d")

@@ -1,4 +1,4 @@
-"""Lines that an edit took out: whoever read or wrote them before no longer says how things stand."""
+"""Lines of code that edits removed: earlier quotes of them no longer describe the current state."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import lru_cache
 from clew.message import Item, Json, ToolCall, ToolResult
 
 SHORTEST = 8
-"""Characters of a line that is taken to be the same wherever it stands."""
+"""Characters from which a line is taken to be the same wherever it occurs."""
 _OLD = re.compile(r"old(?=$|_|[A-Z])|search$")
-"""How the argument is called that says what is to be replaced; the other one is called alike."""
+"""Names of arguments with the text to replace; the argument with the new text is named alike."""
 _NEW = {"old": "new", "search": "replace"}
 _ARGUMENT = re.compile(r"\"[A-Za-z_]+\": \"")
 _PATCHED = re.compile(r"^(?:@@|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE)
 _ESCAPED_SPACE = re.compile(r"\\[nrt]")
 _FOUND_AT = re.compile(r"\s*(?:[\w./@+~-]+\.\w+[:-]\d+(?:[:-]\d+)?[:-]|\d+(?:→|\t|│|: ?)|[+-](?=\s))")
-"""What a search, a numbered listing or a diff writes before a line."""
+"""The prefix of a line in search results, numbered listings and diffs."""
 _ESCAPED = re.compile(r"\\([\"\\/])")
 
 
@@ -88,7 +88,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield what each edit of a call takes out, and what it puts in its place."""
+    """Yield the removed and the inserted texts of each edit in a call."""
     if isinstance(arguments, str):
         if ("@@" in arguments or "***" in arguments) and _PATCHED.search(arguments):
             yield _patched(arguments)
@@ -107,7 +107,7 @@ def edits(arguments: Json) -> Iterator[tuple[list[str], list[str]]]:
 
 @lru_cache(maxsize=1_000)
 def _counterpart(name: str) -> str:
-    """Return how the argument is called that says what is put in for what this one says, if any."""
+    """Return the name of the argument with the new text for this one; "" if this is not an old text."""
     old = _OLD.match(name)
     return f"{_NEW[old[0]]}{name[old.end() :]}" if old else ""
 

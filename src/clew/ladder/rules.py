@@ -1,7 +1,7 @@
-"""What of a view something later repeats, replaces or outdates: one rule each, gentlest first.
+"""Pruning rules: tool output that something later repeats, replaces or outdates; gentlest first.
 
-A rule yields stubs, oldest first. Nothing unique is lost: a stub names the turn that shows the same thing, or
-keeps head, tail and the lines that matter. What it stands for stays in the log under the id that it names.
+A rule yields stubs, oldest first. Nothing unique is lost: a stub names the turn that shows the same, or keeps
+beginning, end and lines about errors. The original stays in the log under the id in the stub.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from clew.ledger.touch import CHANGES, Action
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 
 WORTH_CHARACTERS = 120
-"""An output shorter than this is left alone: a stub takes about as much."""
+"""Shorter outputs stay as they are: a stub takes about as much."""
 OVERSIZED_TOKENS = 4_000
-"""About the 97th percentile of tool results in real coding sessions: larger ones are shown in excerpt."""
+"""About the 97th percentile of tool results in real coding sessions; larger ones are excerpted."""
 EXCERPT_TOKENS = 1_000
 LOG_CHARACTERS = 2_400
 LOG_TOKENS = 300
@@ -33,18 +33,18 @@ LONGEST_NAME = 80
 
 
 class Stub(NamedTuple):
-    """A part that could be shown smaller."""
+    """A proposed smaller text for a part."""
 
     place: Place
     text: str
     reason: str
     instead: Place | None = None
-    """A part that says as much or more."""
+    """Another part that says as much or more."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A tool result together with the call it answers."""
+    """A tool result with the call it answers."""
 
     name: str
     """The id of the result's message."""
@@ -55,12 +55,12 @@ class Step:
 
     @cached_property
     def text(self) -> str:
-        """What the tool answered."""
+        """The tool's output."""
         return self.told.text
 
     @cached_property
     def key(self) -> str:
-        """The call, written so that the same call made again has the same key."""
+        """The call in a normal form: the same call made again has the same key."""
         given = self.asked.input
         written = json.dumps(given, sort_keys=True) if given is not None else self.asked.input_text
         return f"{self.asked.name} {written}"
@@ -72,7 +72,7 @@ class Step:
 
     @cached_property
     def succeeded(self) -> bool:
-        """Whether it did."""
+        """Whether the call succeeded."""
         return outcome(self.deed, self.told).ended is Ended.OK
 
 
@@ -80,7 +80,7 @@ Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
 
 
 def steps_of(view: Sequence[Item]) -> list[Step]:
-    """Return every answered call with its result, in the order of the results."""
+    """Return every answered call with its result, in order of the results."""
     steps = []
     for result, call in sorted(pair([item.message for item in view]).answers.items()):
         name, message = view[result.message]
@@ -91,7 +91,7 @@ def steps_of(view: Sequence[Item]) -> list[Step]:
 
 
 def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find outputs that a later one repeats to the letter."""
+    """Find outputs that a later one repeats exactly."""
     last = {step.text: step for step in steps}
     for step in _long(steps):
         later = last[step.text]
@@ -105,7 +105,7 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find outputs of a call that was made again later: the later answer is the current one."""
+    """Find outputs of a call that was made again later: the later output is the current one."""
     last = {step.key: step for step in steps}
     for step in _long(steps):
         later = last[step.key]
@@ -134,7 +134,7 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _files(step: Step) -> tuple[str, list[str]]:
-    """Return the file whose content a result shows, if it is one, and the files that the call changed."""
+    """Return the file whose content a result shows, if any, and the files the call changed."""
     done = touches(step.deed, step.text)
     changed = [
         posixpath.normpath(one.name) for one in done if one.action in CHANGES or one.action is Action.WRITTEN
@@ -148,25 +148,25 @@ _WHOLE_FILE = re.compile(r"\s*(?:cat|nl|bat)(?:\s+-\w+)*\s+[^\s|;&<>]+\s*")
 
 
 def _is_whole(step: Step) -> bool:
-    """Tell whether a read asked for the whole file: no offset, no limit, no range, no pipe."""
+    """Whether a read asked for the whole file: no offset, limit, range or pipe."""
     if step.deed.does is Does.SHELL:
         return _WHOLE_FILE.fullmatch(step.deed.subject) is not None
     return not any(_PART_OF_FILE.search(key) for key in step.deed.given)
 
 
 def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find outputs that a later one holds but for a few lines, and keep those."""
+    """Find outputs that a later one contains except for a few lines, and keep those lines."""
     candidates = list(_long(steps))
     found = list(near_duplicates([step.text for step in candidates]))
     for near in reversed(found):
         step, later = candidates[near.number], candidates[near.later]
-        note = f"[all but these lines stands in the output in {later.name}; kept as {step.name}]"
+        note = f"[all but these lines are in the output in {later.name}; kept as {step.name}]"
         text = "\n".join([note, *near.own])
         yield Stub(step.result, text, f"nearly repeated in {later.name}", later.result)
 
 
 def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find plans that a later plan replaces: their arguments, which hold the whole list each time."""
+    """Find plans that a later plan replaces; each call's arguments hold the whole list."""
     plans = [step for step in steps if step.deed.does is Does.TODO and step.succeeded]
     last = {step.asked.name: step for step in plans}
     for step in plans:
@@ -174,7 +174,7 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         if later is not step:
             name = page.view[later.call.message].id
             note = json.dumps({"outdated": f"replaced by the plan in {name}"})
-            yield Stub(step.call, note, f"a later plan stands in {name}", later.call)
+            yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
 
 _ACKNOWLEDGE = frozenset(
@@ -183,13 +183,11 @@ _ACKNOWLEDGE = frozenset(
 
 
 def _acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find answers that only say that something was done, and repeat what the call says."""
+    """Find results that only confirm the call and repeat its arguments."""
     for step in _long(steps):
         if step.deed.does in _ACKNOWLEDGE and step.succeeded:
             first = step.text.strip().split("\n", 1)[0][:WORTH_CHARACTERS]
-            yield Stub(
-                step.result, f"{first}\n[the rest is kept as {step.name}]", "says only that it was done"
-            )
+            yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
 
 
 _LOG_LINE = re.compile(
@@ -202,7 +200,7 @@ _SAMPLED_LINES = 40
 
 
 def _raw_logs(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find logs: long outputs most of whose lines begin with a time, a level or a step of progress."""
+    """Find logs: long outputs most of whose lines begin with a time, a level or a progress step."""
     for step in steps:
         if len(step.text) < LOG_CHARACTERS:
             continue
@@ -213,7 +211,7 @@ def _raw_logs(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find outputs too large to carry whole."""
+    """Find outputs too large to keep whole."""
     for step in steps:
         if page.counter.count_part(step.told) >= OVERSIZED_TOKENS:
             text = excerpted(page, step.result, EXCERPT_TOKENS)
@@ -221,9 +219,9 @@ def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 RULES: tuple[Rule, ...] = (_repeated, _asked_again, _outdated_reads, _nearly_repeated, _old_plans)
-"""What something later repeats or outdates: they look at every step."""
+"""Rules about output that something later repeats or outdates; they look at every step."""
 ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
-"""What says too little for its size: they look at nothing but the steps of which less may be shown."""
+"""Rules about output that says little for its size; they look only at the step itself."""
 
 
 def _long(steps: Sequence[Step]) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""A view that is too large, and what is known about it."""
+"""The input of a proposal, and derived values that several rungs need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clew.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A view that is too large, and what is known about it."""
+    """A view that is too large, and everything known about it."""
 
     view: Sequence[Item]
     counter: TokenCounter
@@ -31,11 +31,11 @@ class Situation:
     """For the whole view, system prompt included."""
     values: Values
     brief: Callable[[Sequence[Item]], Brief]
-    """What must be in a digest of these messages."""
+    """Returns the mandatory content of a digest of these messages."""
     changed: Sequence[Artifact] = ()
     """The files that the session changed."""
     turns: Turns = field(default_factory=Turns)
-    """What was asked and reported so far, and what was found out."""
+    """Requests, reports and findings of the session so far."""
     keep: Keep = AS_USUAL
     shown: tuple[str, Digest] | None = None
     """The digest in the view and the id of its message, if there was a compaction before."""
@@ -43,24 +43,24 @@ class Situation:
     trigger: str = "manual"
     reason: str = "asked for"
     originals: Callable[[str], Message | None] | None = None
-    """Finds a message in the log: what the view shows smaller is quoted and shrunk from there.
+    """Finds a message in the log: excerpts and quotes are made from the originals there.
 
-    Asked only for messages of the view, never for what a digest covers. Without a log, the view holds
-    the originals.
+    Asked only for messages of the view, never for those a digest covers. Without a log, the view holds the
+    originals.
     """
     focus: str | None = None
     """What matters now, in a person's words."""
     sizes: Sequence[int] | None = None
-    """The tokens of each message of the view, where somebody has counted them already."""
+    """The tokens of each message of the view, if already counted."""
     ranking: Ranking | None = None
-    """What is worth keeping; by default what was learnt."""
+    """How likely a subject is needed again; by default the learnt table."""
 
 
 class Scene:
-    """A situation with what several rungs look up, looked up once."""
+    """A situation with derived values, each computed once."""
 
     def __init__(self, now: Situation, *, thoughtless: bool = False, stock: Stock | None = None) -> None:
-        """Count the view; ``thoughtless`` looks at it as if nobody had thought."""
+        """Count tokens; with ``thoughtless``, as if thinking blocks were removed."""
         self.now = now
         self._stock = stock
         self.thoughtless = thoughtless
@@ -77,33 +77,33 @@ class Scene:
             else self.sizes_now
         )
         self.first = leading_system(now.view)
-        """Where the system prompt ends: what stands before is never touched."""
+        """Index after the system prompt, which is never touched."""
         self.fixed = sum(self.sizes[: self.first])
         self.room = now.target_tokens - self.fixed
         self.focus = Focus(now.focus)
 
     def stock(self, earlier: Iterable[Claim]) -> Stock:
-        """Return what the view names and what that is worth, with the facts that an earlier digest kept."""
+        """Return the rated subjects of the view, including those in an earlier digest's facts."""
         if self._stock is None:
             view, now = self.view[self.first :], self.now
             self._stock = Stock(view, now.values, earlier, self.focus, now.ranking)
         return self._stock
 
     def with_longer_tail(self, tokens: int) -> Scene:
-        """Return the same with so many tokens of recent messages."""
+        """Return the same scene with more room for recent messages."""
         keep = Keep(self.now.keep.messages, tokens)
         return Scene(replace(self.now, keep=keep, sizes=self.sizes_now), stock=self._stock)
 
     @cached_property
     def floor(self) -> int:
-        """Where the recent messages may begin: the digest in the view is none of them."""
+        """The first index at which recent messages may begin: after an earlier digest."""
         name = self.now.shown[0] if self.now.shown else None
         found = (i for i, item in enumerate(self.view) if item.id == name)
         return max(self.first, next(found, -1) + 1) if name else self.first
 
     @cached_property
     def loop(self) -> int:
-        """Where the turn begins that is still running: with what the user said last."""
+        """The index of the user's last message, where the running turn begins."""
         spoken = (i for i in reversed(range(len(self.view))) if opens_turn(self.view[i].message))
         return next(spoken, 0)
 
@@ -114,56 +114,56 @@ class Scene:
 
     @property
     def whole(self) -> list[int]:
-        """The sizes of the view; of recent messages without the thoughts of earlier turns."""
+        """The sizes of the view's messages; those of recent ones without the thinking of earlier turns."""
         return self._sizes_to_keep[0]
 
     @property
     def faded(self) -> list[int]:
-        """The sizes of the view with its recent messages faded."""
+        """The sizes of the view's messages with recent ones faded."""
         return self._sizes_to_keep[1]
 
     @cached_property
     def stop(self) -> int:
-        """Where the recent messages begin, whole or faded."""
+        """The index of the first recent message, whole or faded."""
         unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
-        room = self.tail_room - min(unread, self.tail_room // 2)  # what is to be read stays whole
+        room = self.tail_room - min(unread, self.tail_room // 2)  # unanswered messages stay whole
         return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
 
     @cached_property
     def unread(self) -> int:
-        """Where the messages begin that no reply has followed yet: the model is still to read them."""
+        """The index after the last reply: the model has not read these messages yet."""
         last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
         return next(last, -1) + 1
 
     @cached_property
     def tail_room(self) -> int:
-        """The tokens for recent messages; what is larger fades."""
+        """The tokens for recent messages; larger ones fade."""
         return tail_room(self.room, self.now.keep)
 
     @cached_property
     def by_id(self) -> dict[str, Message]:
-        """The messages of the view."""
+        """The messages of the view, by id."""
         return {item.id: item.message for item in self.now.view}
 
     @cached_property
     def size_by_id(self) -> dict[str, int]:
-        """The tokens of the messages of the view."""
+        """The tokens of the view's messages, by id."""
         return {item.id: size for item, size in zip(self.view, self.sizes_now, strict=True)}
 
     def original(self, name: str) -> Message | None:
-        """Return a message of the view as it was said; None where the view does not have it."""
+        """Return a message of the view in its original form; None if the view does not have it."""
         shown = self.by_id.get(name)
         if shown is None or self.now.originals is None:
             return shown
         return self.now.originals(name) or shown
 
     def source(self, name: str) -> Message | None:
-        """Return any message of the session as it was said, also one that a digest covers."""
+        """Return any message of the session in its original form, also one that a digest covers."""
         found = self.now.originals(name) if self.now.originals else None
         return found or self.by_id.get(name)
 
     def originals(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield messages of the view as they were said."""
+        """Yield messages of the view in their original form."""
         if self.now.originals is None:
             yield from items
             return
@@ -171,11 +171,11 @@ class Scene:
             yield Item(item.id, self.now.originals(item.id) or item.message)
 
     def tokens(self, start: int, stop: int | None = None) -> int:
-        """Return the tokens of a stretch of the view."""
+        """Return the tokens of a range of the view."""
         return sum(self.sizes[start:stop])
 
     def tokens_with(self, shrinks: Sequence[Shrink], since: int = 0) -> int:
-        """Return the tokens of the view from an index on, with these shrinks in place."""
+        """Return the tokens of the view from an index on, with these shrinks applied."""
         smaller = {shrink.id: self.now.counter.count(shrink.message) for shrink in shrinks}
         sizes = zip(self.view[since:], self.sizes[since:], strict=True)
         return sum(smaller.get(item.id, size) for item, size in sizes)

@@ -1,7 +1,7 @@
-"""The story of a span for its digest: what was asked and reported, turn by turn, and what was found out.
+"""The story of a span: requests and reports turn by turn, findings, and the last edits of files.
 
-Everything is quoted from the original messages, in whole sentences. How much of each turn is quoted depends
-on the room: all turns by as much as fits, and if even the shortest form of all does not, the latest ones.
+Everything is quoted from the original messages, in whole sentences. The level of detail is the highest at
+which all turns fit; if even the lowest does not fit, the latest turns are kept.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from clew.message import Cite, Message, ToolCall, Trust, words
 from clew.plan import Claim, ClaimKind
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
-"""Characters that are quoted of each request and each report: the most for which all turns fit."""
+"""Characters quoted of each request and report, highest level first."""
 MOST_TURNS = 400
-"""Turns that a digest looks at: the latest, and the first. No digest holds more."""
+"""Turns that are considered: the latest, and the first. No digest has room for more."""
 MOST_FINDINGS = 600
 EDIT_LINES, LONGEST_EDIT = 3, 140
-"""Lines of an edit that are quoted, and the characters of each."""
+"""Lines quoted of an edit, and the characters of each."""
 SHORTEST_SENTENCE = 12
 MOST_RUNS = 3
-"""Pieces in which a report is quoted: more would read like scraps."""
+"""Pieces in which a report is quoted; more would read as fragments."""
 _BOUNDARY = re.compile(r"(?<!\d)(?<=[.!?])\s+")
-"""Where a sentence ends within a line: not behind the number of a list item."""
+"""The end of a sentence within a line, but not after the number of a list item."""
 _COURTESY = re.compile(
     r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
     r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
@@ -41,14 +41,14 @@ _DONE = re.compile(
 )
 
 Find = Callable[[str], Message | None]
-"""Finds a message of the session as it was said."""
+"""Finds a message of the session in its original form."""
 
 
 class Story:
-    """What of the story leaves the view with a span, as claims of any length."""
+    """The turns that leave the view with a span, as claims at any level of detail."""
 
     def __init__(self, turns: Turns, gone: Collection[str], find: Find) -> None:
-        """Look at the turns that leave the view: those with a request or a report in ``gone``."""
+        """Select the turns with a request or a report in ``gone``."""
         self._find = find
         self._gone = gone
         known = turns.all
@@ -56,10 +56,10 @@ class Story:
         self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
         self._at: dict[int, list[list[Claim]]] = {}
         self.findings = list(self._found(turns.findings))
-        """What the agent found out: the strongest first, of equal ones the latest."""
+        """What the agent found out, strongest first, latest first among equals."""
 
     def entries(self, level: int) -> list[list[Claim]]:
-        """Return the claims of each turn, oldest first, with no more than so many characters in each."""
+        """Return the claims of each turn, oldest first, with at most ``level`` characters each."""
         found = self._at.get(level)
         if found is None:
             found = self._at[level] = [entry for turn in self._turns if (entry := self._entry(turn, level))]
@@ -96,7 +96,7 @@ class Story:
 
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
-    """Yield what the last edit of each file put in, the latest files first: a line or two as a small diff."""
+    """Yield what the last edit of each file inserted, latest files first, as a diff of a few lines."""
     for artifact in sorted(changed, key=lambda one: -message_number(one.last_change)):
         cite = artifact.last_change
         message = find(cite.message) if cite and cite.message in gone else None
@@ -111,7 +111,7 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
 
 
 def _added(call: ToolCall) -> Iterator[str]:
-    """Yield the lines that an edit puts in, of those that read the same in the call's JSON."""
+    """Yield the lines an edit inserts, except those that look different in the call's JSON."""
     said = words(call)
     for old, new in edits(call.arguments):
         before = {line.strip() for text in old for line in text.split("\n")}
@@ -121,13 +121,13 @@ def _added(call: ToolCall) -> Iterator[str]:
 
 
 def message_number(cite: Cite | None) -> int:
-    """Return the number of the message that a place is in; 0 if it has none."""
+    """Return the number of the message that a citation points to; 0 if it has none."""
     number = cite.message[1:] if cite else ""
     return int(number) if number.isdecimal() else 0
 
 
 def telling(text: str, most: int) -> list[tuple[int, int]]:
-    """Return where a text is quoted: whole, or the sentences of it that say most, in their order."""
+    """Return the spans of a text to quote: all of it, or its most informative sentences, in order."""
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     if stop - start <= most:
         return [(start, stop)]
@@ -141,14 +141,14 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
         if weights[i] > 0 and high - low <= left and len(_runs(taken | {i}, apart)) <= MOST_RUNS:
             taken.add(i)
             left -= high - low
-    if not taken:  # nothing but a long sentence, or code: its first words
+    if not taken:  # only one long sentence, or code: quote its beginning
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
     return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of a text, line by line, without those inside a code block."""
+    """Yield the sentences of a text, line by line, without those inside code blocks."""
     at, fenced = 0, False
     for line in text.split("\n"):
         bare = line.strip()
@@ -166,9 +166,9 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
-    """Return runs of consecutive numbers, each by its first and last.
+    """Return runs of consecutive numbers as (first, last).
 
-    The numbers in ``apart`` begin a run: a code block lies before them, which is not quoted.
+    The numbers in ``apart`` begin a new run: an unquoted code block is before them.
     """
     runs: list[tuple[int, int]] = []
     for i in sorted(taken):
@@ -180,13 +180,13 @@ def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
 
 
 def _weight(sentence: str, place: int, count: int) -> float:
-    """Return how much a sentence of a report says: facts first, courtesies and questions last."""
+    """Rate a sentence of a report: facts first, courtesies and questions last. Weights chosen by hand."""
     text = sentence.strip()
     if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()):
         return -1.0
     if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
         return 0.1  # a heading, or a question that the next turn answers
-    weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with what they say
+    weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with their result
     if "`" in text or any(map(str.isdigit, text)) or "/" in text:
         weight += 0.5
     return weight + (1.0 if _DONE.search(text.lower()) else 0.0)

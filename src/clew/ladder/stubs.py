@@ -1,6 +1,6 @@
-"""Smaller forms of parts: taken only where they are smaller and hide nothing that must stay readable.
+"""Smaller forms of message parts, used only if they are smaller and hide nothing that must stay readable.
 
-A smaller form is always made from what was said, never from a form that was made smaller before.
+A smaller form is always made from the original, never from another smaller form.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from clew.plan import Rung, Shrink
 from clew.tokens import TokenCounter
 
 NAME_TOKENS = 8
-"""What it takes to say where the whole of an excerpt is kept."""
+"""Tokens of the note that says where the whole of an excerpt is kept."""
 LEAST_CHARACTERS = 120
-"""Of an excerpt: a first and a last line say what a result was; less says nothing."""
+"""The least size of an excerpt: a first and a last line identify a result; less says nothing."""
 SHORT_ARGUMENT = 200
 """Characters of an argument that always stay whole: a path, a pattern, a command."""
 SHORT_LINE = 60
@@ -29,19 +29,19 @@ _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A view of which less is to be shown, and what of it must stay readable."""
+    """A view to shrink, and the places in it that must stay readable."""
 
     view: Sequence[Item]
     counter: TokenCounter
     original: Callable[[str], Message | None] | None = None
-    """Finds a message as it was said; without it, the view has it so."""
+    """Finds a message in its original form; without it, the view has the originals."""
     held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
     """Places that must stay readable, by message."""
     tellings: dict[str, Telling] = field(default_factory=dict, repr=False)
-    """The texts that excerpts were made of: none is looked through twice."""
+    """Texts that excerpts were made of, so that none is searched twice."""
 
     def said(self, place: Place) -> Part:
-        """Return a part as it was said."""
+        """Return a part in its original form."""
         item = self.view[place.message]
         message = self.original(item.id) if self.original else None
         return (message or item.message).parts[place.part]
@@ -59,7 +59,7 @@ class Page:
         ]
 
     def telling(self, text: str) -> Telling:
-        """Return a text to take excerpts of."""
+        """Return a text to excerpt."""
         found = self.tellings.get(text)
         if found is None:
             found = self.tellings[text] = Telling(text)
@@ -79,9 +79,9 @@ class Stubs:
         return len(self._parts)
 
     def take(self, place: Place, text: str, reason: str, least: int = 1, instead: Place | None = None) -> int:
-        """Show a part as this text if that frees so many tokens; return how many it frees.
+        """Show a part as this text if that frees at least ``least`` tokens; return how many it frees.
 
-        What must stay readable stands in the text or in ``instead``, a part that says it as well.
+        What must stay readable has to be in the text or in ``instead``, a part that says the same.
         """
         page = self._page
         if place.part in self._parts.get(place.message, {}):
@@ -96,7 +96,7 @@ class Stubs:
         return freed
 
     def _hides(self, place: Place, part: Part, instead: Place | None) -> bool:
-        """Tell whether something that must stay readable is so now, and would no longer be."""
+        """Whether something that must stay readable would no longer be."""
         spans = self._page.spans(place)
         if not spans:
             return False
@@ -106,7 +106,7 @@ class Stubs:
         return any(quote in before and quote not in after and quote not in other for quote in quotes)
 
     def shrinks(self, rung: Rung = Rung.PRUNE) -> list[Shrink]:
-        """Return what would be shown smaller, in the order of the view."""
+        """Return the collected smaller forms, in the order of the view."""
         return [
             Shrink(self._page.view[i].id, self._message(i), self._reasons[i], rung)
             for i in sorted(self._parts)
@@ -134,7 +134,7 @@ def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Ru
 
 
 def has_smaller(part: Part) -> bool:
-    """Tell whether a part can be shown smaller: it says something, and nobody has signed it."""
+    """Whether a part has a smaller form: it has text and is not signed."""
     return isinstance(part, _SAYING) or documents.text_of(part) is not None
 
 
@@ -142,7 +142,7 @@ _SAYING = (Text, ToolResult, ToolCall)
 
 
 def excerpted(page: Page, place: Place, most_tokens: int) -> str:
-    """Return a part in excerpt, with its size and the id that leads to the whole of it."""
+    """Return an excerpt of a part, with its size and the id of the whole."""
     part = page.said(place)
     text = documents.text_of(part) or words(part)
     tokens = max(1, page.counter.count_part(part))
@@ -159,7 +159,7 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
 
 
 def _naming(shown: str, name: str) -> str:
-    """Return an excerpt that says, where it first leaves something out, under which id the whole is kept."""
+    """Add the id of the whole to the first omission note of an excerpt."""
     found = _GAP.search(shown)
     if found is None:
         return shown
@@ -167,12 +167,12 @@ def _naming(shown: str, name: str) -> str:
 
 
 def _line(characters: int) -> int:
-    """Return how much of one line among many is shown in an excerpt of this size."""
+    """Return how much of one line among many an excerpt of this size shows."""
     return min(LONGEST_LINE, max(SHORT_LINE, int(characters * LINE_SHARE)))
 
 
 def _texts(value: Json) -> Iterator[str]:
-    """Yield the texts among arguments."""
+    """Yield the strings among a call's arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -181,7 +181,7 @@ def _texts(value: Json) -> Iterator[str]:
 
 
 def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
-    """Return arguments whose long texts are shown in excerpt; their keys and short texts stay."""
+    """Return arguments with long strings excerpted; keys and short strings stay."""
     if isinstance(value, str):
         if len(value) <= max(characters, SHORT_ARGUMENT):
             return value
@@ -195,7 +195,7 @@ def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
 
 
 def with_text(part: Part, text: str) -> Part:
-    """Return a part that says this instead; of one that holds no words, the part itself."""
+    """Return a part with this text; a part without text is returned as it is."""
     match part:
         case ToolResult():
             return replace(part, parts=(Text(text, trust=part.trust),))

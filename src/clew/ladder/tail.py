@@ -1,4 +1,4 @@
-"""What stays verbatim: the most recent messages, whole atoms of them, and nothing larger than its room."""
+"""Which recent messages stay verbatim: whole atoms, within their room."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from dataclasses import dataclass
 from clew.message import Compacted, Item, Message, Origin, Role, cut_points, pair
 
 SMALL_ROOM, LARGE_ROOM = 2_500, 7_500
-"""Tokens. Between them the shares below change from the first to the second: in a small room the recent work
-is nearly all that helps, in a large one the story and the findings of a long session are worth more. Fitted
-with the reader measure (``bench/reader``) and with the questions of ``clew eval``."""
+"""Tokens. Between these two the shares below change linearly: in a small room the recent work is nearly all
+that helps, in a large one the story and findings of a long session are worth more. Fitted with the reader
+benchmark (``bench/reader``) and the questions of ``clew eval``."""
 KEPT_SHARE = (0.75, 0.6)
-"""Of the room, for recent messages, faded ones included; the rest is for the digest."""
+"""Share of the room for recent messages, including faded ones; the rest is for the digest."""
 REACH_SHARE = (0.75, 0.5)
-"""Of that, what recent messages may take when all of them are faded: how far back they reach."""
+"""Share of that which recent messages may take when all are faded; it limits how far back they reach."""
 LEAST_SHOWN = 60
-"""Tokens of a message below which an excerpt says too little to be kept for."""
+"""Tokens below which an excerpt of a message says too little to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How much of the recent past stays verbatim."""
+    """How many recent messages stay verbatim."""
 
     messages: int = 8
-    """At least so many, where they fit at all."""
+    """The least number, if they fit at all."""
     tokens: int | None = None
-    """At least so many; by default a share of the room."""
+    """The least tokens of them; by default a share of the room."""
 
 
 AS_USUAL = Keep()
 
 
 def leading_system(view: Sequence[Item]) -> int:
-    """Return how many messages at the start no rung may touch: the system prompt, a provider's compaction.
+    """Return how many leading messages may not be touched: system prompt, a provider's own compaction.
 
-    A provider's own block or item is first in the list, or behind the user's messages that it was returned
-    with; it is signed or encrypted for exactly that place.
+    A provider's compaction item is first in the list, or after the user messages it was returned with; it is
+    signed or encrypted for exactly that position.
     """
     prompt = sealed = 0
     for i, item in enumerate(view):
@@ -52,8 +52,8 @@ def leading_system(view: Sequence[Item]) -> int:
 def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep: Keep, floor: int) -> int:
     """Return where the recent messages begin: always a legal cut, never before ``floor``.
 
-    ``faded`` are the sizes of the messages when they are faded. The last atom is always kept. Of those that
-    are always wanted, a large one counts only as much as an excerpt of it would take.
+    ``faded`` are the sizes of faded messages. The last atom is always kept. Among the messages that are kept
+    in any case, a large one counts as its excerpt.
     """
     reach = int(kept_room * between(REACH_SHARE, kept_room / KEPT_SHARE[0]))
     excerpt = max(LEAST_SHOWN, kept_room // max(1, keep.messages))
@@ -74,7 +74,7 @@ def tail_room(room: int, keep: Keep) -> int:
 
 
 def between(shares: tuple[float, float], room: float) -> float:
-    """Return the share for a room of this size."""
+    """Interpolate a share for a room of this size."""
     small, large = shares
     return small + (large - small) * min(1.0, max(0.0, (room - SMALL_ROOM) / (LARGE_ROOM - SMALL_ROOM)))
 
@@ -82,9 +82,9 @@ def between(shares: tuple[float, float], room: float) -> float:
 def last_cuts(
     view: Sequence[Item], sizes: Sequence[int], floor: int, *, messages: int, tokens: int
 ) -> list[int]:
-    """Return the legal cuts from ``floor`` on among the last messages: more than so many, of more tokens.
+    """Return the legal cuts from ``floor`` on that leave at most so many last messages or tokens.
 
-    Looks at the recent turns alone where nothing in them answers a call made before.
+    Looks only at recent turns if nothing in them answers an earlier call.
     """
     held = 0
     since = len(view)
@@ -96,7 +96,7 @@ def last_cuts(
     recent = [item.message for item in view[since:]]
     if since > floor and pair(recent).orphans:
         since, recent = floor, [item.message for item in view[floor:]]
-    if since == floor:  # what stands before may still be tied to it
+    if since == floor:  # earlier messages may still belong to the same atom
         points = cut_points([item.message for item in view])
     else:
         points = [since + point for point in cut_points(recent)]
@@ -104,12 +104,12 @@ def last_cuts(
 
 
 def opens_turn(message: Message) -> bool:
-    """Return True if a message is the user speaking."""
+    """Whether a message is the user speaking."""
     return message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results)
 
 
 def water_level(sizes: Sequence[int], room: int) -> int:
-    """Return the height at which vessels of these sizes, filled no higher, hold no more than ``room``."""
+    """Return the largest cap such that sizes cut down to it sum to at most ``room`` (water filling)."""
     left = room
     for i, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - i)

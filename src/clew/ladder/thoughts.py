@@ -1,7 +1,7 @@
-"""Thoughts, left out whole if a view does not fit with them.
+"""Remove thinking blocks if a view does not fit with them.
 
-A provider takes a signed thought as it was or not at all, so none is ever cut. While one is shown, the steps
-of the running loop belong to it; if none is, they may be separated like any others.
+A provider accepts a signed thinking block whole or not at all, so none is ever cut. While one is shown, the
+steps of the running loop form one atom with it; without any, they may be separated.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from clew.message import Item, Message, Native, Part, Role, Text, Thinking, Trus
 from clew.plan import Rung, Shrink
 
 _LEFT_OUT = Thinking("")
-"""Holds the place of a thought, so that places in a message stay what they are while it is judged."""
+"""A placeholder for a thinking block, so that part indices stay valid while a cut is searched."""
 _INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
-"""Stands for a message of nothing but thoughts: a provider takes no empty message."""
-_REASON = "there is no room for its thought"
+"""Replaces a message that has only thinking: providers accept no empty message."""
+_REASON = "there is no room for its thinking"
 
 
 def with_gaps(items: Iterable[Item]) -> list[Item]:
-    """Return messages with gaps in place of their thoughts."""
+    """Return messages with placeholders for their thinking blocks."""
     return [Item(item.id, _with_gaps(item.message)) if thinks(item.message) else item for item in items]
 
 
@@ -31,7 +31,7 @@ def _with_gaps(message: Message) -> Message:
 
 
 def thinks(message: Message) -> bool:
-    """Whether a message holds a thought."""
+    """Whether a message has a thinking block."""
     return any(isinstance(part, Thinking) for part in message.parts)
 
 
@@ -40,7 +40,7 @@ def _has_more(message: Message) -> bool:
 
 
 def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
-    """Return how messages are shown without their thoughts, and smaller if they are shown smaller."""
+    """Return shrinks that remove the thinking of messages, on top of the given shrinks."""
     smaller = {shrink.id: shrink for shrink in shrinks}
     linked: set[str] = set()
     for item in items:
@@ -56,18 +56,18 @@ def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
     return [smaller[item.id] for item in items if item.id in smaller]
 
 
-# What a reasoning item led to ------------------------------------------------------------------------
+# Messages linked to a reasoning item -----------------------------------------------------------------
 
 
 def _wires_of_items(message: Message) -> Iterator[str]:
-    """Yield the formats in which a thought of this message is an item with an id of its own."""
+    """Yield the wire formats in which a thinking block of this message is an item with its own id."""
     for part in message.parts:
         if isinstance(part, Thinking) and part.item_id and part.native:
             yield part.native.wire
 
 
 def _unlinked(message: Message, wires: set[str]) -> Message:
-    """Return what a reasoning item led to, without the id by which the provider would ask for that item."""
+    """Return the message without the id that links it to a reasoning item the provider would ask for."""
     if not wires:
         return message
     parts = tuple(_part_unlinked(part, wires) for part in message.parts)

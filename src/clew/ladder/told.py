@@ -1,4 +1,4 @@
-"""What the ledger has to say, as claims and pins: the bridge from what code kept to what a digest says."""
+"""Turn the ledger into the mandatory claims and rules of a digest."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ MOST_COMMANDS = 5
 LONGEST_COMMAND = 120
 LONGEST_QUOTE = 600
 FILES_PER_CLAIM = 10
-"""So that a session with many files loses some of them where there is no room, and never all."""
+"""Files per claim: with too little room, a session with many files loses some of them, never all."""
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
 _STATES = (_FIXED, _NOT_FIXED, " Mended.", " Not mended.")
-"""How a line about a failure ends; the last two as versions before 0.2 wrote it."""
+"""The end of a failure's line; the last two were written by versions before 0.2."""
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 _REFUSED = "refused: "
 _REFUSED_BEFORE = "the user refused: "
-"""How earlier versions began such a line, under what was decided."""
+"""The beginning of such a line in earlier versions, which filed it under decisions."""
 _ENDED = "no longer holds: "
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
-"""What runners call a test that passes, and one that fails, where that is not passed and failed."""
+"""What test runners call passing and failing tests, if not passed and failed."""
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
 _ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
 
 def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None) -> Brief:
-    """Return what a digest of this span must say, the most important first.
+    """Return the mandatory content of a digest of this span, most important first.
 
-    What stands verbatim after the span is left to speak for itself: rules are always repeated, loops are
-    repeated because they must never seem closed, the outcome of the last test run and of the last check of
-    the code because an excerpt may leave it out, all else only where its source goes away. ``shown`` is the
-    digest in the view with the id of its message: with it in the span goes all that it covers.
+    Rules and open items are always repeated, because they must never seem closed; the outcome of the last
+    test run and code check too, because an excerpt may omit it; all else only if its source leaves the view.
+    ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
+    leaves the view too.
     """
     gone = {item.id for item in span}
     if shown is not None and shown[0] in gone:
@@ -77,7 +77,7 @@ def _leaves(claim: Claim, gone: set[str]) -> bool:
 
 
 def _pins(ledger: Ledger) -> Iterator[Pin]:
-    # Those of the system too: what it says in the prompt is never pinned, what it says later may leave.
+    # System rules too: those in the prompt are never pinned, but later system messages may leave the view.
     for pin in ledger.pins.active:
         yield Pin(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
 
@@ -89,7 +89,7 @@ def _goal(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
-    """Tell which rules in the words of the goal count no more: those words are told as they were said."""
+    """Yield the ended rules that the goal's quote still contains."""
     for pin in ledger.pins.all:
         told = pin.source is not None and pin.source.message == goal.source.message
         if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
@@ -97,7 +97,7 @@ def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
 
 
 def _ended(ledger: Ledger) -> Iterator[Claim]:
-    """Tell of the rules that ended last: where one is quoted as people said it, it would seem to stand."""
+    """Yield the rules that ended last: a quote of one elsewhere would seem to be in force."""
     goal = ledger.goal.source.message if ledger.goal else ""
     ended = [
         (pin.quote, pin.ended_by)
@@ -109,7 +109,7 @@ def _ended(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
-    """Return a quote as a claim; of a long one how it begins, with what is left out said."""
+    """Return a quote as a claim; a long one is cut, with the omission marked."""
     start = _beginning(quote)
     if start == quote:
         return Claim("", kind, quote, (source,), trust, verbatim=True)
@@ -118,16 +118,16 @@ def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
 
 
 def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
-    """Return a quote, or as many whole words of its beginning as are told of it."""
+    """Return a quote, or the whole words at its beginning."""
     if len(quote) <= most:
         return quote
     words = _LAST_BREAK.match(quote, 0, most)
-    # Scripts without spaces, and lines without any, are cut anywhere: a word or two tell nothing.
+    # Text without spaces is cut anywhere, rather than to one or two words.
     return words[0].rstrip() if words and len(words[0]) * 3 > most * 2 else quote[:most]
 
 
 def shortened(claim: Claim, most: int) -> Claim:
-    """Return the goal, or what is open, told by how it begins; its turn leads to the whole of it."""
+    """Return a goal or open item cut to its beginning; its citation leads to the whole."""
     start = _beginning(claim.text, most)
     return claim if start == claim.text else claim._replace(text=f"{start}…", verbatim=False)
 
@@ -135,10 +135,10 @@ def shortened(claim: Claim, most: int) -> Claim:
 def _open(ledger: Ledger) -> Iterator[Claim]:
     for loop in ledger.loops.told:
         if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
-            continue  # it is said word for word
+            continue  # the goal quotes it word for word
         status = f" ({loop.status})" if loop.status else ""
         text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"
-        # A test's name is a tool's word; all else that is open was said by a person or the model.
+        # A test's name comes from a tool; other open items were stated by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
 
@@ -149,7 +149,7 @@ def _kept(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _early_words(ledger: Ledger) -> Iterator[Claim]:
-    """Yield words of the user that are kept besides the rules, unless a rule or the goal quotes them."""
+    """Yield early statements of the user, unless a rule or the goal quotes them."""
     quoted = {pin.quote.casefold() for pin in ledger.pins.all}
     goal = ledger.goal.quote if ledger.goal else ""
     for words in ledger.early_words:
@@ -158,7 +158,7 @@ def _early_words(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _is_goal(loop: Loop, goal: Goal) -> bool:
-    """Tell whether what was asked for is the goal: said in its message, or said again."""
+    """Whether a request is the goal: part of its message, or the same words."""
     if loop.source.message != goal.source.message:
         return loop.text == goal.quote
     start = _beginning(goal.quote)
@@ -171,7 +171,7 @@ def _clipped(text: str) -> str:
 
 
 def _changed_files(ledger: Ledger) -> Iterator[Claim]:
-    """Tell every file the session changed, by what was done to it, a few in each claim."""
+    """Yield every file the session changed, by action, a few per claim."""
     by_action: dict[str, list[Artifact]] = {}
     for artifact in ledger.artifacts.changed:
         done = "created" if artifact.created and artifact.exists else _change(artifact).value
@@ -181,7 +181,7 @@ def _changed_files(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _change(artifact: Artifact) -> Action:
-    """Return what was done to a file; what was changed and then read again was changed."""
+    """Return what was done to a file; one that was changed and then read counts as changed."""
     return artifact.action if artifact.action in CHANGES else Action.MODIFIED
 
 
@@ -198,7 +198,7 @@ def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
 def _folder_of(names: Sequence[str]) -> str:
     """Return the folder that full paths share, with its slash; each keeps at least one folder of its own.
 
-    So a file is still known by where it lies, and what they all begin with is said once.
+    So files stay recognisable, and the common prefix is written once.
     """
     shared = posixpath.commonprefix([posixpath.dirname(name) for name in names])
     folder = shared[: shared.rfind("/") + 1]
@@ -234,7 +234,7 @@ def _last_check(ledger: Ledger) -> Iterator[Claim]:
 
 
 def _refusals(ledger: Ledger) -> Iterator[Claim]:
-    """Yield the calls that the host marked as refused, with what the result says: a quote, not a decision."""
+    """Yield the calls that the host marked as refused, with the result's words as a quote."""
     for one in ledger.refusals[-MOST_REFUSALS:]:
         quote = one.words or one.result
         words = f': "{_clipped(quote)}"' if quote else ""
@@ -261,7 +261,7 @@ def _decisions(ledger: Ledger) -> Iterator[Claim]:
 
 
 def is_told_anew(claim: Claim) -> bool:
-    """Tell whether a claim of an earlier digest is one that the ledger tells again as things stand now."""
+    """Whether a claim of an earlier digest is one that the ledger restates in its current form."""
     match claim.kind:
         case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
             return True
@@ -276,5 +276,5 @@ def is_told_anew(claim: Claim) -> bool:
 
 
 def tells_of_changes(claim: Claim) -> bool:
-    """Tell whether a claim of the ledger names files that were changed."""
+    """Whether a claim lists changed files."""
     return claim.kind is ClaimKind.ARTIFACT and _CHANGE.match(claim.text) is not None

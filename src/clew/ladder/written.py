@@ -1,4 +1,4 @@
-"""What passes between the ladder and whoever writes the prose of a digest."""
+"""What is passed to the model that writes a digest's prose, and what comes back."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from clew.plan import Claim, Digest
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A digest that is to be written: of what, around what, and how long it may be."""
+    """The request for prose: the span, what code adds anyway, and the room."""
 
     span: Sequence[Item]
-    """What will leave the view, in order; the message of an earlier digest among them."""
+    """The messages that will leave the view, in order, including that of an earlier digest."""
     brief: Brief
-    """What code puts into the digest whatever is written: rules, goal, open loops, files, failures."""
+    """What code puts into the digest in any case: rules, goal, open items, files, failures."""
     room_tokens: int
-    """For what is written."""
+    """For the prose."""
     earlier: Digest | None = None
-    """The digest that goes into this one."""
+    """The digest that is folded into this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What somebody wrote about a span: claims, each with its sources."""
+    """A model's prose about a span: claims with sources."""
 
     claims: tuple[Claim, ...]
     author: str
     """The model's name."""
     prompt_version: str
     read: tuple[str, ...] = ()
-    """The ids of the messages that the writer was shown: all of the span, or it says less than it covers."""
+    """The ids of the messages the model was shown; if not all of the span, the digest is incomplete."""
     problems: tuple[str, ...] = ()
-    """What went wrong on the way, in words for people."""
+    """What went wrong, for people."""

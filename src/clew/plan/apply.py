@@ -1,4 +1,4 @@
-"""What a plan does to a view: the view as it would be. Nothing is changed."""
+"""Apply a plan to a view and return the resulting view; the input is not changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clew.plan.render import digest_message
 
 
 def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
-    """Return the view after a plan; the message of a digest has the digest's id, all else is as it was.
+    """Return the view after a plan; a digest's message has the digest's id.
 
-    A plan that names messages which the view does not have, or has in another order, is a ``StalePlan``.
+    Raise ``StalePlan`` if the plan names messages that the view lacks, or has in another order.
     """
     places = _places(view)
     after: list[Item | None] = list(view)
@@ -54,5 +54,5 @@ def _places_of(operation: Operation, places: Mapping[str, int]) -> list[int]:
     except KeyError as missing:
         raise StalePlan(f"no message {missing.args[0]} in the view") from None
     if isinstance(operation, Condense) and (not mine or mine != list(range(mine[0], mine[0] + len(mine)))):
-        raise StalePlan("what a digest stands for must be consecutive messages of the view, in their order")
+        raise StalePlan("a digest must replace consecutive messages of the view, in their order")
     return mine

@@ -1,4 +1,4 @@
-"""Plans and digests as JSON, and back: what the log keeps of a compaction."""
+"""Plans and digests to JSON and back: the stored form of a compaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LABELS = {trust.label: trust for trust in Trust}
 
 
 def plan_to_json(plan: Plan) -> JsonObject:
-    """Return a plan as JSON; the messages it would show are those of ``shown_messages``, by their number."""
+    """Return a plan as JSON; new messages are referred to by their index in ``shown_messages``."""
     shows = 0
     operations: list[Json] = []
     for operation in plan.operations:
@@ -40,7 +40,7 @@ def plan_to_json(plan: Plan) -> JsonObject:
 
 
 def shown_messages(plan: Plan) -> list[tuple[str, Message]]:
-    """Return what a plan would show that was not there before, each under the id it would have."""
+    """Return the messages that a plan would add to the view, each with its id in the view."""
     shown: list[tuple[str, Message]] = []
     for operation in plan.operations:
         if isinstance(operation, Shrink):
@@ -51,7 +51,7 @@ def shown_messages(plan: Plan) -> list[tuple[str, Message]]:
 
 
 def plan_from_json(value: JsonObject, messages: Sequence[Message]) -> Plan:
-    """Read back what ``plan_to_json`` wrote; ``messages`` are those it would show."""
+    """Read back what ``plan_to_json`` wrote; ``messages`` are those of ``shown_messages``."""
     body: dict[str, Any] = value
     try:
         return shaped(
@@ -90,7 +90,7 @@ def _operation(body: dict[str, Any], messages: Sequence[Message]) -> Operation:
         case "drop":
             return Drop(unspan(body["ids"]), body["reason"], rung)
         case other:
-            raise ValueError(f"no operation is called {other!r}")
+            raise ValueError(f"unknown operation {other!r}")
 
 
 # Digests ---------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def pin_to_json(pin: Pin) -> JsonObject:
 
 
 def claim_to_json(claim: Claim) -> JsonObject:
-    """Return a claim as JSON; a source is the message, the part, and the characters in it."""
+    """Return a claim as JSON; a source is message id, part index, first and last character."""
     return {
         "id": claim.id,
         "kind": claim.kind.value,

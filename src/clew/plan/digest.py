@@ -1,4 +1,4 @@
-"""What a span of a session is condensed into: claims, each with its exact sources."""
+"""Digests: the condensed form of a span of messages, as claims with exact sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clew.message import LONGEST_RULE, Cite, Item, Message, Role, Trust, words
 
 
 class ClaimKind(StrEnum):
-    """What a claim is about. The order is the order they are rendered in."""
+    """What a claim is about, in the order in which kinds are rendered."""
 
     GOAL = "goal"
     """The request that the work is about now."""
     NEXT = "next"
-    """Where the work stands: the next step, the plan."""
+    """The current step and the plan."""
     OPEN = "open"
     """What is still open: a task, a question, a promise, a failing test."""
     USER = "user"
@@ -36,14 +36,14 @@ class ClaimKind(StrEnum):
 
 
 ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
-"""The place of each kind in a digest; requests and reports are one story, oldest first."""
+"""The position of each kind in a digest; requests and reports form one story, oldest first."""
 ORDER[ClaimKind.REPORT] = ORDER[ClaimKind.USER]
 ALSO = "also: "
-"""How a claim begins that is nothing but a list of names."""
+"""The prefix of a claim that is only a list of names."""
 
 
 class Claim(NamedTuple):
-    """One line of a digest. A tuple, for a pass makes thousands, and most are weighed and left out."""
+    """One line of a digest. A named tuple because a pass creates thousands of candidates."""
 
     id: str
     """Unique in its session, short enough to cite: ``d3.17``."""
@@ -59,7 +59,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A rule that stands, word for word. No rung may touch it."""
+    """An active rule, word for word. No rung of the ladder may remove it."""
 
     id: str
     quote: str
@@ -82,24 +82,24 @@ class Digest:
     level: int
     """0 over messages; one more than the highest digest it folds."""
     covers: tuple[str, ...]
-    """The ids of the messages it stands for, in order, those of folded digests included."""
+    """The ids of the messages it replaces, in order, including those of folded digests."""
     checksum: str
-    """Over the covered messages, so that nobody can exchange a source unnoticed."""
+    """Hash over the covered messages, so that a changed source is detected."""
     claims: tuple[Claim, ...]
     pins: tuple[Pin, ...] = ()
-    """The rules that stood when it was made; rendered above its claims."""
+    """The rules that were active when it was made; rendered above its claims."""
     folds: tuple[str, ...] = ()
-    """The ids of the digests that went into it."""
+    """The ids of the digests that were folded into it."""
     author: str = "clew"
     """``clew`` for the model-free digest, else the model's name."""
     prompt_version: str | None = None
-    """Of the prompt a model was given."""
+    """The version of the prompt the model was given."""
     drawn: Message | None = field(default=None, init=False, repr=False, compare=False)
-    """The message that it is shown as, kept by ``digest_message``: a pass asks for it several times."""
+    """The rendered message, cached by ``digest_message``: a pass asks for it several times."""
 
     @property
     def trust(self) -> Trust:
-        """Return the lowest label of its claims; of none, untrusted."""
+        """Return the lowest label of its claims; untrusted if it has none."""
         return min((claim.trust for claim in self.claims), default=Trust.UNTRUSTED)
 
 
@@ -109,7 +109,7 @@ def checksum(items: Iterable[Item], before: str = "") -> str:
     said: list[str] = []
     for name, message in items:
         parts = message.parts
-        if len(parts) == 1:  # as most have
+        if len(parts) == 1:  # the common case
             said.append(f"\n{name} {_ROLES[message.role]}{words(parts[0])}")
         else:
             said.append(f"\n{name} {_ROLES[message.role]}")
@@ -122,5 +122,5 @@ def checksum(items: Iterable[Item], before: str = "") -> str:
 
 
 _AT_ONCE = 100
-"""Texts that are hashed together: few enough to be small, and quicker than one by one."""
+"""Texts hashed per update: faster than one by one, and still small in memory."""
 _ROLES = {role: role.value for role in Role}

@@ -14,7 +14,7 @@ NOTHING = "(nothing)"
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """What one assistant hands to the next. Every field is a list of lines; an empty one says so."""
+    """What one assistant hands to the next. Each field is a list of lines; empty ones are rendered too."""
 
     current_objective: tuple[str, ...] = ()
     user_constraints_and_preferences: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ _FIELDS = {heading: name for name, heading in HEADINGS.items()}
 
 
 def handoff_of(digest: Digest) -> Handoff:
-    """Return what a digest says, under the headings; what only the host knows is for it to add."""
+    """Return the content of a digest under the handoff's headings; fields only the host knows stay empty."""
 
     def said(*kinds: ClaimKind) -> tuple[str, ...]:
         return tuple(_cited(claim) for claim in digest.claims if claim.kind in kinds)
@@ -81,7 +81,7 @@ def _lines(handoff: Handoff) -> Iterator[str]:
 
 
 def parse_handoff(text: str) -> Handoff | None:
-    """Read a handoff back; None where the text is not one."""
+    """Parse a rendered handoff; return None if the text is not one."""
     if not text.startswith(TITLE):
         return None
     found: dict[str, list[str]] = {name: [] for name in HEADINGS}

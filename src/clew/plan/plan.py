@@ -1,7 +1,7 @@
-"""The proposal of a compaction: operations on a view, as data. Nothing has happened yet.
+"""A proposed compaction: operations on a view, as data. Creating a plan changes nothing.
 
-A dry run is a plan without the commit; the loss preview is a check of the plan; an adapter for somebody
-else's loop applies it to their list; an undo takes it out of the fold.
+A dry run is a plan that is not committed; the loss preview is a check of it; adapters apply it to another
+framework's message list; an undo removes it from the log's fold.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Shrink:
     id: str
     """The message's id in the view."""
     message: Message
-    """What is shown instead: same role, same call ids, so that pairs stay pairs."""
+    """What is shown instead: same role and call ids, so that calls and results still match."""
     reason: str
-    """In words for people: ``read again later by m41``."""
+    """For people: ``read again later by m41``."""
     rung: Rung = Rung.PRUNE
 
 
@@ -47,7 +47,7 @@ class Condense:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Show nothing in place of these; allowed only for what is condensed and persisted."""
+    """Remove these from the view; allowed only for messages that a digest covers and the log has."""
 
     ids: tuple[str, ...]
     reason: str
@@ -59,7 +59,7 @@ Operation: TypeAlias = Shrink | Condense | Drop
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """What one rung did."""
+    """How much one rung freed."""
 
     rung: Rung
     operations: int
@@ -77,15 +77,15 @@ class Plan:
     trigger: str
     """What asked for it: ``pressure``, ``manual``, ``oversized``, …"""
     reason: str
-    """Why, in words for people."""
+    """Why, for people."""
     freed: tuple[Freed, ...] = ()
 
     @property
     def digests(self) -> tuple[Digest, ...]:
-        """Return the digests that it would put in place."""
+        """Return the digests it would insert."""
         return tuple(op.digest for op in self.operations if isinstance(op, Condense))
 
     @property
     def fits(self) -> bool:
-        """Tell whether it reaches its target."""
+        """Whether it reaches its target."""
         return self.tokens_after <= self.target_tokens

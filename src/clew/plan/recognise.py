@@ -1,4 +1,4 @@
-"""A digest known by its text, in a list that somebody kept or handed on."""
+"""Recognise digests in a plain message list, for callers who keep no log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clew.plan.spans import unspan
 
 _ID = re.compile(r"m[1-9][0-9]{0,9}")
 MOST_COVERED = 200_000
-"""Messages that a digest in a list may stand for; a longer session is in a log."""
+"""Messages that a digest in a list may cover; longer sessions belong in a log."""
 
 
 def recovered(message: Message) -> Digest | None:
-    """Return the digest that a message is, all and nothing but that; None for any other message.
+    """Return the digest that a message consists of; None for any other message.
 
-    What a harness injected is never taken for one: anybody may have put it there.
+    Text injected by a harness is never accepted: its author is unknown.
     """
     part = message.parts[0] if len(message.parts) == 1 else None
     if message.role is not Role.USER or message.origin is Origin.INJECTED or not isinstance(part, Text):
@@ -32,7 +32,7 @@ def recovered(message: Message) -> Digest | None:
 
 
 def parted(message: Message) -> tuple[Message, ...]:
-    """Return a message; one that begins with a digest and goes on, as two: formats may join neighbours."""
+    """Split a message that begins with a digest and continues; some formats join neighbouring messages."""
     first = message.parts[0] if message.parts else None
     if message.role is not Role.USER or not isinstance(first, Text):
         return (message,)
@@ -44,7 +44,7 @@ def parted(message: Message) -> tuple[Message, ...]:
 
 
 def _block(text: str) -> tuple[str, str]:
-    """Return the digest that a text begins with, and what comes after it."""
+    """Split a text that begins with a digest into the digest and the rest."""
     stripped = text.strip()
     end = stripped.find(f"\n</{TAG}>") if stripped.startswith(f"<{TAG} ") else -1
     if end < 0:
@@ -65,7 +65,7 @@ def _digest(shown: Shown) -> Digest:
         for n, claim in enumerate(shown.claims, start=1)
         if claim.turns
     )
-    # Whoever can write this message has the user's trust and no more, whatever its lines say.
+    # The writer of this message has at most the user's trust, whatever labels its lines have.
     pins = tuple(
         replace(pin, id=f"p{n}", trust=Trust.USER)
         for n, pin in enumerate(shown.pins, start=1)
@@ -73,12 +73,12 @@ def _digest(shown: Shown) -> Digest:
     )
     covers = unspan(shown.covers, MOST_COVERED)
     if not all(map(_ID.fullmatch, covers)):
-        raise ValueError(f"{shown.id} covers what no list of ours calls a message")
+        raise ValueError(f"{shown.id} covers ids that are not message ids of a list")
     return Digest(shown.id, shown.level, covers, "", claims, pins, (), shown.author)
 
 
 def as_told(message: Message) -> Message:
-    """Return a message, a digest marked as machine text: what it quotes is not what the user says."""
+    """Return the message; a digest is marked as machine text, because its quotes are not the user's."""
     if recovered(message) is None:
         return message
     parts = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)

@@ -1,8 +1,8 @@
-"""A digest as the model sees it, and back.
+"""Render a digest as the text that the model sees, and parse it back.
 
-The text is marked as machine-made and fenced by tags that nothing inside can close. Rules that hold come
-first, word for word; then the claims by kind, each under the turn it comes from. It parses back, so what
-the model was shown can always be compared with what was meant.
+The text is marked as machine-made and fenced by tags that its content cannot close. Active rules come first,
+verbatim; then the claims by kind, each under the turn it comes from. Because it parses back, what the model
+was shown can be compared with what was meant.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ HEADINGS = {
     ClaimKind.FACT: "Exact values:",
 }
 SPEAKERS = {ClaimKind.USER: "user: ", ClaimKind.REPORT: "agent: "}
-"""How the lines of the story begin."""
+"""The prefixes of story lines."""
 _KINDS = {heading: kind for kind, heading in reversed(HEADINGS.items())} | {
-    # as versions before 0.2 wrote them: lists that people kept still hold such digests
+    # wording of versions before 0.2: lists kept by callers still contain such digests
     "What the user said:": ClaimKind.USER,
     "Facts:": ClaimKind.FACT,
     "Next step:": ClaimKind.NEXT,
@@ -46,9 +46,9 @@ _KINDS = {heading: kind for kind, heading in reversed(HEADINGS.items())} | {
 _ANY_TAG = re.compile(r"<(/?\\*)(?=clew-)", re.IGNORECASE)
 _HELD_TAG = re.compile(r"<(/?\\*)\\(?=clew-)", re.IGNORECASE)
 _OPEN = re.compile(rf'<{TAG} id="(d\d{{1,9}})" level="(\d{{1,4}})" covers="([^"]*)" author="([^"]*)">')
-_BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # whatever a reader may take for the end of a line
-_TO_HOLD = re.compile(f"<|{_BREAK.pattern}")  # nearly no line has any of it
-_HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # those that do not end one for us
+_BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # everything some reader treats as a line end
+_TO_HOLD = re.compile(f"<|{_BREAK.pattern}")  # almost no line has any of these
+_HELD_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # breaks that do not end a line for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
 _PIN = re.compile(r'- "(.*)"( …)?', re.DOTALL)
 _TURN = re.compile(r"\[([^\]\s]+)\]")
@@ -56,7 +56,7 @@ _MARKS = ("- ", "~ ")
 
 
 def digest_message(digest: Digest) -> Message:
-    """Return the message that stands for a digest: in the user's role, but never the user's words."""
+    """Return the message a digest is shown as: role user, but marked as machine text."""
     drawn = digest.drawn
     if drawn is None:
         part = Text(render_digest(digest), trust=digest.trust)
@@ -88,14 +88,14 @@ def _lines(digest: Digest) -> Iterator[str]:
 
 
 def _pin_lines(pins: Sequence[Pin]) -> Iterator[str]:
-    """Write rules under the turns and the people they come from; neighbours of one turn share its name."""
+    """Render rules under their turn and speaker; neighbours from one turn share a heading."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
         yield from (f'- "{_held(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
-    """Write claims under the turns they come from; neighbours of one turn share its name."""
+    """Render claims under their turns; neighbours from one turn share a heading."""
     for turns, group in groupby(claims, key=_turns):
         yield f"[{turns}]"
         for claim in group:
@@ -110,7 +110,7 @@ def _turns(claim: Claim) -> str:
 
 
 def _held(text: str) -> str:
-    """Return text that cannot leave its line's place nor close our fence, whatever it says."""
+    """Escape text so that it cannot break out of its line or close the fence."""
     if _TO_HOLD.search(text) is None:
         return text
     return _BREAK.sub(r"\g<0>  ", _ANY_TAG.sub(r"<\1\\", text))
@@ -122,11 +122,11 @@ def _freed(text: str) -> str:
     return _HELD_TAG.sub(r"<\1", _HELD_BREAK.sub(r"\1", text))
 
 
-# Back ------------------------------------------------------------------------------------------------
+# Parsing ---------------------------------------------------------------------------------------------
 
 
 class ShownClaim(NamedTuple):
-    """A claim as it can be read from the rendered text."""
+    """A claim as parsed from the rendered text."""
 
     kind: ClaimKind
     text: str
@@ -136,19 +136,19 @@ class ShownClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a rendered digest says."""
+    """The content of a parsed digest."""
 
     id: str
     level: int
     covers: str
-    """The ids of the messages it stands for, as ``spans`` writes them."""
+    """The ids of the messages it covers, in ``spans`` notation."""
     author: str
     pins: tuple[Pin, ...]
     claims: tuple[ShownClaim, ...]
 
 
 def parse_digest(text: str) -> Shown | None:
-    """Read a rendered digest back; None where there is none."""
+    """Parse a rendered digest; None if the text has none."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
         head = _OPEN.fullmatch(line)
@@ -191,7 +191,7 @@ def _shown_claim(kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: 
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
-    """Put the lines that were indented back to the line they belong to."""
+    """Join indented continuation lines to the line they belong to."""
     held: str | None = None
     for line in lines:
         if held is not None and line.startswith("  "):
@@ -206,5 +206,5 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
 
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> Pin:
     trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
-    end = LONGEST_RULE + 1 if rule[2] else None  # all that is known is that it goes on
+    end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
     return Pin(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)

@@ -1,4 +1,4 @@
-"""Many ids in few words: ``m2-m400,m402``, and back."""
+"""Compact notation for lists of ids: ``m2-m400,m402``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 MOST_IDS = 10_000_000
-"""That a text may stand for; more is nobody's session."""
+"""Upper bound on the ids one text may expand to, against hostile input; far above any real session."""
 _ID = re.compile(r"([a-z]+)([1-9][0-9]{0,9})")
 _LAST = 9_999_999_999
 _RUN = re.compile(r"([a-z]+)([1-9][0-9]{0,9})-\1([1-9][0-9]{0,9})")
 
 
 def spans(ids: Iterable[str]) -> str:
-    """Write ids in their order, runs of consecutive ones as their first and last."""
+    """Write ids in order, with runs of consecutive ones as first-last."""
     return _spans(tuple(ids))
 
 
-@lru_cache(maxsize=4)  # a digest is drawn several times while its room is measured, and may cover a million
+@lru_cache(maxsize=4)  # a digest is rendered several times per pass and may cover a million messages
 def _spans(ids: tuple[str, ...]) -> str:
     runs: list[list[str]] = []
     word, number, following = "", 0, None
@@ -35,7 +35,7 @@ def _spans(ids: tuple[str, ...]) -> str:
 
 
 def unspan(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
-    """Read ids back; a ``ValueError`` where the text stands for more than there can be."""
+    """Expand the notation; raise ``ValueError`` if the text expands to more than ``most`` ids."""
     ids: list[str] = []
     for piece in text.split(",") if text else ():
         run = _RUN.fullmatch(piece)
@@ -44,6 +44,6 @@ def unspan(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
             continue
         first, last = int(run[2]), int(run[3])
         if len(ids) + last - first > most:
-            raise ValueError(f"{piece} stands for too many messages")
+            raise ValueError(f"{piece} expands to too many messages")
         ids.extend(f"{run[1]}{number}" for number in range(first, last + 1))
     return tuple(ids)

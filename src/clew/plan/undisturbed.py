@@ -1,4 +1,4 @@
-"""Functions that the garbage collector lets finish first."""
+"""A decorator that pauses the garbage collector while a function runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Made = TypeVar("Made")
 
 
 def undisturbed(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Have a function run without the garbage collector.
+    """Run a function with the garbage collector paused.
 
-    To make or judge a plan takes tens of thousands of small values, none of them in a cycle, that live no
-    longer than the function. The collector would take them for new long-lived ones and go through all of
-    the host's memory because of them, once or twice a pass. A host that has switched it off keeps it off.
+    Making or checking a plan allocates tens of thousands of small, short-lived values without cycles. The
+    collector would respond with one or two full collections of the host's memory per pass. If the host has
+    disabled the collector, it stays disabled.
     """
 
     @wraps(work)
@@ -26,7 +26,7 @@ def undisturbed(work: Callable[Given, Made]) -> Callable[Given, Made]:
         try:
             return work(*given, **named)
         finally:
-            if was_on:  # of two threads at once, the one that came first switches it on again
+            if was_on:  # with two threads at once, the first to finish enables it again
                 gc.enable()
 
     return run

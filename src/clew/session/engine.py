@@ -1,8 +1,8 @@
-"""From a view that is too large to a plan that was checked: propose, judge, mend, fall back, or refuse.
+"""Decide on a compaction: propose, verify, retry, repair, fall back to code, or refuse.
 
-What a model writes is proposed first, judged by code that did not write it, asked for once more with the
-list of its misses, and mended where code can. Where that fails, the model-free digest takes its place; where
-even that would break a promise, nothing happens. Nothing here touches a store.
+A model's digest is proposed first and verified by code that did not write it. If it is refused, the model is
+asked once more with the list of findings; then code repairs it. If that fails, the model-free digest is used;
+if even that would break a guarantee, nothing happens. Nothing here touches a store.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from clew.wire import Wire
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes the prose of a digest."""
+    """The model that writes the prose of a digest."""
 
     name: str
     window_tokens: int
     request: SessionRequest | None = None
-    """What the session itself sends, for a question that its provider reads from the cache."""
+    """The session's own request, so that the summary request is read from the provider's prompt cache."""
     tries: int = 2
-    """How often it is asked for the whole digest: the second time with what was wrong the first."""
+    """How often the whole digest is asked for: the second time with the findings of the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A view to compact, and all that is known about it."""
+    """A view to compact, and everything known about it."""
 
     view: Sequence[Item]
     ledger: Ledger
@@ -57,13 +57,13 @@ class Job:
     target_tokens: int
     """For the whole view, system prompt included."""
     originals: Callable[[str], Message | None]
-    """Finds any message of the session as it was."""
+    """Finds any message of the session in its original form."""
     sizes: Sequence[int] | None = None
-    """The tokens of the messages of the view, where they were counted before."""
+    """The tokens of the messages of the view, if already counted."""
     shown: tuple[str, Digest] | None = None
     """The digest in the view, and the id of its message."""
     carried: Brief = field(default_factory=Brief)
-    """What must survive besides the ledger's: of a session whose beginning only a digest tells."""
+    """What must survive besides the ledger's entries: for a list whose beginning only a digest records."""
     digest_id: str = "d1"
     keep: Keep = AS_USUAL
     focus: str | None = None
@@ -72,43 +72,43 @@ class Job:
     reason: str = "asked for"
     wire: Wire | None = None
     sized: bool = True
-    """A person or the window set the target; otherwise it is a wish."""
+    """A person or the window set the target; otherwise it is a preference."""
     rule_tokens: int | None = None
-    """For the rules that were found in the session; None for all of them. Rules set by hand always stay."""
+    """Budget for rules found in the session; None for all of them. Rules set by hand are always kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One proposal, and what came of it."""
+    """One proposal and its outcome."""
 
     author: str
     outcome: str
-    """``accepted``, ``repaired``, ``refused``, or ``failed`` where there was nothing to judge."""
+    """``accepted``, ``repaired``, ``refused``, or ``failed`` if there was nothing to verify."""
     misses: tuple[str, ...] = ()
-    """What was wrong with it, in words for people."""
+    """What was wrong with it, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A plan that may take effect, its report, and how it came about."""
+    """A plan that may take effect, its report, and the attempts that led to it."""
 
     plan: Plan = field(repr=False)
     report: Report = field(repr=False)
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    """What the models that were asked cost."""
+    """Tokens used by the models that were asked."""
     calls: int = 0
 
 
 RULE_SHARES = (0.4, 0.2, 0.0)
-"""Of the room, for the rules that were found, tried in turn if it does not fit with all of them."""
+"""Shares of the room for found rules, tried in turn if they do not all fit; chosen by hand."""
 
 
 def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
-    """Return the plan to put into effect; ``CompactionRefused`` where none keeps what must be kept.
+    """Return the plan to put into effect; raise ``CompactionRefused`` if none keeps what must be kept.
 
-    Found rules that do not fit collapse to a line that leads to them. Rules set by hand never do, so they
-    alone can raise ``PinsDoNotFit``.
+    Found rules that do not fit are replaced by one line that cites them. Rules set by hand never are, so only
+    they can raise ``PinsDoNotFit``.
     """
     try:
         return (yield from _decided(job, writer))
@@ -134,9 +134,9 @@ def _prompt(job: Job) -> list[Message]:
 
 
 def _found(job: Job) -> list[str]:
-    """Return the ids of the rules that were found in the session, most worth showing first.
+    """Return the ids of the rules found in the session, those most worth showing first.
 
-    Each is ranked by how recent and by how certain it is.
+    Each is ranked by how recent and how certain it is.
     """
     found = [pin for pin in job.ledger.pins.active if pin.made_by is MadeBy.FOUND]
     by_certainty = sorted(range(len(found)), key=lambda place: found[place].confidence)
@@ -155,7 +155,7 @@ def _decided(job: Job, writer: Writer | None) -> Steps[Outcome]:
 
 @dataclass(slots=True)
 class _Decision:
-    """A decision on its way: what was tried so far, and what that cost."""
+    """One decision in progress: the attempts so far and what they cost."""
 
     now: Situation
     evidence: Evidence
@@ -163,7 +163,7 @@ class _Decision:
     bill: Bill = field(default_factory=Bill)
 
     def by_model(self, writer: Writer) -> Steps[tuple[Plan, Report] | None]:
-        """Ask for a digest until one is right, and mend the last; None where prose is no use."""
+        """Ask the model until a digest is accepted, then repair the last one; None if prose is of no use."""
         sketch = outline(self.now)
         if sketch is None:
             return None
@@ -185,7 +185,7 @@ class _Decision:
         return self._mended(last) if last else None
 
     def by_code(self) -> tuple[Plan, Report] | None:
-        """Propose a digest that needs no model."""
+        """Propose a digest without a model."""
         plan = propose(self.now)
         report = verify(plan, self.evidence)
         if report.accepted:
@@ -206,7 +206,7 @@ class _Decision:
         )
 
     def _mended(self, plan: Plan) -> tuple[Plan, Report] | None:
-        """Return what code can make of an attempt, where that is accepted."""
+        """Repair the last attempt and return it if that is accepted."""
         by_code = self.attempts[-1].author == "clew"
         better = repair(plan, verify(plan, self.evidence), self.evidence, hollow=by_code)
         report = verify(better, self.evidence) if better else None
@@ -224,7 +224,7 @@ def _misses(report: Report) -> list[str]:
     ]
 
 
-# What the rooms below are asked with -----------------------------------------------------------------
+# Input of the rooms below ----------------------------------------------------------------------------
 
 
 def _situation(job: Job) -> Situation:
@@ -248,7 +248,7 @@ def _situation(job: Job) -> Situation:
 
 
 def told(job: Job, span: Sequence[Item]) -> Brief:
-    """Return what a digest of this span must say."""
+    """Return what a digest of this span must contain."""
     brief = brief_of(job.ledger, span, job.shown)
     pins, claims = (*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims)
     if job.rule_tokens is None:
@@ -272,13 +272,13 @@ def _collapsed(job: Job, pins: Sequence[Pin], room: int) -> tuple[tuple[Pin, ...
 
 
 PER_RULE_TOKENS = 12
-"""What a rule takes in a digest besides its words: its turn, who said it, marks."""
+"""What a rule takes in a digest besides its words: turn, speaker, marks."""
 MOST_NAMED = 12
-"""Turns that the line for collapsed rules leads to, the oldest first."""
+"""Turns that the line for collapsed rules cites, oldest first."""
 
 
 def _line_for(rules: Sequence[Pin]) -> list[Claim]:
-    """Return the line that stands for rules there is no room for, with the turns to read them in."""
+    """Return the line that replaces rules there is no room for, with the turns to read them in."""
     if not rules:
         return []
     cites = {pin.source.message: pin.source for pin in reversed(rules)}

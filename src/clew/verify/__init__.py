@@ -1,4 +1,4 @@
-"""Judge a compaction before it takes effect. See README.md."""
+"""Check a compaction before it takes effect. See README.md."""
 
 from clew.verify.checks import CHECKS, Check, verify
 from clew.verify.evidence import Evidence, LedgerEntry

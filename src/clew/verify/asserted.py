@@ -1,7 +1,7 @@
-"""What a claim asserts that can be looked up: exact values, numbers, quoted words and names.
+"""The checkable assertions of a claim: exact values, numbers, quoted words and names.
 
-A claim in somebody's own words is believed as far as its words can be found in what it cites. That catches
-inventions. It does not catch a lie told with the right words: no check without understanding does.
+A claim in a summariser's own words is accepted as far as its words occur in what it cites. That catches
+inventions. It cannot catch a false statement made of words that do occur in the sources.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from clew.verify.quotes import Wording, begins_word, places, plain, stands_in, w
 
 
 class Assertion(NamedTuple):
-    """Something in a claim that must stand in its sources."""
+    """Something in a claim that must occur in its sources."""
 
     kind: ValueKind | None
-    """None for the name of somebody or something."""
+    """None for the name of a person or thing."""
     text: str
 
     @property
     def noun(self) -> str:
-        """Return what it is, for people."""
+        """Return the noun for it, for messages to people."""
         return self.kind.value if self.kind else "name"
 
 
@@ -36,7 +36,7 @@ _NUMBER = re.compile(
 _NUMBERED = re.compile(r"(?<!\w)[^\W\d]\w*\d\w*")
 _LISTED = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 _COUNTED = re.compile(r"^\d.*\s\w{4,}$")
-"""``12 tests``: what was counted may be called something else, the number is looked up alone."""
+"""``12 tests``: the counted thing may be called otherwise in the source, so only the number is checked."""
 _LONG_QUOTE = re.compile(r"[\"“„«]([^\"“”„«»]{5,2000})[\"”»]")
 _NAME = re.compile(r"(?<=[^\W\d_.!?:…] |[,;] |.[(\"'`])[^\W\d_]{2,}")
 _NOT_NAMES = frozenset(["it", "the", "this", "that", "user", "assistant"])
@@ -44,9 +44,9 @@ _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|sind|ein|eine|wird|wurde|f
 
 
 def bare_values(text: str) -> list[Assertion]:
-    """Return what a claim lists that is nothing but a list of exact values; nothing for any other claim.
+    """Return the values of a claim that is only a list of exact values; an empty list for any other claim.
 
-    There are no words of its own in such a list that could be held against its sources.
+    Such a list has no words of its own to compare with its sources.
     """
     if not (text.startswith(ALSO) and text.isascii() and text.isprintable()):
         return []
@@ -60,7 +60,7 @@ def bare_values(text: str) -> list[Assertion]:
 
 
 def assertions(text: str) -> Iterator[Assertion]:
-    """Yield what a claim asserts, each thing once."""
+    """Yield what a claim asserts, without repetition."""
     text = _LISTED.sub("", text)
     yield from dict.fromkeys((*_values(text), *_numbers(text), *_names(text)))
 
@@ -83,14 +83,14 @@ def _numbers(text: str) -> Iterator[Assertion]:
 
 def _names(text: str) -> Iterator[Assertion]:
     if len(_GERMAN.findall(text)) > 1:
-        return  # there every noun has a capital
+        return  # German capitalises every noun
     for name in _NAME.findall(text):
         if name[0].isupper() and name.lower() not in _NOT_NAMES:
             yield Assertion(None, name)
 
 
 def _is_broken(known: Known, text: str, at: int) -> bool:
-    """Tell whether a number is the end of one whose thousands are set apart."""
+    """Whether a number is the last group of one with thousands separators."""
     return (
         known.kind is ValueKind.NUMBER
         and text[max(0, at - 1) : at] == ","
@@ -99,7 +99,7 @@ def _is_broken(known: Known, text: str, at: int) -> bool:
 
 
 def is_found(asserted: Assertion, source: Wording) -> bool:
-    """Tell whether an assertion stands in a source."""
+    """Whether a source contains an assertion."""
     text = source.text
     match asserted.kind:
         case ValueKind.PATH | ValueKind.FILE:
@@ -119,11 +119,11 @@ _IN_PATH = re.compile(r"[\w.@+%$#~-]")
 _LEAD_BACKWARDS = re.compile(r"[\w.@+%$#~/\\:-]*")
 _LONGEST_LEAD = 1_000
 _MOST_PATHS = 1_000
-"""Places of one path that are looked at."""
+"""Occurrences of one path that are examined; a bound against repetitive texts, chosen by hand."""
 
 
 def _is_one_path(path: str, text: str) -> bool:
-    """Tell whether a path, perhaps shortened to its last components, means only one that the text names."""
+    """Whether a path, possibly shortened to its last components, matches exactly one path in the text."""
     if text.count(path) == 1:
         at = text.find(path)
         ends = path.endswith("/") or not _PATH_GOES_ON.match(text, at + len(path))
@@ -142,7 +142,7 @@ def _is_one_of_many(path: str, text: str) -> bool:
 
 
 def _lead(text: str, at: int) -> str | None:
-    """Return what of a longer path goes before a place; None where the place is inside a name."""
+    """Return the part of a longer path before a position; None if the position is inside a name."""
     backwards = _LEAD_BACKWARDS.match(text[max(0, at - _LONGEST_LEAD) : at][::-1])
     lead = backwards[0] if backwards else ""
     return lead if not lead or lead[0] in "/\\:" else None
@@ -153,7 +153,7 @@ _MORE_DIGITS = re.compile(r"\d|\.\d|,\d{3}(?!\d)")
 
 
 def _is_number_in(written: str, text: str) -> bool:
-    """Tell whether a number stands in a text: mostly as it is written, which is found without a pattern."""
+    """Whether a text contains a number. Tries the exact spelling first, which needs no pattern."""
     if written in text and _AS_WRITTEN.fullmatch(written):
         at = text.find(written)
         while at >= 0:
@@ -165,7 +165,7 @@ def _is_number_in(written: str, text: str) -> bool:
 
 
 def _number(written: str) -> re.Pattern[str]:
-    """Return what finds a number however its thousands are set apart, and its unit however it is spaced."""
+    """Return a pattern for a number with any thousands separator and any spacing before its unit."""
     unit = written.lstrip("0123456789,._$€£ -")
     digits = written.removesuffix(unit).strip().replace(",", "").replace("_", "")
     whole, point, fraction = digits.partition(".")

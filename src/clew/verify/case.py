@@ -1,4 +1,4 @@
-"""A plan before its judges: what it would do, and whatever several checks look up, looked up once."""
+"""A plan with its evidence, and everything that several checks look up, computed once."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from clew.verify.quotes import Wording, is_quote
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
 CUT = "…"
-"""How a claim ends that tells only how something begins."""
+"""The end of a claim that quotes only the beginning of something."""
 LEAST_OF_A_LOOP = 40
-"""Characters of its beginning by which something is known that there was no room for."""
+"""Characters of its beginning by which a shortened open item is recognised; chosen by hand."""
 _MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN)
 
 
 class Source:
-    """What a part of a message says."""
+    """The text of one part of a message."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
         self.text = words(part)
-        """What citations count their characters in."""
+        """The text that citation offsets refer to."""
 
     @once
     def wording(self) -> Wording:
-        """All of it; of a call also its arguments as the model meant them, without JSON's escapes."""
+        """The whole text; for a call also its arguments without JSON escapes, as the model meant them."""
         given = self.part.input if isinstance(self.part, ToolCall) else None
         return Wording("\n".join([self.text, *_texts(given)]) if given else self.text)
 
     def at(self, cite: Cite) -> Wording:
-        """Return the words at a place."""
+        """Return the text at a cited place."""
         if cite.start == 0 and cite.end is None:
             return self.wording
         said = self.text[cite.start : cite.end]
@@ -46,24 +46,24 @@ class Source:
 
 
 class Spoken(NamedTuple):
-    """What the user or the model says."""
+    """A passage spoken by the user or the model."""
 
     said: Said
     wording: Wording
 
 
 class Look:
-    """A claim, and what the places that it cites really say."""
+    """A claim together with the text at the places that it cites."""
 
     def __init__(self, claim: Claim, case: Case) -> None:
         self.claim = claim
         self.gist = gist(claim)
         self.vouched = case.is_vouched(self.gist)
-        """It is the ledger's, or that of a digest which was accepted before: it needs no proof."""
+        """It comes from the ledger or from an accepted digest, so it needs no proof."""
         self.sources: list[Source] = []
-        """The parts that it cites."""
+        """The parts it cites."""
         self.missing: list[Cite] = []
-        """Places that do not exist."""
+        """Cited places that do not exist."""
         self._cited: list[Cite] = []
         labels = []
         for cite in claim.sources:
@@ -76,8 +76,8 @@ class Look:
             labels.append(case.label(cite, source))
         self.lowest = lowest(labels)
         self.exact = self._is_exact()
-        """Whether the claim is all that stands at the first place that it cites, to the letter."""
-        # Set here, if to nothing: an attribute that thousands of objects get later costs each of them a dict.
+        """Whether the claim equals the text at its first cited place, character by character."""
+        # Initialised here: an attribute added later would cost each of thousands of objects a dict.
         self._quoted: bool | None = None
         self._said: list[Wording] | None = None
 
@@ -89,38 +89,38 @@ class Look:
 
     @property
     def said(self) -> list[Wording]:
-        """The very places that it cites."""
+        """The text at each cited place."""
         if self._said is None:
             self._said = [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
         return self._said
 
     @property
     def ceiling(self) -> Trust:
-        """The highest label that the claim may have: in a summariser's own words, that of a model."""
+        """The highest label the claim may have; in a summariser's own words at most that of a model."""
         proven = self.vouched or self.quoted
         return self.lowest if proven else min(self.lowest, Trust.ASSISTANT)
 
     @property
     def turns(self) -> str:
-        """The messages that it cites, for people."""
+        """The cited messages, for messages to people."""
         return ", ".join(dict.fromkeys(cite.message for cite in self.claim.sources))
 
     @property
     def quoted(self) -> bool:
-        """Whether the claim is a quote of what it cites."""
+        """Whether the claim quotes what it cites."""
         if self._quoted is None:
             self._quoted = self._is_quoted()
         return self._quoted
 
     def _is_quoted(self) -> bool:
         text = self.claim.text.strip()
-        if self.exact:  # so are most, and need not be looked for
+        if self.exact:  # the common case, known without a search
             return bool(text)
         if any(text == place.text.strip() for place in self.said):
             return bool(text)
         if any(is_quote(text, place) for place in self.said):
             return True
-        # Models are shown a message as one text, so a quote may go from one part on to the next.
+        # Models see a message as one text, so a quote may continue from one part into the next.
         whole = "\n".join(place.text for place in self.said)
         return len(self.said) > 1 and is_quote(text, Wording(whole))
 
@@ -129,7 +129,7 @@ class Case:
     """A plan with its evidence."""
 
     def __init__(self, plan: Plan, evidence: Evidence) -> None:
-        """Work out the view after; a plan for another view is a ``StalePlan``."""
+        """Compute the view after the plan; raise ``StalePlan`` if the plan is for another view."""
         self.plan = plan
         self.evidence = evidence
         self.after = apply(plan, evidence.view)
@@ -141,12 +141,12 @@ class Case:
 
     @once
     def condenses(self) -> tuple[Condense, ...]:
-        """Return its digests, with what they stand for."""
+        """Return its digests, with the messages they replace."""
         return tuple(op for op in self.plan.operations if isinstance(op, Condense))
 
     @once
     def shrinks(self) -> dict[str, Shrink]:
-        """Return what it shows smaller, by id."""
+        """Return the messages it shows in a smaller form, by id."""
         return {op.id: op for op in self.plan.operations if isinstance(op, Shrink)}
 
     @once
@@ -156,55 +156,55 @@ class Case:
 
     @once
     def standing(self) -> tuple[Digest, ...]:
-        """Return the digests in the view after: those that stay, then the new ones."""
+        """Return the digests in the view after the plan: kept ones, then new ones."""
         staying = (digest for name, digest in self.evidence.shown.items() if self.is_shown(name))
         return (*staying, *self.plan.digests)
 
     @once
     def rendered(self) -> dict[str, str]:
-        """Return what the digests in the view after read like, by their ids."""
+        """Return the rendered text of the digests in the view after, by digest id."""
         names = {name: digest.id for name, digest in self.evidence.shown.items() if self.is_shown(name)}
         names.update((digest.id, digest.id) for digest in self.plan.digests)
         return {digest: self.after_by_id[name].text for name, digest in names.items()}
 
     @once
     def after_by_id(self) -> dict[str, Message]:
-        """Return the messages of the view after; that of a digest has the digest's id."""
+        """Return the messages of the view after the plan; a digest's message has the digest's id."""
         return dict(self.after)
 
     @once
     def read_back(self) -> dict[str, Shown | None]:
-        """Return what can be read from them: what is shown counts, not what was meant."""
+        """Return the digests as parsed from their rendering: the checks look at what the model would read."""
         return {name: parse_digest(text) for name, text in self.rendered.items()}
 
     @once
     def cited(self) -> frozenset[str]:
-        """Return the messages that the lines of the digests in the view after lead to."""
+        """Return the ids of the messages cited by the digests in the view after."""
         claims = (cite.message for one in self.standing for claim in one.claims for cite in claim.sources)
         return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
 
     @once
     def covered(self) -> frozenset[str]:
-        """Return the ids of the messages that the digests in the view after stand for."""
+        """Return the ids of the messages covered by the digests in the view after."""
         return frozenset(name for digest in self.standing for name in digest.covers)
 
     @once
     def folded(self) -> frozenset[str]:
-        """Return the ids of the digests that went into those in the view after."""
+        """Return the ids of the digests folded into those in the view after."""
         return frozenset(name for digest in self.standing for name in digest.folds)
 
     def is_shown(self, name: str) -> bool:
-        """Tell whether a message of the view before stays in it, whole or smaller."""
+        """Whether a message of the view before stays in the view, whole or smaller."""
         return name in self.before and name not in self.removed
 
     def shown_message(self, name: str) -> Message | None:
-        """Return a message of the view before as it would be shown; None where it would not."""
+        """Return a message of the view before as it would be shown; None if it would be removed."""
         if not self.is_shown(name):
             return None
         shrink = self.shrinks.get(name)
         return shrink.message if shrink else self.before[name]
 
-    # How large things are --------------------------------------------------------------------------------
+    # Sizes -----------------------------------------------------------------------------------------------
 
     @once
     def sizes(self) -> dict[str, int]:
@@ -233,21 +233,21 @@ class Case:
             for name, message in self.after
         }
 
-    # What it cites ---------------------------------------------------------------------------------------
+    # Sources ---------------------------------------------------------------------------------------------
 
     def message(self, name: str) -> Message | None:
-        """Return a message of the session as it was; None where there is none of this id."""
+        """Return a message of the session in its original form; None if there is none with this id."""
         find = self.evidence.originals
         found = find(name) if find else None
         return found if found is not None else self.before.get(name)
 
     def has_words(self, name: str) -> bool:
-        """Tell whether a message of the session says anything: of images alone nothing can be told."""
+        """Whether a message of the session has any text; one with only images has none."""
         message = self.message(name)
         return message is not None and any(words(part).strip() for part in message.parts)
 
     def source(self, cite: Cite) -> Source | None:
-        """Return the part that a place is in; None where there is no such place."""
+        """Return the part that a citation points into; None if that place does not exist."""
         key = (cite.message, cite.part)
         source = self._sources.get(key)
         if source is None:
@@ -259,9 +259,9 @@ class Case:
         return source if 0 <= cite.start <= end <= len(source.text) else None
 
     def label(self, cite: Cite, source: Source) -> Trust:
-        """Return how far what stands at a place may be believed."""
+        """Return the trust label of the text at a place."""
         if isinstance(source.part, ToolResult) and len(source.part.parts) > 1:
-            for speech, _ in self.speech(cite.message):  # a person's words beside a result
+            for speech, _ in self.speech(cite.message):  # a person's words next to a tool result
                 if speech.part == cite.part and _is_within(cite, speech):
                     return speech.trust
         return source.part.trust
@@ -276,20 +276,20 @@ class Case:
 
     @once
     def looks(self) -> dict[str, list[Look]]:
-        """Return every claim that the plan would add, looked up, by the digest's id."""
+        """Return every claim the plan would add, with its sources looked up, by digest id."""
         return {digest.id: [Look(claim, self) for claim in digest.claims] for digest in self.plan.digests}
 
     def every_look(self) -> Iterator[Look]:
-        """Yield every claim that the plan would add."""
+        """Yield every claim the plan would add."""
         for looks in self.looks.values():
             yield from looks
 
-    # What needs no proof ---------------------------------------------------------------------------------
+    # Claims that need no proof ---------------------------------------------------------------------------
 
     def is_vouched(self, said: Gist) -> bool:
-        """Tell whether a claim is the ledger's, or that of a digest which was accepted before.
+        """Whether a claim comes from the ledger or from an accepted digest.
 
-        The goal and what is open may be told by how they begin, where there is no room for more.
+        Goal and open items may be shortened to their beginning for lack of room.
         """
         if said[1] in self._vouched_texts and said in self._vouched:
             return True
@@ -308,7 +308,7 @@ class Case:
 
     @once
     def _vouched_texts(self) -> frozenset[str]:
-        """What they say: the hash of a text is known already, that of a gist must be worked out."""
+        """Their texts, as a quick first test: a string caches its hash, a gist does not."""
         return frozenset(text for _, text, _ in self._vouched)
 
     @once
@@ -320,12 +320,12 @@ class Case:
 
 
 def open_claim(loop: LedgerEntry) -> Claim:
-    """Return what a digest says of an open loop when nobody else has said it."""
+    """Return the claim that states an open item from the ledger."""
     return Claim("", ClaimKind.OPEN, loop.text, (loop.source,), Trust.UNTRUSTED)
 
 
 def gist(claim: Claim) -> Gist:
-    """Return what a claim says and from where; its name and its label are judged apart."""
+    """Return what a claim says and its sources, without its id and label, which are checked separately."""
     return claim.kind, claim.text, claim.sources
 
 
@@ -334,7 +334,7 @@ def _is_within(cite: Cite, speech: Said) -> bool:
 
 
 def _unescaped(said: str) -> str:
-    """Return a piece of JSON text as it was meant; nothing where it is no piece of one string."""
+    """Decode a piece of a JSON string; return "" if it is not one."""
     try:
         return str(json.loads(f'"{said}"'))
     except ValueError:
@@ -342,7 +342,7 @@ def _unescaped(said: str) -> str:
 
 
 def _texts(value: Json) -> Iterable[str]:
-    """Yield the texts in a JSON value."""
+    """Yield all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""Judge a plan before it takes effect. Needs no model, and did not write the digest."""
+"""The list of checks, and ``verify``, which runs them. Needs no model, and did not write the digest."""
 
 from __future__ import annotations
 
@@ -22,30 +22,34 @@ from clew.verify.survival import check_loops, check_pins
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is looked at."""
+    """One named check."""
 
     name: str
     what: str
-    """What it promises of an accepted plan."""
+    """What it guarantees of an accepted plan."""
     run: Callable[[Case], Iterable[Finding | Loss]]
 
 
 CHECKS = (
-    Check("pins", "every rule stands word for word, none was added", check_pins),
-    Check("open loops", "nothing that is open leaves the view", check_loops),
-    Check("values", "exact values are followed; what goes is on record", check_values),
-    Check("grounding", "no claim says what its sources do not", check_grounding),
-    Check("citations", "every claim leads to turns that the digest stands for", check_citations),
-    Check("trust", "nothing is believed more than where it comes from", check_trust),
-    Check("size", "the view gets smaller, and no digest is an echo", check_size),
-    Check("structure", "prompt, recent turns and pairs are whole; spans are what they say", check_structure),
-    Check("form", "the digest reads as it is meant; nothing inside closes its fence", check_form),
+    Check("pins", "every rule is in the view word for word, none was added", check_pins),
+    Check("open loops", "no open item leaves the view", check_loops),
+    Check("values", "exact values that leave the view are recorded", check_values),
+    Check("grounding", "no claim says what its sources do not say", check_grounding),
+    Check("citations", "every claim cites turns that its digest covers", check_citations),
+    Check("trust", "no claim has a higher trust label than its sources", check_trust),
+    Check("size", "the view gets smaller, and no digest is a copy", check_size),
+    Check(
+        "structure",
+        "prompt, recent turns and call/result pairs are intact; spans are correct",
+        check_structure,
+    ),
+    Check("form", "the rendered digest reads as meant; its content cannot close its fence", check_form),
 )
 
 
 @undisturbed
 def verify(plan: Plan, evidence: Evidence) -> Report:
-    """Say what stands against a plan, and what it would lose. Never raises, changes nothing."""
+    """Return what is wrong with a plan and what it would lose. Never raises and changes nothing."""
     try:
         case = Case(plan, evidence)
     except StalePlan as cause:

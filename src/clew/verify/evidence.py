@@ -1,4 +1,4 @@
-"""What a plan is judged by: the view it is for, and what the ledger says must survive."""
+"""What a plan is checked against: the view it is for, and what the ledger says must survive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.wire import Wire
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A line of the ledger: an open loop, a decision."""
+    """An entry of the ledger: an open item or a decision."""
 
     id: str
     text: str
@@ -24,7 +24,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known without the plan and without whoever wrote its digests."""
+    """What is known independently of the plan and of the author of its digests."""
 
     view: Sequence[Item]
     """The view before."""
@@ -32,21 +32,21 @@ class Evidence:
     target_tokens: int
     """For the whole view, system prompt included."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of messages of the view, by id, where they are known; the rest is counted."""
+    """Known token counts of messages of the view, by id; the others are counted."""
     originals: Callable[[str], Message | None] | None = None
-    """Finds a message in the log; where there is no log, the view holds the originals."""
+    """Finds a message in the log; without a log, the view holds the originals."""
     pins: tuple[Pin, ...] = ()
-    """The rules that stand now."""
+    """The active rules."""
     loops: tuple[LedgerEntry, ...] = ()
-    """What is open now."""
+    """The open items."""
     decisions: tuple[LedgerEntry, ...] = ()
     ledger_claims: tuple[Claim, ...] = ()
-    """What code made of the ledger for a digest to say. These need no grounding: no summariser wrote them."""
+    """The ledger's claims for a digest. They need no grounding, because code made them."""
     values: Iterable[Value] = ()
-    """The session's exact values, for the loss record; gone through once each time."""
+    """The session's exact values, for the loss record; iterated once per check."""
     shown: Mapping[str, Digest] = field(default_factory=dict)
-    """The digests that the view shows, by the ids of their messages."""
+    """The digests in the view, by the ids of their messages."""
     keep_messages: int = 1
-    """So many of the most recent messages, and the atom they begin in, are neither condensed nor dropped."""
+    """The most recent messages that, with the atom they begin in, may not be condensed or dropped."""
     wire: Wire | None = None
-    """The wire format that the view is to be sent in, where that is known."""
+    """The wire format the view will be sent in, if known."""

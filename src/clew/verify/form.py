@@ -1,4 +1,4 @@
-"""The model reads what was meant: the rendered digest is read back and compared."""
+"""Check *form*: the rendered digest, parsed back, says what was meant."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _CHECK = "form"
 
 
 def check_form(case: Case) -> Iterator[Finding]:
-    """Find digests that do not say to their reader what they say to us."""
+    """Find digests that do not parse back to what they are."""
     names = Counter(look.claim.id for look in case.every_look())
     for name, count in names.items():
         if count > 1 or not name:
-            yield Finding(_CHECK, Level.REFUSE, name, f"{count} claims are called {name!r}")
+            yield Finding(_CHECK, Level.REFUSE, name, f"{count} claims have the id {name!r}")
     for digest in case.plan.digests:
         if not _reads_back(digest, case.rendered[digest.id], case.read_back[digest.id]):
             yield from _culprits(case, digest)
 
 
 def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
-    """Tell whether a rendered digest says what the digest says, and nothing inside it closes its fence."""
+    """Whether a rendered digest parses back to the digest, with its fence intact."""
     return (
         shown is not None
         and text.endswith(f"</{TAG}>")
@@ -49,7 +49,7 @@ def _place(claim: Claim) -> int:
 
 
 def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
-    """Tell whether what is shown is this claim."""
+    """Whether a parsed claim is this claim."""
     return (
         shown.text == claim.text
         and shown.kind is claim.kind
@@ -59,15 +59,15 @@ def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
 
 
 def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
-    """Find the claims that cannot be shown as they are meant; without any, the digest itself cannot."""
+    """Find the claims that do not parse back; if there are none, the digest itself is at fault."""
     bad = [claim for claim in digest.claims if not (claim.sources and _reads_alone(claim))]
     for claim in bad:
-        # What is open must stand: it cannot be dropped, so the whole cannot be shown.
+        # Open items must not be dropped, so here the whole digest is refused.
         is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(gist(claim))
         level = Level.REFUSE if is_loop else Level.DROP
-        yield Finding(_CHECK, level, claim.id, "the claim does not read as it is meant", _odd(claim.sources))
+        yield Finding(_CHECK, level, claim.id, "the claim does not read as meant", _odd(claim.sources))
     if not bad:
-        yield Finding(_CHECK, Level.REFUSE, digest.id, "the digest does not read as it is meant")
+        yield Finding(_CHECK, Level.REFUSE, digest.id, "the digest does not read as meant")
 
 
 def _reads_alone(claim: Claim) -> bool:

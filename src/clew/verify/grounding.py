@@ -1,4 +1,4 @@
-"""A claim says what its sources say, and gives as the user's words only what the user said."""
+"""Check *grounding*: a claim says what its sources say, and the user is quoted only with the user's words."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from clew.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, tu
 from clew.verify.size import LONGEST_CLAIM
 
 LEAST_SUPPORT = 1 / 3
-"""Of a claim's own words, the share that must stand in its sources."""
+"""The share of a claim's own words that must occur in its sources; fitted on the tests' hostile digests."""
 LEAST_SUPPORT_OF_USER = 2 / 3
-"""The same of a claim that tells what the user said or wants."""
+"""The same for a claim about what the user said or wants."""
 LEAST_SUPPORT_OF_STEPS = 1 / 2
-"""The same of what the next assistant acts on, where it is more than a few words; of a few, all."""
+"""The same for a step that the next assistant acts on; of a step of few words, all must occur."""
 STEERING = (ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
 _AGREED_STEM = 5
 _ORDERS = re.compile(
     r"\b(?:next\s+step|todo|go\s+ahead|please|must|should|shall|ha(?:s|ve)\s+to|needs?\s+to|(?:is|are)\s+to\s+be)\b",
     re.IGNORECASE,
 )
-"""What steers, whatever it is called."""
+"""Kinds that steer the next assistant."""
 _OF_THE_USER = re.compile(
     r"\b(?:the\s+)?(?:user|customer|human|benutzer\w*|nutzer\w*|utilisateur|usuario|utente|用户|ユーザー)\b.{0,60}?"
     r"\b(?:sa(?:id|ys)|want\w*|ask\w*|approv\w*|allow\w*|told|tells|instruct\w*|request\w*|permit\w*|agree\w*|"
@@ -48,12 +48,12 @@ _OF_THE_USER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LISTING = (ClaimKind.FACT, ClaimKind.ARTIFACT)
-"""What may be a bare list of values, which steers nobody."""
+"""Kinds that may be a bare list of values, which steers nothing."""
 _SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
 
 
 def check_grounding(case: Case) -> Iterator[Finding]:
-    """Find claims that say what their sources do not, or put words into the user's mouth."""
+    """Find claims that say what their sources do not, or attribute words to the user."""
     for look in case.every_look():
         wrong = _wrong(case, look) if look.sources and not look.vouched else None
         if wrong is not None:
@@ -61,13 +61,13 @@ def check_grounding(case: Case) -> Iterator[Finding]:
 
 
 def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
-    """Return what is wrong with a claim, and why; None where nothing is."""
+    """Return what is wrong with a claim, and why; None if nothing is."""
     claim = look.claim
     if claim.verbatim and not (look.exact or _is_verbatim(case, claim)):
-        return f'"{short(claim.text)}" is marked as a quote', f"it does not stand like that in {look.turns}"
+        return f'"{short(claim.text)}" is marked as a quote', f"it does not occur like that in {look.turns}"
     for_user = _speaks_for_user(look)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
-        return None  # an echo, and as such not looked up word by word
+        return None  # refused as a copy by the size check; not looked up word by word
     listed = bare_values(claim.text) if claim.kind in _LISTING else ()
     disguised = None if listed else _disguised(look)
     if disguised is not None:
@@ -75,30 +75,30 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     if for_user:
         return _not_said(case, look)
     if _gives_leave(look, listed, case.evidence.pins):
-        said = f'"{short(claim.text)}" gives leave, or ends a rule'
-        return said, f"that is not a whole sentence of the user's in {look.turns}"
+        said = f'"{short(claim.text)}" gives permission, or ends a rule'
+        return said, f"that is not a whole sentence of the user in {look.turns}"
     if listed:
         return _invented(look, listed)
     return _torn(look) if look.quoted else _ungrounded(look)
 
 
 def _disguised(look: Look) -> tuple[str, str] | None:
-    """Find signs that nobody sees, and tags that are none; what is quoted may have what its source has."""
+    """Find invisible characters and imitated tags; a quote may contain what its source contains."""
     text = look.claim.text
     if is_plain(text):
         return None
     if mimics_tag(text):
-        return f'"{short(text)}" reads like a tag of the digest', "it could pass for its end"
+        return f'"{short(text)}" reads like a tag of the digest', "it could be taken for its end"
     if directs(text) or (is_unseen(text) and not look.quoted):
-        return f'"{short(text)}" holds signs that are not seen', "what a reader sees is not what it says"
+        return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
     mixed = "" if look.quoted else two_scripts(text)
     if mixed and not any(mixed in place.text for place in look.said):
-        return f'"{mixed}" mixes letters that look alike', f"no such word stands in {look.turns}"
+        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {look.turns}"
     return None
 
 
 def _is_verbatim(case: Case, claim: Claim) -> bool:
-    """Tell whether a claim is an exact quote of its first source."""
+    """Whether a claim is an exact quote of its first source."""
     cite = claim.sources[0]
     source = case.source(cite)
     return source is not None and claim.text in source.text[cite.start : cite.end]
@@ -108,7 +108,7 @@ def _is_verbatim(case: Case, claim: Claim) -> bool:
 
 
 def _speaks_for_user(look: Look) -> bool:
-    """Tell whether a claim passes for the user's own words: then it must be."""
+    """Whether a claim reads as the user's own words, and so must be."""
     kind = look.claim.kind
     return kind in _SPEAKERS or (kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
 
@@ -128,21 +128,21 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
     said = f'"{short(claim.text)}" is given as the user\'s words'
     if quoted:
         return said, f"it was cut out of a sentence in {look.turns} that may say something else"
-    return said, f"nobody said that in {look.turns}" if told else f"{look.turns} is not the user speaking"
+    return said, f"nothing in {look.turns} says that" if told else f"{look.turns} is not the user speaking"
 
 
-# Anybody's words -------------------------------------------------------------------------------------
+# Any speaker's words ---------------------------------------------------------------------------------
 
 
 def _gives_leave(look: Look, listed: Sequence[Assertion], pins: Sequence[Pin]) -> bool:
-    """Tell whether a claim gives leave, or ends a rule, that may not."""
+    """Whether a claim gives permission or ends a rule without being entitled to."""
     if listed:
         return names_give_leave([one.text for one in listed], pins)
     return not _may_give_leave(look) and gives_leave(look.claim.text, pins)
 
 
 def _may_give_leave(look: Look) -> bool:
-    """Tell whether leave is told in a speaker's whole sentences, or quoted from data and marked as such."""
+    """Whether permission is quoted in a speaker's whole sentences, or quoted from data and marked as such."""
     if not look.quoted:
         return False
     speaking = _speaking(look)
@@ -150,7 +150,7 @@ def _may_give_leave(look: Look) -> bool:
 
 
 def _speaking(look: Look) -> list[Wording]:
-    """Return all that is said, by the user or by the model, in the parts that a claim cites."""
+    """Return everything that the user or the model says in the parts a claim cites."""
     return [
         source.wording
         for source in look.sources
@@ -159,7 +159,7 @@ def _speaking(look: Look) -> list[Wording]:
 
 
 def _torn(look: Look) -> tuple[str, str] | None:
-    """Find a quote without its negation; of what steers, also one that was only asked or supposed."""
+    """Find a quote without its negation; of a steering claim also a question or condition."""
     if not _speaking(look):
         return None
     text, wordings = look.claim.text, [one.wording for one in look.sources]
@@ -181,37 +181,37 @@ def _ungrounded(look: Look) -> tuple[str, str] | None:
     whole = " ".join(place.plain for place in look.said)
     for word in agreed(text):
         if not stands(plain(word)[:_AGREED_STEM], whole):
-            return f'"{short(claim.text)}" says {word}', f"nobody says so in {turns}"
+            return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
     opposite = turned(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
     clause = turned_round(text, _speaking(look), strictly=claim.kind in STEERING)
     if clause:
-        return f'"{short(clause)}" is turned round', f"{turns} says the opposite of the same"
+        return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
     return _unsupported(claim, text, whole, turns)
 
 
 def _invented(look: Look, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
-    """Find what is asserted and does not stand in the sources."""
+    """Find an assertion that does not occur in the sources."""
     for one in asserted:
         if not any(is_found(one, place) for place in look.said):
-            return f'"{one.text}" is invented', f"no such {one.noun} stands in {look.turns}"
+            return f'"{one.text}" is invented', f"no such {one.noun} occurs in {look.turns}"
     return None
 
 
 def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
-    """Find a claim too few of whose words stand in its sources."""
+    """Find a claim too few of whose words occur in its sources."""
     if claim.kind in STEERING or _ORDERS.search(text):
         words = content(text, OF_THE_RECORD)
         found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST else 1.0
         if unheard_act(text, whole) or not (words or any(assertions(text))):
-            return f'"{short(claim.text)}" is given as a step', f"{turns} speaks of nothing like it"
+            return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {turns}"
     else:
         spared = OF_THE_RECORD | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
         found, least = support(text, whole, spared), LEAST_SUPPORT
     if _OF_THE_USER.search(text):
         least = max(least, LEAST_SUPPORT_OF_USER)
     if found < least:
-        why = f"only {found:.0%} of its words can be found in {turns}, if with another ending"
+        why = f"only {found:.0%} of its words occur in {turns}, in any form"
         return f'"{short(claim.text)}" is not what its sources say', why
     return None

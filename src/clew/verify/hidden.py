@@ -1,4 +1,4 @@
-"""Signs that nobody sees, and tags that only look like ours: a reader is not to be fooled by either."""
+"""Invisible characters, look-alike letters and imitated tags, which could mislead a reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 _JOINERS = r"\u200c\u200d"
-# Joiners belong to the words of some scripts and to emoji; there is nothing for them to join in ours.
+# Joiners belong to words of some scripts and to emoji; in the others there is nothing to join.
 _UNSEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
@@ -17,33 +17,33 @@ _DIRECTING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _BRACKETS = str.maketrans("‹〈⟨❮❬˂ᐸ≺⁄∕⧸‐‑‒–—−", "<<<<<<<<///------")
 _TAG = re.compile(r"<\s*/?\s*\\*\s*clew\s*-", re.IGNORECASE)
 _PLAIN_TAG = re.compile(r"<[/\\]*clew-", re.IGNORECASE)
-_ALIKE = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # a Greek my before a unit is none
+_ALIKE = r"[\u0370-\u03bb\u03bd-\u03ff\u0400-\u052f\u0530-\u058f]"  # except Greek mu, used before units
 _TWO_SCRIPTS = re.compile(rf"[A-Za-z]{_ALIKE}|{_ALIKE}[A-Za-z]")
 _STYLED = re.compile(
     r"[\uff21-\uff3a\uff41-\uff5a\u2100-\u214f\u24b6-\u24e9\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
 )
-"""Letters in another dress: bold, full-width, in a circle."""
+"""Stylised letters: bold, full-width, circled."""
 
 
 def is_plain(text: str) -> bool:
-    """Tell at once of most texts that there is nothing to be found in them."""
+    """Quick test: most texts contain nothing to find."""
     return text.isascii() and text.isprintable() and "<" not in text
 
 
 def is_unseen(text: str) -> bool:
-    """Tell whether a text holds signs that are not seen and that no word needs."""
+    """Whether a text holds invisible characters that no word needs."""
     if text.isascii() and text.isprintable():
-        return False  # most texts, and much quicker than the pattern
+        return False  # most texts; much faster than the pattern
     return _UNSEEN.search(text) is not None
 
 
 def directs(text: str) -> bool:
-    """Tell whether a text turns the direction in which what follows is shown."""
+    """Whether a text changes the direction in which what follows is displayed."""
     return not text.isascii() and _DIRECTING.search(text) is not None
 
 
 def mimics_tag(text: str) -> bool:
-    """Tell whether a text reads as a tag of ours without being written as one, which is held off as such."""
+    """Whether a text imitates one of our tags in a spelling that the renderer does not escape."""
     if "<" not in text and text.isascii():
         return False
     seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_BRACKETS)
@@ -51,7 +51,7 @@ def mimics_tag(text: str) -> bool:
 
 
 def two_scripts(text: str) -> str:
-    """Return a word that mixes letters which look alike, or has some in another dress; empty without one."""
+    """Return a word with look-alike letters of two scripts or with stylised letters; "" if there is none."""
     if text.isascii():
         return ""
     mixed = (word for word in text.split() if _TWO_SCRIPTS.search(word) or _STYLED.search(word))

@@ -1,4 +1,4 @@
-"""Whether a text gives leave or lifts a rule: nobody but the user does, and only in the user's own words."""
+"""Whether a text gives permission or ends a rule: only the user may, and only in the user's own words."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _PASSES = 8
 
 
 def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
-    """Tell whether a text, taken for somebody's word, would allow something or end one of the rules."""
+    """Whether a text, if believed, would allow something or end one of the rules."""
     if _GRANTS.search(text):
         return True
     if spoken(text, Trust.USER) and (_permits(text) or _would_retire(text, pins)):
@@ -80,16 +80,16 @@ def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
 
 
 def names_give_leave(names: Sequence[str], pins: Sequence[Pin]) -> bool:
-    """Tell the same of a list of bare names: ``allow_push_main``, ``you-may-push``.
+    """Return the same for a list of bare names: ``allow_push_main``, ``you-may-push``.
 
-    Only what hyphens or dots join is read as words; the rest is a name of code to whoever looks for rules.
+    Only parts joined by hyphens or dots are read as words; the rule finder takes the rest for names of code.
     """
     read = [name for name in names if ("-" in name or "." in name) and "_" not in name and "/" not in name]
     return bool(read and gives_leave(", ".join(read), pins)) or _undoes_any(", ".join(names), pins)
 
 
 def agreed(text: str) -> list[str]:
-    """Return the words of a text by which people agree: they are not for a summariser to choose."""
+    """Return the words of agreement in a text; a summariser may not add any."""
     return _AGREED.findall(text)
 
 
@@ -105,7 +105,7 @@ def _would_retire(text: str, pins: Iterable[Pin]) -> bool:
 
 @lru_cache(maxsize=_PASSES)
 def _active(quotes: tuple[str, ...]) -> ActiveRules:
-    """Return the rules of a pass; every claim that could give leave is held against them."""
+    """Return the rules of a pass, parsed once, to compare every permission with them."""
     return ActiveRules(rule for quote in quotes for rule in _rules(quote))
 
 
@@ -116,7 +116,7 @@ def _rules(quote: str) -> tuple[Constraint, ...]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
-    """Return what a rule forbids: of each of its clauses that is negated, the words that say something."""
+    """Return what a rule forbids: the content words of each negated clause."""
     clauses = (clause for clause in _CLAUSE.split(quote) if NEGATION.search(clause))
     banned = (
         tuple(word for word in things(NEGATION.sub(" ", clause)) if word not in _POLITE) for clause in clauses
@@ -125,7 +125,7 @@ def _bans(quote: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _undoes_any(text: str, pins: Iterable[Pin]) -> bool:
-    """Tell whether a text speaks of what one of the rules forbids, and does not forbid it."""
+    """Whether a text mentions what one of the rules forbids, without forbidding it."""
     told = plain(text)
     return any(_undoes(told, banned) for pin in pins for banned in _bans(pin.quote))
 
@@ -135,14 +135,14 @@ def _undoes(text: str, banned: Sequence[str]) -> bool:
         return False
     if all(stands(word, text) for word in banned):
         return _NOT_BARRED.search(text) is not None or not (_RESTRAINT.search(text) or _forbids(text, banned))
-    # "OK to push": what the rule says of where and when is left out.
+    # "OK to push": the rule's words about place and time may be missing.
     if not _MAY.search(text) or len(content(text)) > FEWEST:
         return False
     return not (_RESTRAINT.search(text) or _forbids(text, banned))
 
 
 def _forbids(text: str, banned: Sequence[str]) -> bool:
-    """Tell whether a text has a negation of what is banned, or of leave for it."""
+    """Whether a text negates what is banned, or permission for it."""
     for negation in NEGATION.finditer(text):
         after = things(re.split(r"[.!?…;:,]\s", text[negation.end() :])[0])[:_FEWEST]
         if not after or not {*after}.isdisjoint((*banned, *_ALLOWING)):

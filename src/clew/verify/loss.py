@@ -1,4 +1,4 @@
-"""What the model would no longer see: rules, open items, decisions, values. All of it stays in the log."""
+"""Check *values*: what the model would no longer see. All of it stays in the log."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter
 from clew.verify.survival import LONGEST, is_visible, loss_of
 
 MOST_VALUES = 100
-"""Values that a report lists; the rest are counted."""
+"""Values that a report lists; the others are only counted."""
 
 
 def check_values(case: Case) -> Iterator[Finding | Loss]:
-    """Say what becomes of exact values and decisions; losing some is what a compaction is for."""
+    """Report what becomes of exact values and decisions. Losing some is normal, so this is never an error."""
     decisions = case.evidence.decisions
     yield loss_of(case, Matter.DECISION, len(decisions), _missing_decisions(case))
     values = _values(case)
@@ -46,7 +46,7 @@ def _missing_decisions(case: Case) -> list[LedgerEntry]:
 
 
 def _values(case: Case) -> Loss:
-    """Follow every value that the view names, by where it was named first and last."""
+    """Follow every value in the view, by its first and last mention."""
     named_before = _named(_digest_texts(case.evidence.shown.values()))
     named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
     shown, cited = case.before, case.cited
@@ -60,7 +60,7 @@ def _values(case: Case) -> Loss:
             stand += 1
             continue
         if last not in shown and value.text not in named_before:
-            continue  # it had left the view earlier
+            continue  # it left the view earlier
         before += 1
         first = value.first_message
         if first in whole:
@@ -77,7 +77,7 @@ def _values(case: Case) -> Loss:
 
 
 def _worth(value: Value) -> tuple[bool, bool, int]:
-    """Return how likely it is that a value is missed: what people and the model named, and lately."""
+    """Rank a value by how likely it will be missed: named by people or the model, and recently."""
     return value.in_user_text, value.in_call_arguments, value.last_index
 
 
@@ -94,7 +94,7 @@ def _shrunk_texts(case: Case) -> Iterator[str]:
 
 def _named(texts: Iterable[str]) -> frozenset[str]:
     """Return the values that texts name."""
-    # As one text, parted by what no value goes across: to look through one is quicker than through thousands.
+    # Joined by a separator that no value spans: one search is faster than thousands.
     whole = "\n|\n".join(texts)
     marked = with_punctuation(whole, spoken=True)
     known = (*map(KNOWN_WORDS.__getitem__, value_words(whole)), *(value for value, _ in marked))

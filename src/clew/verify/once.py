@@ -1,4 +1,4 @@
-"""What is worked out when it is first asked for, and then kept."""
+"""A cached property that is faster than ``functools.cached_property`` on Python 3.11."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ Kept = TypeVar("Kept")
 
 
 class once(Generic[Kept]):  # noqa: N801  # read like ``property``
-    """A ``cached_property`` without the lock that Python has around it up to 3.11.
+    """A ``cached_property`` without the lock it has up to Python 3.11.
 
-    Thousands of claims are looked at for the length of one check, in one thread: there the lock costs more
-    than most of what it guards.
+    One check looks at thousands of claims in one thread; the lock costs more than most of the values.
     """
 
     def __init__(self, make: Callable[[Any], Kept]) -> None:
@@ -20,11 +19,11 @@ class once(Generic[Kept]):  # noqa: N801  # read like ``property``
         self.__doc__ = make.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn what it is called."""
+        """Remember the attribute's name."""
         self._name = name
 
     def __get__(self, one: Any, owner: type) -> Kept:  # noqa: ANN401  # whatever has it
-        """Work it out; from then on the object itself answers."""
+        """Compute the value and store it on the object."""
         kept = self._make(one)
-        setattr(one, self._name, kept)  # not by its ``__dict__``, which would have to be made for it
+        setattr(one, self._name, kept)  # not through ``__dict__``, which would have to be created
         return kept

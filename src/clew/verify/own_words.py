@@ -1,4 +1,4 @@
-"""A claim's own words: how many of them its sources have, and whether one is turned into its opposite."""
+"""A claim's own words: which share occurs in its sources, and whether one is turned into its opposite."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clew.ledger.kinds import KNOWN_WORDS, WORD
 from clew.verify.quotes import begins_word, is_unspaced, plain, stands_in
 
 FEWEST = 3
-"""Longer words below which the short ones count as well: a share of one or two says nothing."""
+"""If a claim has fewer long words than this, short ones count too: a share of one or two means nothing."""
 OF_THE_RECORD = frozenset(("next", "step", "todo", "task", "still", "open", "remai", "need", "needs"))
-"""How words begin by which a record speaks of itself."""
+"""Stems with which a record refers to itself."""
 DONE_TO_FILES = frozenset(("read", "wrote", "writt", "creat", "chang", "edit", "edite", "modif", "updat"))
-"""How words begin by which a record says what was done to a file, whatever the tool calls it."""
+"""Stems that say what was done to a file; tools use other words for the same."""
 _ACTS = tuple(
     tuple(group.split())
     for group in (
@@ -29,10 +29,10 @@ _ACTS = tuple(
         "curl wget downl fetch",
     )
 )
-"""How words begin for what is hard to undo; those of one row stand for each other."""
+"""Stems of actions that are hard to undo; those of one row are equivalent."""
 _RUN = re.compile(r"[^\W\d_]{2,}")
 _ENDING = re.compile(r"(?<=\w{3})(\w?)(?:(?<=(\w))\2)?(?:ed|ing|e?s)$")
-"""English ones, with a letter that is doubled before them: dropped, pushing."""
+"""English endings, with a doubled letter before them: dropped, pushing."""
 _ENDINGS = ("s", "ed", "ing")
 _DIGIT = re.compile(r"\d")
 _LONGER = 4
@@ -40,26 +40,26 @@ _STEM = 5
 
 
 def support(text: str, plain_source: str, spared: Collection[str] = ()) -> float:
-    """Return the share of a text's longer words that stand in a source, if only with another ending.
+    """Return the share of a text's longer words that occur in a source, with any ending.
 
-    Where a text has hardly any, all its words count that say something.
+    If there are hardly any, all content words count.
     """
     stems = {stem for stem in _stems(_prose(text)) if _is_longer(stem) and stem not in spared}
     return share(stems if len(stems) >= FEWEST else content(text, spared), plain_source)
 
 
 def content(text: str, spared: Collection[str] = ()) -> list[str]:
-    """Return the stems of the words of a text that say something, each once, without exact values."""
+    """Return the stems of a text's content words, without repetition and without exact values."""
     return [stem for stem in things(_prose(text)) if stem not in spared]
 
 
 def things(text: str) -> list[str]:
-    """Return the stems of all in a text that says something, each once."""
+    """Return the stems of everything in a text that has content, without repetition."""
     return list(dict.fromkeys(_stems(text, is_function_word)))
 
 
 def unheard_act(text: str, plain_source: str) -> str:
-    """Return an act that is hard to undo and that no word of a source speaks of; empty without one."""
+    """Return an action that is hard to undo and that the source never mentions; "" if there is none."""
     said = set(things(text))
     for group in _ACTS:
         act = next((stem for stem in group if stem in said), "")
@@ -69,13 +69,13 @@ def unheard_act(text: str, plain_source: str) -> str:
 
 
 def share(stems: Collection[str], plain_source: str) -> float:
-    """Return how many of these stems stand in a source, of one."""
+    """Return the share of these stems that occurs in a source."""
     return sum(stands(stem, plain_source) for stem in stems) / len(stems) if stems else 1.0
 
 
 def stands(stem: str, plain_source: str) -> bool:
-    """Tell whether a word with this stem stands in a source."""
-    # Short ones stand in the midst of other words: "rm" in "form".
+    """Whether a word with this stem occurs in a source."""
+    # Short stems also occur inside other words: "rm" in "form".
     return stem in plain_source if _is_longer(stem) else begins_word(stem, plain_source)
 
 
@@ -84,7 +84,7 @@ def _is_longer(stem: str) -> bool:
 
 
 def _prose(text: str) -> str:
-    """Return a text without the exact values and the numbers in it: those are looked up as they are."""
+    """Return a text without its exact values and numbers, which are checked separately."""
     values = {word for word in WORD.findall(text) if KNOWN_WORDS[word] is not None}
     return " ".join(word for word in text.split() if word not in values and not _DIGIT.search(word))
 
@@ -131,12 +131,12 @@ _OPPOSITES = (
     ("with", "without"),
     ("included", "excluded"),
 )
-"""English only: in other languages a turned word goes unnoticed."""
+"""English only: an opposite in another language is not noticed."""
 _TURNS = tuple(turn for pair in _OPPOSITES for turn in (pair, pair[::-1]))
 
 
 def turned(text: str, plain_source: str) -> tuple[str, str] | None:
-    """Return a word of a text whose opposite stands in the source while the word itself does not."""
+    """Return a word whose opposite occurs in the source while the word itself does not."""
     words = plain(text)
     for said, opposite in _TURNS:
         if (

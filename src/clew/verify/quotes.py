@@ -1,4 +1,4 @@
-"""What is a quote of what: white space, typographic signs and case aside, and with omissions marked."""
+"""Whether a text quotes another, ignoring white space, typography and case, with omissions marked."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0
 _LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?(?:, kept as [\w-]+)?\][ \t]*$", re.MULTILINE)
 _CHARACTERS = re.compile(r"\[… [\d,]+ characters?(?:, kept as [\w-]+)?\]")
 ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)(?:, kept as [\w-]+)?\]\s*")
-"""How an excerpt says what it leaves out."""
+"""How an excerpt marks what it omits."""
 LONG = 120
-"""Characters from which a quote brings its context along: it need not begin and end where sentences do."""
+"""Characters from which a quote carries enough context that it need not begin and end with a sentence."""
 _LONGEST_EXCERPT = 20_000
 _MOST_PIECES = 10_000
 _MOST_RUNS = 100
-"""Places that are tried: where a text repeats itself, each could be the begin of what is looked for."""
+"""Start positions that are tried in a repetitive text; a bound on time, chosen by hand."""
 _Finder: TypeAlias = Callable[[str], bool]
-# Scripts without spaces have no words to be a piece of.
+# Scripts without spaces have no word boundaries.
 _WORDLY = re.compile(r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(f"{_WORDLY.pattern}+")
 _ALNUM = re.compile(r"[^\W_]+")
 _TELLING = 100
-"""Characters that must stand on each side of what is left out of one line."""
+"""Characters required on each side of an omission within one line; chosen by hand."""
 
 
 class Wording:
-    """A text in the forms that it is looked through in, each worked out once."""
+    """A text in the normal forms that searches use, each computed once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @once
     def straight(self) -> str:
-        """The text with plain signs; as long as it was."""
+        """The text with plain punctuation; same length."""
         return straight(self.text)
 
     @once
     def plain(self) -> str:
-        """The words and their order alone."""
+        """Only the words and their order."""
         return plain(self.text)
 
     @once
     def lines(self) -> list[str]:
-        """The words of each line that has any."""
+        """The words of each non-empty line."""
         return [line for line in map(plain, self.text.split("\n")) if line]
 
 
 def plain(text: str) -> str:
-    """Return a text in which only words and their order count."""
+    """Normalise a text so that only words and their order count."""
     return " ".join(straight(text).casefold().split())
 
 
 def straight(text: str) -> str:
-    """Return a text with plain quotation marks, dashes and spaces; as long as it was."""
+    """Return a text with plain quotation marks, dashes and spaces; same length."""
     if not text.isascii():
         for straight, signs in _SIGNS.items():
             for sign in signs:
@@ -66,12 +66,12 @@ def straight(text: str) -> str:
 
 
 def stands_in(words: str, text: str) -> bool:
-    """Tell whether words stand in a text and are no piece of longer ones (``3 failed`` in ``13 failed``)."""
+    """Whether words occur in a text, not as pieces of longer words (``3 failed`` in ``13 failed``)."""
     return bool(words) and next(places(words, text), None) is not None
 
 
 def places(words: str, text: str) -> Iterator[int]:
-    """Yield where words stand in a text; of those that are pieces of longer ones only so many are tried."""
+    """Yield where words occur in a text; a bounded number of occurrences inside longer words is tried."""
     at = text.find(words)
     for _ in range(_MOST_PIECES):
         if at < 0:
@@ -85,7 +85,7 @@ def places(words: str, text: str) -> Iterator[int]:
 
 
 def begins_word(begin: str, text: str) -> bool:
-    """Tell whether a word of a text begins so."""
+    """Whether a word of a text begins like this."""
     at = text.find(begin)
     while at > 0 and text[at - 1].isalnum():
         run = _ALNUM.match(text, at)
@@ -94,28 +94,28 @@ def begins_word(begin: str, text: str) -> bool:
 
 
 def word_end(text: str, at: int) -> int:
-    """Return where the word ends that goes on at a place: nothing that stands alone begins before."""
+    """Return the end of the word at a position; no separate word begins before it."""
     run = _WORD.match(text, at)
     return max(at + 1, run.end() if run else 0)
 
 
 def _glued(text: str, at: int) -> bool:
-    """Tell whether the characters on both sides of a place belong to one word."""
+    """Whether the characters on both sides of a position belong to one word."""
     return 0 < at < len(text) and bool(_WORDLY.match(text, at - 1) and _WORDLY.match(text, at))
 
 
 def is_unspaced(sign: str) -> bool:
-    """Tell whether a sign belongs to a script that puts no spaces between words."""
+    """Whether a character belongs to a script without spaces between words."""
     return "\u0e00" <= sign <= "\u0e7f" or "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff"
 
 
 def is_elided(quote: str) -> bool:
-    """Tell whether a text is an excerpt that says what it leaves out."""
+    """Whether a text is an excerpt that marks its omissions."""
     return "[… " in quote and ELISION.search(quote) is not None
 
 
 def is_quote(quote: str, source: Wording) -> bool:
-    """Tell whether a text is a quote of a source: words that stand in it, or an excerpt of it."""
+    """Whether a text quotes a source: its words occur there, or it is an excerpt of it."""
     if is_elided(quote):
         return _is_excerpt(quote, source.lines)
     if quote == source.text:
@@ -124,9 +124,9 @@ def is_quote(quote: str, source: Wording) -> bool:
 
 
 def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:
-    """Tell whether a text is runs of whole lines of a source, in their order and with the gaps marked.
+    """Whether a text consists of runs of whole lines of a source, in order and with the gaps marked.
 
-    Scraps will not do: out of those, somebody's words can be put together to say anything.
+    Fragments are not accepted: they could be combined to say anything.
     """
     if len(quote) > _LONGEST_EXCERPT:
         return False
@@ -141,14 +141,14 @@ def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:
 
 
 def _run_start(shown: Sequence[_Finder], lines: Sequence[str], start: int) -> int | None:
-    """Return where lines stand one after the other; only so many places that begin like them are tried."""
+    """Return where the lines occur consecutively; a bounded number of start positions is tried."""
     begins = (i for i in range(start, len(lines) - len(shown) + 1) if not shown or shown[0](lines[i]))
     tried = islice(begins, _MOST_RUNS)
     return next((i for i in tried if all(is_it(lines[i + k]) for k, is_it in enumerate(shown))), None)
 
 
 def _finder(line: str) -> _Finder:
-    """Return what tells the line of a source that a line of an excerpt shows."""
+    """Return a test for the source line that a line of an excerpt shows."""
     cut = _CHARACTERS.search(line)
     if cut is None:
         return plain(line).__eq__

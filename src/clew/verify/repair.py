@@ -1,4 +1,4 @@
-"""Put a plan right where code can: from the ledger and the sources, never by asking anybody."""
+"""Repair a plan from the ledger and the sources, without a model."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from clew.verify.report import Level, Report
 from clew.verify.survival import ledger_pins, missing_loops, missing_pins
 
 MOST_DROPPED = 0.5
-"""Of a digest's claims: one that is wrong more often is not worth mending."""
+"""The share of claims above which a digest is not worth repairing; chosen by hand."""
 
 
 def repair(plan: Plan, report: Report, evidence: Evidence, *, hollow: bool = False) -> Plan | None:
-    """Return the plan without what may not stay and with what must, or None where nothing sensible remains.
+    """Return the plan with wrong claims dropped and missing rules and items restored, or None.
 
-    Ungrounded and uncited claims go, labels fall to what their sources allow, rules that nobody made go,
-    missing rules and open loops come back word for word. What it returns ``verify`` either accepts or
-    refuses; there is nothing left in it to mend.
+    Ungrounded and uncited claims are dropped, labels lowered to what their sources allow, invented rules
+    removed, missing rules and open items restored word for word. ``verify`` either accepts or refuses the
+    result; there is nothing left to repair in it. None means that too little would be left of a digest.
 
-    ``hollow`` takes what remains of a digest however little that is: code wrote it, and nobody is there to
-    write a better one.
+    ``hollow`` accepts a digest however little is left of it: code wrote it, so no better one will come.
     """
     try:
         case = Case(plan, evidence)
@@ -40,7 +39,7 @@ def repair(plan: Plan, report: Report, evidence: Evidence, *, hollow: bool = Fal
 
 
 def _is_hollow(looks: Sequence[Look], dropped: Collection[str]) -> bool:
-    """Tell whether too little would be left of what a summariser had to say."""
+    """Whether too little would be left of what the summariser wrote."""
     own = [look.claim.id in dropped for look in looks if not look.vouched]
     return not looks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
 
@@ -54,7 +53,7 @@ def _mended(case: Case, operation: Operation, dropped: Collection[str]) -> Opera
 
 
 def _restored(plan: Plan, evidence: Evidence) -> list[Operation]:
-    """Return the operations with missing rules and loops in the last digest, or else shown whole again."""
+    """Put missing rules and items into the last digest, or else show their messages whole again."""
     case = Case(plan, evidence)
     pins, loops = missing_pins(case), missing_loops(case)
     operations = list(plan.operations)
@@ -79,7 +78,7 @@ def _with(case: Case, digest: Digest, pins: Iterable[Pin], loops: Iterable[Ledge
 
 
 def _counted(plan: Plan, evidence: Evidence) -> Plan:
-    """Return a plan with its tokens counted anew."""
+    """Return the plan with its tokens counted again."""
     after = Case(plan, evidence).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]

@@ -1,4 +1,4 @@
-"""The outcome of a verification: what was found, what would be lost. Plain data, kept with the compaction."""
+"""The result of a verification as plain data: findings and losses. Stored with the compaction."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ VERSION = 1
 
 
 class Level(StrEnum):
-    """What follows from a finding, hardest first."""
+    """The consequence of a finding, most severe first."""
 
     REFUSE = "refuse"
     """The plan cannot be used."""
     DROP = "drop"
     """One claim must go; the rest may stay."""
     REPAIR = "repair"
-    """Code can put it right from the ledger and the sources."""
+    """Code can fix it from the ledger and the sources."""
     NOTE = "note"
-    """Worth knowing, nothing to do."""
+    """For information."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check has to say."""
+    """One finding of a check."""
 
     check: str
     level: Level
     subject: str
-    """The id of the claim, rule, loop, message or digest that it is about."""
+    """The id of the claim, rule, item, message or digest concerned."""
     what: str
     why: str = ""
-    """The evidence, in words for people."""
+    """The evidence, for people."""
 
 
 def short(text: str, most: int = 120) -> str:
-    """Return a text short enough to stand in a finding."""
+    """Return a text short enough for a finding."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 class Matter(StrEnum):
-    """What can be lost."""
+    """The sorts of things that can be lost."""
 
     RULE = "rule"
     OPEN = "open item"
@@ -59,28 +59,28 @@ class Lost:
 
     matter: Matter
     id: str
-    """What to name in order to keep it: of a rule, loop or decision its own id, of a value its turn."""
+    """The id with which to keep it: the rule's, item's or decision's own, for a value that of its turn."""
     text: str
     source: str
-    """The message that says it."""
+    """The message that contains it."""
     reachable: bool = False
-    """Something that stays in the view names that message, so whoever reads it can look there."""
+    """Whether something that stays in the view cites that message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How many things of a sort there were, and what becomes of them."""
+    """Counts for one sort of things: how many there were and what becomes of them."""
 
     matter: Matter
     before: int
     stand: int
-    """Still to be read in the view, word for word."""
+    """Still in the view, word for word."""
     reachable: int = 0
-    """Of the others: named by the turn of something that stays."""
+    """Of the others: those whose turn is cited by something that stays."""
 
     @property
     def gone(self) -> int:
-        """Return how many only a search of the log would find again."""
+        """Return how many only a search of the log would find."""
         return self.before - self.stand - self.reachable
 
 
@@ -94,12 +94,12 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the checks say about a plan."""
+    """The results of all checks of a plan."""
 
     findings: tuple[Finding, ...] = ()
     kept: tuple[Kept, ...] = ()
     lost: tuple[Lost, ...] = ()
-    """Every rule, open item and decision; of the values those that are most likely to be missed."""
+    """Every lost rule, open item and decision; of the values those most likely to be missed."""
     messages_before: int = 0
     messages_after: int = 0
     tokens_before: int = 0
@@ -108,12 +108,12 @@ class Report:
 
     @property
     def accepted(self) -> bool:
-        """Tell whether the plan may take effect as it is."""
+        """Whether the plan may take effect as it is."""
         return all(finding.level is Level.NOTE for finding in self.findings)
 
     @property
     def refused(self) -> bool:
-        """Tell whether something stands against it that no repair of claims and rules can mend."""
+        """Whether there is a finding that no repair of claims and rules can fix."""
         return any(finding.level is Level.REFUSE for finding in self.findings)
 
     def to_json(self) -> JsonObject:
@@ -122,7 +122,7 @@ class Report:
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Report:
-        """Return the report that wrote this."""
+        """Read back what ``to_json`` wrote."""
         try:
             if value["version"] != VERSION:
                 raise StoreDamaged(f"a verification report of version {value['version']}, not {VERSION}")

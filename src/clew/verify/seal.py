@@ -1,4 +1,4 @@
-"""What a digest must say about the messages it stands for, derived from the view itself."""
+"""What a digest must state about the messages it replaces, computed from the view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.verify.case import Case
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """The span of a digest."""
+    """The span of a digest: level, covered messages, folded digests, checksum."""
 
     level: int
     covers: tuple[str, ...]
@@ -21,7 +21,7 @@ class Seal:
 
 
 def seal_of(case: Case, condense: Condense) -> Seal:
-    """Return what the digest of an operation must say."""
+    """Return what the digest of an operation must state."""
     folded = [case.evidence.shown[name] for name in condense.ids if name in case.evidence.shown]
     condensed = frozenset(condense.ids).difference(case.evidence.shown)
     own = [item for item in case.evidence.view if item.id in condensed]
@@ -44,5 +44,5 @@ def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
 
 
 def told_by(digest: Digest) -> Seal:
-    """Return what a digest says."""
+    """Return what a digest does state."""
     return Seal(digest.level, digest.covers, digest.folds, digest.checksum)

@@ -1,4 +1,4 @@
-"""What a quote leaves out of the sentence it stands in, and what a claim turns round in its own words."""
+"""What a quote omits from its sentence (negation, condition, question), and reversed negations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINE_ENDS = ".!?…:;。！？：；|"
 _ABBREVIATED = re.compile(
     r"\b(?:e\.g|i\.e|z\.\s?b|d\.\s?h|p\.\s?ex|p\.\s?ej|vs|etc|cf|incl|resp)\.\s+[\"'*_`(]*\Z", re.IGNORECASE
 )
-"""A full stop that ends no sentence."""
+"""A full stop that does not end a sentence."""
 _ITEM = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,2}[.)])\s|\s*$")
 NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|avoid|without|refrain|forbidden|prohibited|"
@@ -50,47 +50,47 @@ _CLAUSE = re.compile(rf"[.!?…:;,]{_SIGNS}\s|[。！？：；，、\n]|{_REASON
 _ONE_THING = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|then|und|dann|et|puis|y|e)\b", re.IGNORECASE)
 _LOOKED_BACK = 2_000
 _LOOKED_THROUGH = 60_000
-"""Characters of a source that are looked through for what a claim turns round."""
+"""Characters of a source that are searched for a reversed claim; a bound on time, chosen by hand."""
 _MODAL = frozenset(("may", "must", "need", "shoul", "shall", "could", "would", "might", "plan", "plann"))
 _NEAR = 200
 _FEW = 60
-"""Characters below which a quote of a model's hardly brings any context along."""
+"""Characters below which a quote of the model carries hardly any context; chosen by hand."""
 _FEWEST = 2
-"""Words that must be the same before two clauses can be said to speak of the same."""
+"""Words two clauses must share to be about the same thing."""
 _MOST_CLAUSES = 40
-"""Of a claim, that are compared with its sources."""
+"""Clauses of a claim that are compared with its sources; a bound on time, chosen by hand."""
 
 
 # Quotes ----------------------------------------------------------------------------------------------
 
 
 def is_cut_out(quote: str, source: Wording) -> bool:
-    """Tell whether a short quote was cut out of its sentence, or out of a list of what is not to be done.
+    """Whether a short quote was cut out of its sentence, or out of a list of prohibitions.
 
-    ``delete legacy/`` is a quote of ``never delete legacy/``, and says the opposite.
+    ``delete legacy/`` quotes ``never delete legacy/`` and says the opposite.
     """
     quote = quote.strip()
     if quote == source.text:
         return False
     if is_elided(quote):
-        return False  # whole lines, and what is missing is marked
+        return False  # whole lines, with marked omissions
     if len(quote) >= LONG:
         return _follows_negation(quote, [source], _SENTENCE)
     return not any(_stands_alone(source.text, start, end) for start, end in _spans(quote, source))
 
 
 def is_reversed(quote: str, sources: Iterable[Wording]) -> bool:
-    """Tell whether a short quote leaves out a negation that stands before it in its line and sentence."""
+    """Whether a short quote omits a negation before it in its line and sentence."""
     return len(quote.strip()) < LONG and _follows_negation(quote.strip(), sources, _SENTENCE)
 
 
 def is_denied(quote: str, sources: Iterable[Wording]) -> bool:
-    """Tell whether a few words leave out a negation that stands before them in their very clause."""
+    """Whether a few words omit a negation before them in their own clause."""
     return len(quote.strip()) < _FEW and _follows_negation(quote.strip(), sources, _CLAUSE)
 
 
 def is_torn(quote: str, sources: Iterable[Wording]) -> bool:
-    """Tell whether a quote leaves out that it is denied, asked or only supposed, wherever it stands."""
+    """Whether a quote omits that it is negated, asked or conditional, at every place where it occurs."""
     quote = quote.strip()
     if is_elided(quote):
         return False
@@ -110,7 +110,7 @@ def _is_torn_at(source: str, start: int, end: int) -> bool:
 
 
 def _is_banned(lead_in: str) -> bool:
-    """Tell whether a lead-in denies what follows: ``We must not:``, but no longer text with a colon."""
+    """Whether a lead-in negates what follows (``We must not:``); longer text with a colon does not count."""
     return len(lead_in) < LONG and NEGATION.search(_CLAUSE.split(lead_in.rstrip(" \t*_:："))[-1]) is not None
 
 
@@ -120,13 +120,13 @@ def _follows_negation(quote: str, sources: Iterable[Wording], ends: re.Pattern[s
 
 
 def _begun(source: str, at: int, ends: re.Pattern[str]) -> str:
-    """Return how the sentence or clause around a place begins, as far as it stands in the same line."""
+    """Return the beginning of the sentence or clause around a position, within its line."""
     line = source[max(source.rfind("\n", 0, at) + 1, at - _LOOKED_BACK) : at]
     return ends.split(line)[-1]
 
 
 def _spans(quote: str, source: Wording) -> Iterator[tuple[int, int]]:
-    """Yield where words stand in a source, exactly or spaced and spelt a little differently."""
+    """Yield where words occur in a source, exactly or with other spacing and spelling."""
     exact = False
     for at in places(quote, source.text):
         exact = True
@@ -148,7 +148,7 @@ def _stands_alone(source: str, start: int, end: int) -> bool:
 
 
 def _goes_on(source: str, at: int) -> bool:
-    """Tell whether a line that begins here goes on with the sentence of the one before it."""
+    """Whether the line that begins here continues the sentence of the line before."""
     line = source.rfind("\n", 0, at) + 1
     above = source[max(0, line - _NEAR) : max(0, line - 1)].rpartition("\n")[2].rstrip(" \t*_`\"')")
     is_begin = not source[line:at].strip(" \t>*_`\"'(")
@@ -156,13 +156,13 @@ def _goes_on(source: str, at: int) -> bool:
 
 
 def _next_line(source: str, at: int) -> int:
-    """Return where the next line begins to say something; at the end of the text where there is none."""
+    """Return where the next non-empty line begins, or the end of the text."""
     line = source.find("\n", at) + 1 or len(source)
     return line + len(source[line:]) - len(source[line:].lstrip(" \t")) if line < len(source) else line
 
 
 def _lead_in(source: str, start: int) -> str:
-    """Return the line that leads in the list which stands here: ``Never do any of this:``."""
+    """Return the line that introduces the list at this position: ``Never do any of this:``."""
     earlier = source[max(0, start - _LOOKED_BACK) : start].split("\n")[:-1]
     for line in reversed(earlier):
         if not _ITEM.match(line):
@@ -174,9 +174,9 @@ def _lead_in(source: str, start: int) -> str:
 
 
 def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> str:
-    """Return a clause that says of the same things what only stands negated in the sources, or the reverse.
+    """Return a clause whose content the sources state only with the opposite polarity; "" if there is none.
 
-    Strictly, a negation also counts that stands further ahead in the same statement.
+    If ``strictly``, a negation earlier in the same statement counts too.
     """
     clauses = [*islice(filter(_says_enough, _ONE_THING.split(straight(text))), _MOST_CLAUSES)]
     ends = _STATEMENT if strictly else _CLAUSE
@@ -200,7 +200,7 @@ def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> st
 
 
 def _speaks_of(said: str, words: Sequence[str], *, strictly: bool) -> bool:
-    """Tell whether what was said is about these words: all of them, or strictly three in four."""
+    """Whether a statement is about these words: contains all of them, or if ``strictly`` three in four."""
     if not strictly or len(words) <= _FEWEST:
         return all(stands(word, said) for word in words)
     return sum(stands(word, said) for word in words) >= len(words) * 0.75
@@ -211,7 +211,7 @@ def _says_enough(clause: str) -> bool:
 
 
 def _denies(said: str, words: Sequence[str]) -> bool:
-    """Tell whether a negation in a clause is of these words: one comes next after it, or nothing does."""
+    """Whether a negation in a clause applies to these words: one of them follows it, or nothing does."""
     for negation in NEGATION.finditer(said):
         after = things(_CLAUSE.split(said[negation.end() :])[0])[:1]
         if not after or after[0] in words:

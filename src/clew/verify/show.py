@@ -1,4 +1,4 @@
-"""A report as people read it: what was found, and what would be lost."""
+"""Render a report for people: findings, and what would be lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.verify.evidence import Evidence
 from clew.verify.report import Finding, Kept, Level, Lost, Matter, Report
 
 MOST_LISTED = 12
-"""Findings of a check and losses of a sort that are written out; the rest are counted."""
+"""Findings per check and losses per sort that are listed; the others are counted."""
 _LONGEST = 100
 _SIGNS = {Level.REFUSE: "✗", Level.DROP: "✗", Level.REPAIR: "!", Level.NOTE: "·"}
 _PLURAL = {
@@ -22,12 +22,12 @@ _PLURAL = {
 
 
 def render_report(report: Report) -> str:
-    """Write a report for a terminal."""
+    """Render a report for a terminal."""
     return "\n".join(_report_lines(report))
 
 
 def preview(plan: Plan, evidence: Evidence) -> str:
-    """Write what a plan would lose, each with what to name to keep it; ``verify(…).lost`` has it as data."""
+    """Render what a plan would lose, with the id to keep each; ``verify(…).lost`` has the same as data."""
     return "\n".join(_preview_lines(verify(plan, evidence)))
 
 
@@ -64,7 +64,7 @@ def _kept_lines(kept: Iterable[Kept]) -> Iterator[str]:
     for one in kept:
         if one.before:
             others = f", {one.reachable:,} more can be reached from it" if one.reachable else ""
-            yield f"{_PLURAL[one.matter]:<13} {one.stand:,} of {one.before:,} stand in the view{others}"
+            yield f"{_PLURAL[one.matter]:<13} {one.stand:,} of {one.before:,} are in the view{others}"
 
 
 def _preview_lines(report: Report) -> Iterator[str]:
@@ -79,13 +79,13 @@ def _preview_lines(report: Report) -> Iterator[str]:
             yield from (f"  {line}" for line in _listed(map(_lost, lost), total))
     against = [finding for finding in report.findings if finding.level is not Level.NOTE]
     if against:
-        yield "It could not be done like this:"
+        yield "This plan would be refused:"
         yield from (f"  {line}" for line in _listed(map(_finding, against), len(against)))
 
 
 def _lost(lost: Lost) -> str:
     where = "" if lost.id == lost.source else f" [{lost.source}]"
-    reach = ", named by a line that stays" if lost.reachable else ""
+    reach = ", cited by a line that stays" if lost.reachable else ""
     return f"{lost.id:<6} {_line(lost.text)}{where}{reach}"
 
 

@@ -1,4 +1,4 @@
-"""The view is whole afterwards: prompt, recent turns, pairs, spans, and what its provider takes."""
+"""Check *structure*: prompt, recent turns, pairs and spans are intact; the provider accepts the view."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHECK = "structure"
 
 
 def check_structure(case: Case) -> Iterator[Finding]:
-    """Find what a plan may not touch and touches, and spans that are not what they say."""
+    """Find changes to what a plan may not touch, and spans that do not match their messages."""
     yield from _prompt(case)
     yield from _spans(case)
     yield from _seals(case)
@@ -46,9 +46,9 @@ def _prompt(case: Case) -> Iterator[Finding]:
 
 
 def _spans(case: Case) -> Iterator[Finding]:
-    """Find atoms that would be split, and recent messages that would go.
+    """Find atoms that would be split, and recent messages that would be removed.
 
-    A thought holds the steps of its loop together as long as one is shown.
+    A thinking block ties the steps of its loop together as long as it is shown.
     """
     messages = [item.message for item in case.evidence.view]
     found = list(_parted(case, messages))
@@ -73,11 +73,11 @@ def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
     gone = list(map(case.removed.__contains__, case.before))
     for i in range(kept, len(view)):
         if gone[i]:
-            yield _refuse(view[i].id, "one of the most recent messages would go")
+            yield _refuse(view[i].id, "one of the most recent messages would be removed")
     edges = [i for i, (left, right) in enumerate(pairwise(gone), start=1) if left is not right]
     for i in sorted(frozenset(edges).difference(points)):
         why = f"{view[i - 1].id} belongs to it"
-        yield _refuse(view[i].id, "a call would be parted from its result", why)
+        yield _refuse(view[i].id, "a call would be separated from its result", why)
 
 
 def _seals(case: Case) -> Iterator[Finding]:
@@ -85,24 +85,24 @@ def _seals(case: Case) -> Iterator[Finding]:
         meant, told = seal_of(case, condense), told_by(condense.digest)
         for field in fields(meant):
             if getattr(meant, field.name) != getattr(told, field.name):
-                what = f"the digest's {field.name} is not that of the messages it stands for"
+                what = f"the digest's {field.name} does not match the messages it replaces"
                 yield _refuse(condense.digest.id, what, _SEALS[field.name])
 
 
 _SEALS = {
     "level": "it must be one above the digests it folds",
-    "covers": "it must name every message it stands for, in order",
-    "folds": "it must name every digest it folds",
+    "covers": "it must list every message it replaces, in order",
+    "folds": "it must list every digest it folds",
     "checksum": "it was made from other messages, or they were changed since",
 }
 
 
 def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
-    """Find what would be dropped though no digest stands for it, or nothing keeps it."""
+    """Find dropped messages that no digest covers or that the log does not have."""
     for name in drop.ids:
         shown = case.evidence.shown.get(name)
         if not (name in case.covered or (shown and shown.id in case.folded)):
-            yield _refuse(name, "the message would be dropped", "no digest in the view stands for it")
+            yield _refuse(name, "the message would be dropped", "no digest in the view covers it")
         yield from _unpersisted(case, name)
 
 
@@ -113,9 +113,9 @@ def _unpersisted(case: Case, name: str) -> Iterator[Finding]:
 
 
 def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
-    """Find smaller forms that are not smaller, or say something else, or to somebody else."""
+    """Find smaller forms that are not smaller, add text, or change role, calls or results."""
     before, said, after = case.before[shrink.id], _said(case, shrink.id), shrink.message
-    if not any(map(_is_thought, after.parts)):  # left out whole, as providers allow
+    if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
         before, said = _without_thoughts(before), _without_thoughts(said)
     if _frame(before) != _frame(after):
         yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
@@ -133,14 +133,14 @@ def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
 
 
 def _said(case: Case, name: str) -> Message:
-    """Return a message as it was said: the view may show it in a smaller form already, with other lines."""
+    """Return the original message: the view may already show a smaller form with other lines."""
     original = case.evidence.originals(name) if case.evidence.originals else None
     shown = case.before[name]
     return original if original and _frame(original) == _frame(shown) else shown
 
 
 def _without_thoughts(message: Message) -> Message:
-    """Return a message without what a provider takes whole or not at all; of nothing else, an empty text."""
+    """Return a message without thinking blocks; if nothing else is in it, with an empty text."""
     parts = tuple(part for part in message.parts if not _is_thought(part))
     if len(parts) == len(message.parts):
         return message
@@ -152,7 +152,7 @@ def _is_thought(part: Part) -> bool:
 
 
 def _frame(message: Message) -> tuple[object, ...]:
-    """Return what must be the same in a smaller form of a message."""
+    """Return what must stay the same in a smaller form of a message."""
     return (message.role, message.origin, *map(_part_frame, message.parts))
 
 
@@ -172,7 +172,7 @@ _NOTE = re.compile(r"\[.{0,200}\]")
 
 
 def _added(old: str, new: str) -> str:
-    """Return a line that a smaller form has and the original does not; notes in square brackets aside."""
+    """Return a line that a smaller form adds to the original; notes in square brackets do not count."""
     lines = [line for line in new.split("\n") if line.strip() and not _NOTE.fullmatch(line)]
     known = frozenset(old.split("\n")) if lines else ()
     for line in lines:
@@ -182,7 +182,7 @@ def _added(old: str, new: str) -> str:
 
 
 def _wire(case: Case) -> Iterator[Finding]:
-    """Find what the provider would refuse in the view after; what it refuses in any case is only noted."""
+    """Find what the provider would reject in the view after; what it rejected before is only a note."""
     wire = case.evidence.wire
     if wire is None:
         return
@@ -190,12 +190,12 @@ def _wire(case: Case) -> Iterator[Finding]:
     known = _broken(list(case.before.values()), wire) if broken else {}
     for rule, told in broken.items():
         level = Level.NOTE if rule in known else Level.REFUSE
-        why = "it refuses the view before as well" if rule in known else told
-        yield Finding(_CHECK, level, "", f"{wire.title} would refuse the view by rule {rule}", why)
+        why = "it rejects the view before as well" if rule in known else told
+        yield Finding(_CHECK, level, "", f"{wire.title} would reject the view by rule {rule}", why)
 
 
 def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
-    """Return the rules that messages break; nothing is mended, which would hide what a plan broke."""
+    """Return the wire rules that messages break, without repairing anything, which would hide the cause."""
     report = wire.check(convert(messages, wire, Choices(repair=False)).body, scope=Scope.MESSAGES)
     refusing = (found for found in report.violations if found.level is Refusal.REFUSE)
     return {found.rule.id: str(found) for found in reversed(list(refusing))}

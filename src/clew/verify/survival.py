@@ -1,4 +1,4 @@
-"""The rules that stand and the loops that are open survive; what they are, the ledger says."""
+"""Checks *pins* and *open loops*: active rules and open items of the ledger stay in the view."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clew.verify.quotes import Wording, is_elided, is_quote, plain, stands_in
 from clew.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
-"""Where a digest may say that something is open."""
+"""Kinds of claims that may state an open item."""
 ENOUGH_OF_A_LOOP = 300
-"""Characters by which a long one is known."""
+"""Characters by which a long item is recognised; chosen by hand."""
 LONGEST = 300
-"""Characters that a report keeps of what is lost."""
+"""Characters that a report keeps of a lost item."""
 
 
 # Rules -----------------------------------------------------------------------------------------------
 
 
 def check_pins(case: Case) -> Iterator[Finding | Loss]:
-    """Find rules that no longer stand word for word, and rules that nobody made."""
+    """Find rules that are no longer in the view word for word, and rules that the ledger does not have."""
     for digest in case.plan.digests:
         for pin in digest.pins:
             if not _is_of_ledger(pin, case.evidence.pins):
@@ -35,7 +35,7 @@ def check_pins(case: Case) -> Iterator[Finding | Loss]:
             yield Finding("pins", Level.REFUSE, pin.id, f'"{pin.quote}" may not be a rule', why)
     missing = missing_pins(case)
     for pin in missing:
-        what = f'the rule "{pin.quote}" would no longer stand in the view'
+        what = f'the rule "{pin.quote}" would no longer be in the view'
         level = _level_of_missing(case, pin.source)
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
     entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in missing]
@@ -43,7 +43,7 @@ def check_pins(case: Case) -> Iterator[Finding | Loss]:
 
 
 def missing_pins(case: Case) -> list[Pin]:
-    """Return the rules that would stand nowhere in the view, word for word."""
+    """Return the rules that would be nowhere in the view word for word."""
     shown = filter(None, case.read_back.values())
     rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
     return [
@@ -63,13 +63,13 @@ def _same(pin: Pin, known: Pin) -> bool:
 
 
 def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
-    """Say what is wrong with a rule that the ledger does not have."""
+    """Describe what is wrong with a rule that the ledger does not have."""
     for known in ledger:
         if known.quote == pin.quote and known.source.message == pin.source.message:
             return f'the rule "{pin.quote}" has the label {pin.trust.label}', f"it is {known.trust.label}"
         if known.quote == pin.quote:
-            return f'the rule "{pin.quote}" is said to stand in {pin.source.message}', (
-                f"it stands in {known.source.message}"
+            return f'the rule "{pin.quote}" is attributed to {pin.source.message}', (
+                f"it is from {known.source.message}"
             )
         if known.id == pin.id:
             return f'the rule {pin.id} was reworded to "{pin.quote}"', f'it is "{known.quote}"'
@@ -77,18 +77,18 @@ def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
 
 
 def ledger_pins(case: Case, digest: Digest, missing: Iterable[Pin] = ()) -> tuple[Pin, ...]:
-    """Return the rules of a digest that the ledger has, with missing ones put in, in the ledger's order."""
+    """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
     wanted = {*missing}
     return tuple(
         pin for pin in case.evidence.pins if pin in wanted or any(_same(pin, one) for one in digest.pins)
     )
 
 
-# Open loops ------------------------------------------------------------------------------------------
+# Open items ------------------------------------------------------------------------------------------
 
 
 def check_loops(case: Case) -> Iterator[Finding | Loss]:
-    """Find open loops that would no longer be in the view."""
+    """Find open items that would no longer be in the view."""
     missing = missing_loops(case)
     for loop in missing:
         what = f'"{short(loop.text)}" is open and would no longer be in the view'
@@ -98,7 +98,7 @@ def check_loops(case: Case) -> Iterator[Finding | Loss]:
 
 
 def missing_loops(case: Case) -> list[LedgerEntry]:
-    """Return the open loops that no digest in the view states and no message in it shows."""
+    """Return the open items that no digest in the view states and no message in it shows."""
     holders = [claim for digest in case.standing for claim in digest.claims if claim.kind in HOLDS_LOOPS]
     told = "\n".join(plain(claim.text) for claim in holders)
     cut: dict[str, list[str]] = {}
@@ -116,7 +116,7 @@ def missing_loops(case: Case) -> list[LedgerEntry]:
 
 
 def _holds_cut(text: str, loop: LedgerEntry) -> bool:
-    """Tell whether a claim from the same turn states a long loop by an excerpt or by how it begins."""
+    """Whether a claim from the same turn states a long item by an excerpt or by its beginning."""
     if is_elided(text) and is_quote(text, Wording(loop.text)):
         return True
     if text.endswith(CUT) and len(loop.text) > LEAST_OF_A_LOOP and loop.text[:LEAST_OF_A_LOOP] in text:
@@ -130,7 +130,7 @@ def _is_shown(case: Case, loop: LedgerEntry) -> bool:
         return case.is_shown(name)
     if is_visible(case.shrinks[name].message, loop.source, loop.text[:ENOUGH_OF_A_LOOP]):
         return True
-    # Where it is shown smaller because something later repeats it, that says it.
+    # If it is shown smaller because a later message repeats it, that message states it.
     return any(_says(message, loop.text) for _, message in case.after)
 
 
@@ -138,7 +138,7 @@ def _is_shown(case: Case, loop: LedgerEntry) -> bool:
 
 
 def is_visible(message: Message | None, cite: Cite, quote: str) -> bool:
-    """Tell whether a message that is shown still says these words where they were said."""
+    """Whether a shown message still contains these words at the cited part."""
     if message is None or not 0 <= cite.part < len(message.parts):
         return False
     return _in(quote, words(message.parts[cite.part]))
@@ -153,7 +153,7 @@ def _in(quote: str, text: str) -> bool:
 
 
 def _level_of_missing(case: Case, source: Cite) -> Level:
-    """Return how bad it is: without a digest to hold it, only what the view showed before can be lost."""
+    """Return the severity: without a digest to hold it, only what the view showed before can be lost."""
     if case.condenses or source.message in case.shrinks:
         return Level.REPAIR
     return Level.REFUSE if source.message in case.removed else Level.NOTE

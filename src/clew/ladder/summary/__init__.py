@@ -1,4 +1,4 @@
-"""The model path of a compaction: a model writes claims about a span, code decides which may stand."""
+"""The model path of a compaction: a model writes claims about a span, code decides which are accepted."""
 
 from clew.ladder.summary.order import LIMITS, Limits, SessionRequest
 from clew.ladder.summary.prompt import PROMPT_VERSION

@@ -1,4 +1,4 @@
-"""A span in portions that a summariser can read at once. Together they hold all of it, whatever its sizes."""
+"""Split a span into portions that fit a summariser's window; together they contain all of it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass, replace
 from clew.ladder.summary.transcript import Piece
 
 MARK_TOKENS = 14
-"""What a piece costs beyond its words."""
+"""Tokens of a piece beyond its text."""
 LEAST_ROOM = 96
-"""Tokens of a portion below which cutting makes no sense."""
+"""Tokens of a portion below which it is not split."""
 SHORTEST_PIECE = 400
-"""Characters below which a message is not cut because it was too much to read."""
+"""Characters below which a message is not split because it was too long."""
 
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Pieces that are read together."""
+    """Pieces shown in one prompt."""
 
     pieces: tuple[Piece, ...]
     tokens: int
     begins: bool = True
-    """Nothing of the span stands before it."""
+    """Whether it starts at the beginning of the span."""
     ends: bool = True
     halvings: int = 0
-    """How often it was cut because it was too much."""
+    """How often it was split because it was too long."""
 
     def halves(self, count: Count) -> Sequence[Portion]:
-        """Return it in two, cut between messages where there are several; nothing where it is too small."""
+        """Split it in two, between messages if there are several; return nothing if it is too small."""
         if len(self.pieces) > 1:
             at = _middle(self.pieces, count)
             first, second = self.pieces[:at], self.pieces[at:]
@@ -47,7 +47,7 @@ class Portion:
 
 
 def portions(pieces: Iterable[Piece], room_tokens: int, count: Count) -> list[Portion]:
-    """Return pieces in portions of at most so many tokens, cut between messages; a giant is cut itself."""
+    """Group pieces into portions of at most so many tokens, split between messages; split giants."""
     room = max(room_tokens, LEAST_ROOM)
     made: list[Portion] = []
     taken: list[Piece] = []
@@ -63,7 +63,7 @@ def portions(pieces: Iterable[Piece], room_tokens: int, count: Count) -> list[Po
 
 
 def _small_enough(piece: Piece, room: int, count: Count) -> Iterator[Piece]:
-    """Yield a piece in as many as are needed for each to fit; their texts joined are its text."""
+    """Yield a piece in as many pieces as needed to fit; joined, their texts are its text."""
     waiting = [piece]
     while waiting:
         one = waiting.pop()
@@ -74,7 +74,7 @@ def _small_enough(piece: Piece, room: int, count: Count) -> Iterator[Piece]:
 
 
 def _cut_in_two(piece: Piece) -> tuple[Piece, Piece]:
-    """Cut a piece near its middle: at the end of a line or else of a word, if one is near."""
+    """Split a piece near its middle, at the end of a line or else of a word, if one is near."""
     text = piece.text
     half = len(text) // 2
     near = text[half : half + half // 2]
@@ -86,7 +86,7 @@ def _cut_in_two(piece: Piece) -> tuple[Piece, Piece]:
 
 
 def _middle(pieces: Sequence[Piece], count: Count) -> int:
-    """Return where to cut several pieces so that both sides are of about one size."""
+    """Return where to split several pieces into halves of about the same size."""
     half = _tokens(pieces, count) / 2
     held = 0
     for i, piece in enumerate(pieces):

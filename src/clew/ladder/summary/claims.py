@@ -1,7 +1,7 @@
-"""From what a summariser wrote to claims: every one cites what was shown, and none says more than it may.
+"""Turn a summariser's answer into claims that cite what was shown and say no more than they may.
 
-A summariser writes prose. It does not decide what the user said, whom to believe, or where a line comes from:
-sources are looked up, labels follow from them, and the user's words are taken only word for word.
+A summariser writes prose. It does not decide what the user said, what to trust, or where a line comes from:
+sources are looked up, labels follow from them, and the user is quoted only word for word.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from clew.plan import Claim, ClaimKind
 from clew.tokens import TokenCounter
 
 LONGEST_CLAIM = 1_200
-"""Characters; what is longer ends with the last sentence, or else the last word, before that."""
+"""Characters; a longer claim is cut after its last whole sentence, or else word."""
 MOST_SOURCES = 12
-"""Messages: a claim that cites more leads nowhere."""
+"""Messages: a claim that cites more is of no use for looking it up."""
 MOST_PLACES = 10_000
-"""Where a quote is looked for in a text that repeats itself."""
+"""Positions tried for a quote in a repetitive text; a bound on time."""
 CLAIM_TOKENS = 6
-"""What a claim costs beyond its words."""
+"""Tokens of a claim beyond its text."""
 QUOTES_ONLY = (ClaimKind.GOAL, ClaimKind.USER)
 STEERING = (ClaimKind.DECISION, ClaimKind.OPEN, ClaimKind.NEXT)
-"""What the next assistant acts on: it must rest on what the user or the assistant said."""
+"""Kinds the next assistant acts on: they must cite the user or the assistant."""
 BY_WORTH = (
     ClaimKind.NEXT,
     ClaimKind.OPEN,
@@ -40,13 +40,13 @@ BY_WORTH = (
     ClaimKind.USER,
     ClaimKind.GOAL,
 )
-"""Which kinds stay where there is no room for all: last those that code keeps as well."""
+"""The order in which kinds are kept if there is not room for all; last those that code adds as well."""
 
 _NAME = re.compile(r"\w[\w.:-]*")
-# Of scripts that put spaces between words: there a quote may not begin or end inside one.
+# In scripts with spaces between words, a quote may not begin or end inside a word.
 _LETTER = re.compile(r"[0-9A-Za-z_À-ɏͰ-ԯ]")
 _LETTERS = re.compile(rf"{_LETTER.pattern}+")
-# What nobody sees and no word needs. Joiners belong to some scripts and to emoji; ours has nothing to join.
+# Invisible characters that no word needs. Joiners belong to some scripts and to emoji.
 _UNSEEN = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -57,34 +57,34 @@ _SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|\n")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a part says, how far it may be believed, and whether a person typed it."""
+    """A part's text, its trust label, and whether a person typed it."""
 
     cite: Cite
     text: str
     spaced: str
-    """The text with one space between any two words."""
+    """The text with single spaces between words."""
     trust: Trust
     typed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a name in an answer stands for."""
+    """What a cited name refers to."""
 
     cites: tuple[Cite, ...]
     trust: Trust
-    """The lowest of them."""
+    """The lowest label among its parts."""
     places: tuple[Place, ...] = ()
-    """What a message says, for quotes to be found in."""
+    """The message's parts, to find quotes in."""
     claims: tuple[Claim, ...] = ()
-    """What an earlier digest says under this name."""
+    """The claims of an earlier digest under this name."""
 
 
-# What may be cited -----------------------------------------------------------------------------------
+# Citable sources ------------------------------------------------------------------------------------
 
 
 def sources_of(outline: Outline) -> dict[str, Source]:
-    """Return all that can be cited: messages of the span, lines of an earlier digest, and their turns."""
+    """Return everything citable: messages of the span, lines of an earlier digest, and their turns."""
     earlier = outline.earlier
     found = {item.id: _message_source(item) for item in outline.span if not earlier or item.id != earlier.id}
     turns: dict[str, list[Claim]] = {}
@@ -120,7 +120,7 @@ def _turn_source(name: str, claims: Sequence[Claim]) -> Source:
 
 
 def _named(names: Iterable[str], sources: Mapping[str, Source]) -> list[Source]:
-    """Return what names stand for, each once; names that nothing was shown under stand for nothing."""
+    """Return what the names refer to, without repetition; unknown names are ignored."""
     tokens = (token for given in names for token in _tokens(given, sources))
     return list({name: sources[name] for name in tokens if name in sources}.values())
 
@@ -128,7 +128,7 @@ def _named(names: Iterable[str], sources: Mapping[str, Source]) -> list[Source]:
 def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
     for token in [given] if given in sources else _NAME.findall(given):
         name = token.rstrip(".:-")
-        # "m3-m5" names two, where there is no message of that name.
+        # "m3-m5" means two messages, unless one has that name.
         yield from [name] if name in sources else name.split("-")
 
 
@@ -136,7 +136,7 @@ def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
 
 
 def claims_of(told: Iterable[Told], sources: Mapping[str, Source]) -> Iterator[Claim]:
-    """Yield the claims that may stand, of those that a summariser wrote."""
+    """Yield the acceptable claims among those a summariser wrote."""
     for one in told:
         named = _named(one.sources, sources)
         if 0 < len(named) <= MOST_SOURCES:
@@ -146,7 +146,7 @@ def claims_of(told: Iterable[Told], sources: Mapping[str, Source]) -> Iterator[C
 
 
 def _carried(told: Told, named: Iterable[Source]) -> Claim | None:
-    """Return the earlier claim that is repeated word for word, as it was."""
+    """Return the earlier claim that is repeated word for word."""
     earlier = (claim for source in named for claim in source.claims)
     same = (claim for claim in earlier if gist(claim.text) == gist(told.text))
     return next((claim._replace(id="") for claim in same), None)
@@ -156,13 +156,13 @@ def _claim(told: Told, named: Sequence[Source]) -> Claim | None:
     for source in named:
         exact = _exact_place(told, source)
         if exact is not None:
-            alone = told.kind in QUOTES_ONLY  # nobody but the user vouches for the user's words
+            alone = told.kind in QUOTES_ONLY  # only the user's own message can prove the user's words
             return _quote(told.kind, exact, [] if alone else [one for one in named if one is not source])
     return None if told.kind in QUOTES_ONLY else _in_own_words(told, named)
 
 
 def _exact_place(told: Told, source: Source) -> Place | None:
-    """Return where a text stands word for word, as it is written there; the user's only where typed."""
+    """Return where a text occurs word for word; for the user's words only where a person typed them."""
     for place in source.places:
         span = _span(told.text, place) if place.typed or told.kind not in QUOTES_ONLY else None
         if span is not None:
@@ -172,7 +172,7 @@ def _exact_place(told: Told, source: Source) -> Place | None:
 
 
 def _span(text: str, place: Place) -> tuple[int, int] | None:
-    """Return from where to where a text stands in what a part says, however it is spaced."""
+    """Return the offsets of a text in a part, with any spacing."""
     wanted = _spaced(text)
     at = place.spaced.find(wanted)
     for _ in range(MOST_PLACES):
@@ -187,7 +187,7 @@ def _span(text: str, place: Place) -> tuple[int, int] | None:
 
 
 def _word_end(text: str, at: int) -> int:
-    """Return where the word ends that a place is inside of."""
+    """Return the end of the word that contains a position."""
     run = _LETTERS.match(text, at)
     return run.end() if run else at + 1
 
@@ -197,7 +197,7 @@ def _spaced(text: str) -> str:
 
 
 def _unspaced(place: Place, at: int) -> int:
-    """Return where in the text the sign is that stands here in its evenly spaced form."""
+    """Return the offset in the text that corresponds to an offset in its single-spaced form."""
     number = place.spaced.count(" ", 0, at)
     word = next(islice(re.finditer(r"\S+", place.text), number, None))
     return word.start() + at - (place.spaced.rfind(" ", 0, at) + 1)
@@ -214,9 +214,9 @@ def _quote(kind: ClaimKind, exact: Place, others: Sequence[Source]) -> Claim:
 
 
 def _in_own_words(told: Told, named: Sequence[Source]) -> Claim:
-    """Return a paraphrase: at best a model speaks, and a decision of the user's is told as a fact.
+    """Return a paraphrase: labelled as a model's words at best; a decision of the user becomes a fact.
 
-    Signs that are not seen go: in a quote they are the source's, here only a reader could be fooled by them.
+    Invisible characters are removed: in a quote they belong to the source, here they could only mislead.
     """
     trust = lowest(source.trust for source in named)
     decided = told.kind is ClaimKind.DECISION and trust > Trust.ASSISTANT
@@ -226,7 +226,7 @@ def _in_own_words(told: Told, named: Sequence[Source]) -> Claim:
 
 
 def _kind(kind: ClaimKind, trust: Trust) -> ClaimKind:
-    """Return what a claim may be: what rests on tools and machine text is a fact, whatever it says."""
+    """Return the kind a claim may have: based on tools or machine text, it is a fact."""
     return ClaimKind.FACT if kind in STEERING and trust < Trust.ASSISTANT else kind
 
 
@@ -243,7 +243,7 @@ def _cut(text: str) -> str:
 
 
 def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
-    """Yield the claims about a portion that others follow: what it left open may be done by now."""
+    """Yield the claims of a portion that is not the last: its open items may have been closed since."""
     for claim in claims:
         if claim.kind is ClaimKind.OPEN:
             yield claim._replace(kind=ClaimKind.FACT)
@@ -252,7 +252,7 @@ def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
 
 
 def distinct(claims: Iterable[Claim], known: Iterable[str]) -> list[Claim]:
-    """Return claims without those that say again what is known or was claimed before."""
+    """Return claims without those that repeat known texts or each other."""
     said = set(map(gist, known))
     found = []
     for claim in claims:
@@ -263,7 +263,7 @@ def distinct(claims: Iterable[Claim], known: Iterable[str]) -> list[Claim]:
 
 
 def fitted(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> tuple[Claim, ...]:
-    """Return the claims that fit, in their order: by the worth of their kinds, then the latest."""
+    """Return the claims that fit, in order: by kind, then the latest."""
     costs = [counter.count_text(claim.text) + CLAIM_TOKENS for claim in claims]
     chosen = set()
     for i in sorted(range(len(claims)), key=lambda i: (BY_WORTH.index(claims[i].kind), -i)):
@@ -274,5 +274,5 @@ def fitted(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> 
 
 
 def gist(text: str) -> str:
-    """Return what makes two texts the same: their words."""
+    """Return the words of a text, for comparison."""
     return " ".join(text.casefold().split())

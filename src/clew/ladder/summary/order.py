@@ -1,4 +1,4 @@
-"""What is asked of a summariser: to write what, with whom, and how often it may be asked."""
+"""What a summariser is asked for, by which model, and how often."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clew.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How often a model is asked for one digest."""
+    """Limits on the calls for one digest."""
 
     calls: int = 64
-    """In all. A span that needs more is read from its newest part back."""
+    """In all. A span that needs more is read from its newest part backwards."""
     retries: int = 1
-    """Of a question that a busy or broken model left without an answer, or with one that is of no use."""
+    """Of a question whose answer failed or was unusable."""
     losses: int = 2
-    """Portions that may fail in a row; after that the model is taken to be out of order."""
+    """Portions that may fail in a row; then the model is taken to be broken."""
 
 
 LIMITS = Limits()
@@ -26,7 +26,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """What the session itself sends to its model, as an ``Ask`` takes it."""
+    """The session's own request, with the fields of an ``Ask``."""
 
     messages: tuple[Message, ...]
     system: str | tuple[Message, ...] = ()
@@ -35,7 +35,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One digest to be written."""
+    """One digest to write."""
 
     outline: Outline
     model_name: str

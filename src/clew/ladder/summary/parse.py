@@ -1,4 +1,4 @@
-"""What a summariser's answer says, in whatever form: JSON, lines of it, JSON amid chatter, half of one."""
+"""Parse a summariser's answer in any form: JSON, JSON lines, JSON within prose, truncated JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clew.message import Json, JsonObject
 from clew.plan import ClaimKind
 
 LONGEST_ANSWER = 400_000
-"""Characters that are looked at."""
+"""Characters that are parsed."""
 MOST_CLAIMS = 1_000
 MOST_BROKEN = 1_000
-"""Objects that cannot be read, after which the rest of an answer is not looked at: each costs its length."""
+"""Unreadable objects after which parsing stops: each costs its length."""
 DEEPEST = 4
-"""Wrappings around the claims that are looked into."""
+"""Levels of wrapping around the claims that are followed."""
 
 _OBJECT = re.compile(r'\{(?=\s*")')
 _DECODER = json.JSONDecoder(strict=False)
@@ -26,16 +26,16 @@ _KINDS = {kind.value: kind for kind in ClaimKind}
 
 
 class Told(NamedTuple):
-    """A claim as a summariser wrote it."""
+    """A claim as the summariser wrote it."""
 
     kind: ClaimKind
     text: str
     sources: tuple[str, ...]
-    """Whatever it gave as such."""
+    """As given."""
 
 
 def read_answer(text: str) -> list[Told] | None:
-    """Return the claims of an answer; None where it is no list of claims, not even an empty one."""
+    """Return the claims of an answer; None if it has no list of claims, not even an empty one."""
     found: list[Told] = []
     is_list = False
     for value in _objects(_THINKING.sub("", text[:LONGEST_ANSWER])):
@@ -45,11 +45,11 @@ def read_answer(text: str) -> list[Told] | None:
 
 
 def _objects(text: str) -> Iterator[JsonObject]:
-    """Yield the JSON objects in a text; where one is cut or broken, those inside it."""
+    """Yield the JSON objects in a text; of a truncated or broken one those inside it."""
     broken = end = 0
     for start in _OBJECT.finditer(text):
         if start.start() < end:
-            continue  # inside one that was read
+            continue  # inside an object already read
         try:
             value, end = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):

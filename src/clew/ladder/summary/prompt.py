@@ -1,8 +1,8 @@
-"""The questions put to a summariser. Their words stand in ``prompts/``, each version in a file of its own.
+"""Build the prompts for a summariser. Their texts are in ``prompts/``, one file per version.
 
-There are two ways of asking. *Transcript*: the messages stand in the prompt, each under its mark, and any
-model can be asked. *Session*: the request is the session's own with one message more, so that its provider
-reads it from the cache; the messages have no marks there, so an index names them.
+There are two ways of asking. *Transcript*: the messages are in the prompt, each under its mark; works
+with any model. *Session*: the request is the session's own plus one message, so that its provider
+reads it from the prompt cache; the messages have no marks there, so an index lists them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from clew.plan import ClaimKind
 from clew.ports import Ask
 
 PROMPT_VERSION = "summary-2"
-"""Of the words in ``prompts/``. A version that was released never changes: write the next."""
+"""The version of the texts in ``prompts/``. A released version never changes: write the next."""
 
 WORDS_PER_TOKEN = 0.6
 FEWEST_WORDS = 40
 LEAST_ANSWER = 256
 ANSWER_SHARE = 0.25
-"""Of the window, at most, for the answer."""
+"""Largest share of the window for the answer."""
 THINKING_TOKENS = 8_192
-"""Left free for models that think before they answer..."""
+"""Tokens left free for models that think before they answer..."""
 THINKING_SHARE = 0.125
 """...but never more than this share of the window."""
 SAFETY = 0.92
-"""Of the room for the question, the share that is used: the count may be an estimate."""
+"""Share of the room for the question that is used: the count may be an estimate."""
 KEPT_SHARE = 0.1
-"""Of the window, at most, for the list of what is kept anyway."""
+"""Largest share of the window for the list of what is kept anyway."""
 MOST_KEPT_TOKENS = 3_000
 LONGEST_LINE = 300
 LONGEST_FOCUS = 2_000
@@ -68,7 +68,7 @@ SCHEMA: JsonObject = {
 
 @cache
 def sections() -> dict[str, str]:
-    """Return the words of the prompt by the names of their sections."""
+    """Return the texts of the prompt by section name."""
     path = files("clew.ladder.summary").joinpath("prompts", f"{PROMPT_VERSION}.md")
     _, *pieces = re.split(r"^# (\w+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {name: text.strip() for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
@@ -78,7 +78,7 @@ def sections() -> dict[str, str]:
 
 
 def transcript_ask(order: Order, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
-    """Return the question that shows a portion of the span under marks; ``more`` are misses just made."""
+    """Return the question with a portion of the span as transcript; ``more`` are the latest misses."""
     misses = (*more, *order.misses)
     shown = "\n".join(piece.shown for piece in portion.pieces)
     key = nonce([shown, *_given(order, misses)])
@@ -98,9 +98,9 @@ def transcript_ask(order: Order, portion: Portion, room_tokens: int, more: Seque
 
 
 def session_ask(order: Order, request: SessionRequest) -> Ask:
-    """Return the session's own request with the question appended, and nothing before it changed.
+    """Return the session's own request with the question appended and nothing before it changed.
 
-    It carries no schema: providers put that in front of the messages, and the cache would not be read.
+    It has no schema: providers put that before the messages, which would miss the cache.
     """
     room = order.outline.room_tokens
     index = "\n".join(_index_lines(pieces_of(order.outline)))
@@ -124,7 +124,7 @@ def session_ask(order: Order, request: SessionRequest) -> Ask:
 
 
 def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
-    """Yield a line for each voice of each message, and one for an earlier digest."""
+    """Yield a line for each speaker in each message, and one for an earlier digest."""
     told: set[str] = set()
     for piece in pieces:
         if piece.speaker != DIGEST:
@@ -134,11 +134,11 @@ def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
             yield f"[{piece.owner} {DIGEST}]"
 
 
-# What goes with the messages -------------------------------------------------------------------------
+# Context besides the messages ------------------------------------------------------------------------
 
 
 def _context(order: Order, misses: Sequence[str], key: str) -> Iterator[str]:
-    """Yield what the summariser should know beside the messages, fenced as they are."""
+    """Yield the fenced context of the question: what is kept anyway, focus, misses."""
     kept = list(_kept_lines(order))
     for name, lines in (("kept", kept), ("focus", _focus(order)), ("misses", _missed(misses))):
         if lines:
@@ -147,7 +147,7 @@ def _context(order: Order, misses: Sequence[str], key: str) -> Iterator[str]:
 
 
 def _kept_lines(order: Order) -> Iterator[str]:
-    """Yield what code puts into the digest, as much as a fair share of the window holds."""
+    """Yield what code puts into the digest, up to a share of the window."""
     left = min(MOST_KEPT_TOKENS, int(order.window_tokens * KEPT_SHARE))
     for line in _brief_lines(order.outline.brief):
         left -= order.counter.count_text(line) + 2
@@ -171,12 +171,12 @@ def _missed(misses: Sequence[str]) -> list[str]:
 
 
 def _given(order: Order, misses: Sequence[str]) -> list[str]:
-    """Return all that is put into a prompt beside the messages."""
+    """Return all texts in a prompt besides the messages."""
     return [*_brief_lines(order.outline.brief), order.focus, *misses]
 
 
 def _one_line(text: str, most: int = LONGEST_LINE) -> str:
-    """Return the first words of a text on one line."""
+    """Return the beginning of a text on one line."""
     line = " ".join(text[: 4 * most].split())  # a message may have megabytes
     if len(line) <= most:
         return line
@@ -196,11 +196,11 @@ def _closing(room_tokens: int) -> str:
     return Template(sections()["closing"]).substitute(words=words)
 
 
-# How much fits ---------------------------------------------------------------------------------------
+# Sizes ----------------------------------------------------------------------------------------------
 
 
 def answer_tokens(room_tokens: int, window_tokens: int) -> int:
-    """Return how long an answer may be: the claims, the JSON around them, and some to spare."""
+    """Return the limit for an answer: the claims, the JSON around them, and a margin."""
     return min(LEAST_ANSWER + 2 * room_tokens, max(LEAST_ANSWER, int(window_tokens * ANSWER_SHARE)))
 
 
@@ -212,13 +212,13 @@ def question_room(order: Order) -> int:
 
 
 def portion_room(order: Order) -> int:
-    """Return how many tokens of messages fit into a question; may be less than nothing."""
+    """Return how many tokens of messages fit into a question; may be negative."""
     nothing = transcript_ask(order, Portion((), 0, begins=False, ends=False), 0)
     return question_room(order) - ask_tokens(nothing, order)
 
 
 def ask_tokens(ask: Ask, order: Order) -> int:
-    """Return the tokens of a question, with the tools that go with it."""
+    """Return the tokens of a question, including its tools."""
     rest = json.dumps(ask.rest.value, ensure_ascii=False) if ask.rest else ""
     texts = (ask.instruction, rest)
     return order.counter.count_all(ask.history) + sum(map(order.counter.count_text, texts))

@@ -1,8 +1,8 @@
-"""Messages as a summariser is shown them, and back.
+"""Render messages for a summariser, and parse them back.
 
-Each stands under its mark, ``[m12 user]``, inside a fence whose name nobody could know beforehand. Whatever
-inside looks like a mark or a fence gets a backslash, so a message can neither speak for another nor end the
-transcript; reading takes the backslash away again.
+Each message is under its mark, ``[m12 user]``, inside a fence with an unpredictable name. Text that looks
+like a mark or fence gets a backslash, so a message can neither speak for another nor end the transcript;
+parsing removes the backslash.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from clew.ladder.written import Outline
 from clew.message import Item, Media, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Trust, words
 
 DIGEST = "digest"
-"""The speaker of a line that an earlier digest kept."""
+"""The speaker of a line from an earlier digest."""
 MACHINE = "machine text"
 MOST_NAMES = 4
-"""Of the tools that a message calls, told in its mark."""
+"""Tool names listed in a message's mark."""
 LONGEST_NAME = 40
 
 _SPEAKERS = "|".join([*(role.value for role in Role), DIGEST])
-# Brackets that people and models take for square ones are held like them.
+# Brackets that people and models read as square ones are escaped too.
 _NAME = r"[^\s\[\]［【〔⟦]{1,64}"
 _LIKE_MARK = rf"[\[［【〔⟦](?=[ \t]{{0,4}}{_NAME}[ \t]{{1,4}}(?:{_SPEAKERS})\b)"
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
@@ -38,7 +38,7 @@ _FENCE = re.compile(r"<clew-(transcript|index)-([0-9a-f]{12})>\n(.*?)\n</clew-\1
 
 
 class Shown(NamedTuple):
-    """A message, or a piece of one, as it can be read from a prompt."""
+    """A message, or a piece of one, as parsed from a prompt."""
 
     name: str
     speaker: str
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What stands under one mark: what one voice says in a message, or a part of that."""
+    """The text under one mark: what one speaker says in a message, or a part of it."""
 
     owner: str
     """The id of the message of the span that it belongs to."""
@@ -56,31 +56,31 @@ class Piece:
     speaker: str
     text: str
     remark: str = ""
-    """What there is to know about it: the tools called, an error, an image."""
+    """Notes for its mark: tools called, an error, an image."""
     begins: bool = True
-    """Nothing of it stands in an earlier piece."""
+    """Whether it starts at the beginning of the message."""
     ends: bool = True
 
     @property
     def mark(self) -> str:
-        """Return the line that it stands under."""
+        """Return the mark line."""
         told = (self.remark, "" if self.begins else "continued", "" if self.ends else "to be continued")
         return f"[{', '.join(filter(None, (f'{self.name} {self.speaker}', *told)))}]"
 
     @property
     def shown(self) -> str:
-        """Return it as it stands in a prompt."""
+        """Return it as rendered in a prompt."""
         return f"{self.mark}\n{held(self.text)}"
 
     def cut(self, at: int) -> tuple[Piece, Piece]:
-        """Return it in two pieces, cut at a character."""
+        """Split it in two at a character."""
         return replace(self, text=self.text[:at], ends=False), replace(
             self, text=self.text[at:], begins=False
         )
 
 
 def pieces_of(outline: Outline) -> list[Piece]:
-    """Return all there is to read in a span, in order; of an earlier digest what is not said anyway."""
+    """Return the readable content of a span, in order; of an earlier digest what is not added anyway."""
     pieces: list[Piece] = []
     said = {claim.text for claim in outline.brief.claims}
     for item in outline.span:
@@ -93,7 +93,7 @@ def pieces_of(outline: Outline) -> list[Piece]:
 
 
 def message_pieces(item: Item) -> Iterator[Piece]:
-    """Yield what each voice says in a message; a tool's words never stand under the user's mark."""
+    """Yield what each speaker says in a message; tool output never appears under the user's mark."""
     message = item.message
 
     def voice(part: Part) -> tuple[str, str]:
@@ -137,21 +137,21 @@ def _safe(name: str) -> str:
 
 
 def held(text: str) -> str:
-    """Return a text in which nothing is a mark or a tag of ours; ``freed`` gives the text back.
+    """Escape everything that looks like one of our marks or tags; ``freed`` reverses it.
 
-    Halves of characters, which no request can carry, become ``\ufffd`` for good.
+    Lone surrogates, which no request can carry, are replaced by ``\ufffd`` for good.
     """
     text = _HALF_CHARACTER.sub("\ufffd", text)
     return _ANY_TAG.sub(r"<\1\\", _ANY_MARK.sub(r"\\\g<0>", text))
 
 
 def freed(text: str) -> str:
-    """Return a text as it was before it was held."""
+    """Return a text as it was before ``held``."""
     return _HELD_MARK.sub(r"\1", _HELD_TAG.sub(r"<\1", text))
 
 
 def nonce(texts: Iterable[str]) -> str:
-    """Return a name for the fence around these texts: the same for the same, and foreseen by none of them."""
+    """Return a fence name for these texts: deterministic, and not contained in any of them."""
     state = hashlib.sha256()
     for text in texts:
         state.update(text.encode("utf-8", "surrogatepass") + b"\0")
@@ -159,21 +159,21 @@ def nonce(texts: Iterable[str]) -> str:
 
 
 def fenced(name: str, key: str, body: str) -> str:
-    """Return what stands between the tags of a name; ``body`` must be held."""
+    """Wrap a body, which must be escaped, in the tags of a name."""
     return f"<clew-{name}-{key}>\n{body}\n</clew-{name}-{key}>"
 
 
-# Back ------------------------------------------------------------------------------------------------
+# Parsing ---------------------------------------------------------------------------------------------
 
 
 def read_fence(text: str) -> list[Shown] | None:
-    """Return what the last transcript or index in a prompt shows; None where there is none."""
+    """Return what the last transcript or index in a prompt shows; None if there is none."""
     found = [match[3] for match in _FENCE.finditer(text)]
     return list(read_marks(found[-1])) if found else None
 
 
 def read_marks(text: str) -> Iterator[Shown]:
-    """Yield what stands under each mark of a text."""
+    """Yield the text under each mark."""
     marks = list(_MARK.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text) + 1]
     for mark, end in zip(marks, ends, strict=False):

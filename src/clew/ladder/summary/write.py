@@ -1,7 +1,7 @@
-"""Have a model write the prose of a digest: ask, read, ask again where that may help, and always end.
+"""Have a model write the prose of a digest: ask, parse, retry if that may help, and always end.
 
-What cannot be had is left out and said: a portion that failed is not among ``Written.read``, and where
-nothing could be had at all, ``SummaryFailed`` tells what happened, and the digest is made without a model.
+What cannot be obtained is left out and reported: a failed portion is not in ``Written.read``; if nothing
+could be obtained, ``SummaryFailed`` says why, and the digest is made without a model.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from clew.ports import Ask, Reply, Steps, Stop
 from clew.tokens import TokenCounter
 
 LEAST_TOKENS = 60
-"""Room for a digest below which nobody is asked to write one..."""
+"""Room for prose below which no model is asked..."""
 LEAST_PORTION = 120
-"""...and what a portion of the span is always given of it."""
+"""...and the least of it that each portion of the span gets."""
 MOST_HALVINGS = {ContextTooLong: 6, ModelTimeout: 1}
-"""How often a portion is cut in two for one of these; a timeout is too slow to try for long."""
+"""How often a portion is split after such an error; a timeout is too slow to try often."""
 
 
 def write(  # noqa: PLR0913 - the whole order in one call; it is one value from there on
@@ -51,10 +51,10 @@ def write(  # noqa: PLR0913 - the whole order in one call; it is one value from 
     misses: Sequence[str] = (),
     limits: Limits = LIMITS,
 ) -> Steps[Written]:
-    """Ask a model for the claims of a digest; ``SummaryFailed`` where it has none to give.
+    """Ask a model for the claims of a digest; raise ``SummaryFailed`` if it returns none.
 
-    ``request`` is what the session itself sends: where it holds all of the span and fits the window, the
-    question goes behind it and is read from the cache. ``misses`` is what a check found wrong before.
+    ``request`` is the session's own request: if it contains all of the span and fits the window, the question
+    is appended to it and read from the cache. ``misses`` are the findings about an earlier attempt.
     """
     order = Order(outline, model_name, window_tokens, counter, focus or "", request, tuple(misses), limits)
     effort = _Effort(limits)
@@ -67,13 +67,13 @@ def write(  # noqa: PLR0913 - the whole order in one call; it is one value from 
     known = (*(pin.quote for pin in brief.pins), *(claim.text for claim in brief.claims))
     told = fitted(distinct(claims, known), outline.room_tokens, counter)
     if not told:
-        raise SummaryFailed("; ".join(effort.problems) or "it has nothing to tell")
+        raise SummaryFailed("; ".join(effort.problems) or "it has nothing to say")
     return Written(told, model_name, PROMPT_VERSION, read, tuple(effort.problems))
 
 
 @dataclass(slots=True)
 class _Effort:
-    """What was spent so far, and what went wrong."""
+    """Calls made so far, and what went wrong."""
 
     limits: Limits
     calls: int = 0
@@ -85,16 +85,16 @@ class _Effort:
 
 
 _Outcome: TypeAlias = list[Claim] | ModelError
-"""The claims that could be had, or why none could."""
+"""The claims, or why there are none."""
 _Read: TypeAlias = tuple[list[Claim], tuple[str, ...]]
-"""Claims, and the ids of the messages that they were written from."""
+"""Claims, and the ids of the messages they were written from."""
 
 
-# Behind the session's own request --------------------------------------------------------------------
+# Appended to the session's own request --------------------------------------------------------------
 
 
 def _by_session(order: Order, effort: _Effort) -> Steps[_Read]:
-    """Ask once behind the session's own request, where that can be; what fails there is asked without it."""
+    """Ask once after the session's own request, if possible; if that fails, the transcript is tried."""
     request = order.request
     if request is None or not _holds(request.messages, order):
         return [], ()
@@ -109,7 +109,7 @@ def _by_session(order: Order, effort: _Effort) -> Steps[_Read]:
 
 
 def _holds(messages: Iterable[Message], order: Order) -> bool:
-    """Tell whether a request shows every message of the span, in order; thinking may be left out of it."""
+    """Whether a request shows every message of the span, in order; its thinking may be missing."""
     sent = map(_spoken, messages)
     return all(_spoken(item.message) in sent for item in order.outline.span)
 
@@ -122,7 +122,7 @@ def _spoken(message: Message) -> tuple[Role, list[str]]:
 
 
 def _by_transcript(order: Order, effort: _Effort) -> Steps[_Read]:
-    """Show the span under marks, in as many portions as it takes."""
+    """Show the span under marks, in as many portions as needed."""
     room = portion_room(order)
     if room < LEAST_ROOM:
         raise SummaryFailed(f"a window of {order.window_tokens:,} tokens has no room for the question")
@@ -155,7 +155,7 @@ def _by_transcript(order: Order, effort: _Effort) -> Steps[_Read]:
 
 
 def _smaller(portion: Portion, error: ModelError, order: Order) -> Sequence[Portion]:
-    """Return a portion that was too much at once in two, where that may still help."""
+    """Split a portion that was too long in two, if that may still help."""
     if portion.halvings >= MOST_HALVINGS.get(type(error), 0):
         return ()
     return portion.halves(order.counter.count_text)
@@ -176,7 +176,7 @@ def _told(error: ModelError) -> str:
 def _answered(
     ask: Callable[[Sequence[str]], Ask], shown: Mapping[str, Source], effort: _Effort, tries: int
 ) -> Steps[_Outcome]:
-    """Ask until there are claims, so many times at most; each time with what was wrong before."""
+    """Ask until there are claims or no calls left; each time with what was wrong before."""
     problem = ModelError("no call is left", advice="")
     more: list[str] = []
     for _ in range(tries):
@@ -186,7 +186,7 @@ def _answered(
         try:
             reply = yield ask(more)
         except (ContextTooLong, ModelTimeout, ModelRefused) as error:
-            return error  # the same again would end the same
+            return error  # a retry would fail the same way
         except ModelError as error:
             problem = error
             continue
@@ -200,7 +200,7 @@ def _answered(
 
 
 def _useless(reply: Reply, claimed: bool) -> str:
-    """Say why nothing could be made of an answer."""
+    """Say why an answer could not be used."""
     if claimed:
         return "none of its claims cites a message that was shown, or quotes the user word for word"
     if reply.stop is Stop.REFUSED:
