@@ -160,7 +160,7 @@ def test_what_an_sdk_trips_over_is_a_failure_and_never_its_own_error(line: Line)
     body = {"messages": "half \ud83e of a pair"}
     with ScriptedServer() as server, closing(open_model(line.name(server), key=KEY)) as model:
         for send in (model.post, lambda body: list(model.events(body))):
-            with pytest.raises(ModelFailed, match="the SDK gave up with UnicodeEncodeError"):
+            with pytest.raises(ModelFailed, match="the SDK failed with UnicodeEncodeError"):
                 send(body)
 
 

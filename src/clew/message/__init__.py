@@ -1,4 +1,4 @@
-"""Provider-neutral messages: frozen values, trust labels, and what may not be split."""
+"""Provider-neutral messages: frozen values, trust labels, and the messages that must stay together."""
 
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
 from clew.message.item import LONGEST_RULE, Cite, Item, words

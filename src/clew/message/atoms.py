@@ -1,9 +1,9 @@
-"""What must not be split, and where a history may be cut.
+"""Find the messages that must stay together (atoms), and the indexes where a history may be cut.
 
-An atom is a run of messages that providers refuse to see apart: a tool call with all its parallel
-results, an approval request with its answer, a reasoning item with the item it led to, and in the tool
-loop that is still running, every step back to the last signed thinking. Everything here is linear in
-the number of parts.
+An atom is a run of messages that a provider rejects if it is split: a tool call with all its parallel
+results, an approval request with its answer, a reasoning item with the item that follows it, and, in a
+tool loop that is still running, every step back to the last signed thinking block. Every function takes
+time linear in the number of parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.message.parts import ApprovalAnswer, ApprovalRequest, Part, Text, Thin
 
 
 class Place(NamedTuple):
-    """A part's address: the index of its message, and its own index in there."""
+    """The position of a part: the index of its message, and its index in that message."""
 
     message: int
     part: int
@@ -27,18 +27,18 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Which result answers which call (or which answer an approval), and what is left over."""
+    """Tool results matched to calls, approval answers matched to requests, and those without a match."""
 
     answers: dict[Place, Place] = field(default_factory=dict)
-    """From each result to its call."""
+    """Maps each result to its call."""
     dangling: list[Place] = field(default_factory=list)
-    """Calls and approval requests that nothing answers, in order."""
+    """Calls and approval requests without an answer, in order."""
     orphans: list[Place] = field(default_factory=list)
-    """Results and approval answers that answer nothing, in order."""
+    """Results and approval answers without a call or request, in order."""
 
 
 class _Open:
-    """The unanswered calls of one id: nearest message first, and within a message in order."""
+    """The unanswered calls of one id, taken from the latest message first, in order within a message."""
 
     __slots__ = ("_by_message",)
 
@@ -66,9 +66,9 @@ class _Open:
 
 
 def pair(messages: Sequence[Message]) -> Pairing:
-    """Pair each result with the nearest earlier unanswered call of its id.
+    """Match each result to the nearest earlier unanswered call with the same id.
 
-    Ids are only as unique as the model that made them: real sessions reuse one for several calls.
+    Ids need not be unique: in real sessions a model sometimes uses one id for several calls.
     """
     calls: defaultdict[str, _Open] = defaultdict(_Open)
     requests: defaultdict[str, _Open] = defaultdict(_Open)
@@ -76,7 +76,7 @@ def pair(messages: Sequence[Message]) -> Pairing:
     for i, message in enumerate(messages):
         for j, part in enumerate(message.parts):
             if isinstance(part, Text):
-                continue  # most parts are, and need not be held against the others
+                continue  # most parts are text: skip the other checks
             if isinstance(part, ToolCall):
                 calls[part.call_id].add(Place(i, j))
             elif isinstance(part, ToolResult):
@@ -99,13 +99,13 @@ def _answer(pairing: Pairing, calls: _Open, place: Place) -> None:
 
 
 def atoms(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Return the history as consecutive atoms ``(start, stop)``; together they cover every message once."""
+    """Split a history into consecutive atoms ``(start, stop)`` that cover every message once."""
     points = cut_points(messages)
     return list(itertools.pairwise(points))
 
 
 def cut_points(messages: Sequence[Message]) -> list[int]:
-    """Return every index where the history may be cut, from 0 to its length, both included."""
+    """Return every index at which the history may be cut, including 0 and its length."""
     glued = bytearray(len(messages) + 1)  # glued[i]: no cut between message i-1 and message i
     furthest: dict[int, int] = {}
     for result, call in pair(messages).answers.items():
@@ -125,11 +125,11 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
 
 
 def _after_reasoning(messages: Sequence[Message]) -> Iterator[int]:
-    """Yield where a signed reasoning item ends one message and what it led to begins the next."""
+    """Yield the index of each assistant message that follows a message of signed thinking only."""
     for i, message in enumerate(messages[:-1], start=1):
         parts = message.parts
         if not parts or not isinstance(parts[0], Thinking):
-            continue  # told at once of nearly every message
+            continue  # a cheap test that rules out nearly every message
         if messages[i].role is Role.ASSISTANT and all(map(_is_signed_thinking, parts)):
             yield i
 
@@ -139,12 +139,12 @@ def _is_signed_thinking(part: Part) -> bool:
 
 
 def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:
-    """Yield the boundaries of the running tool loop that would part a step from its signed thinking.
+    """Yield the boundaries in the running tool loop that would separate a step from its signed thinking.
 
-    With thinking on, Anthropic refuses a running loop whose first kept step does not open with
-    thinking. Loops that have ended are not checked, so only the last one counts.
+    With thinking enabled, Anthropic rejects a running loop whose first kept step does not begin with
+    thinking. It does not check loops that have ended, so only the last one matters.
     """
-    linked: int | None = None  # the last step that a later one may not be parted from
+    linked: int | None = None  # the last step that must stay with the steps after it
     for i in range(_running_loop(messages), len(messages)):
         message = messages[i]
         if message.role is not Role.ASSISTANT or not message.parts:
@@ -158,7 +158,7 @@ def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:
 
 
 def _running_loop(messages: Sequence[Message]) -> int:
-    """Return where the tool loop in progress starts; the length of the history if none runs."""
+    """Return the index at which the running tool loop starts, or the number of messages if there is none."""
     if not messages or not _in_loop(messages[-1]):
         return len(messages)
     for i in range(len(messages) - 1, -1, -1):

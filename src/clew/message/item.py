@@ -1,4 +1,4 @@
-"""A message under an id, and exact places in it: what provenance is made of."""
+"""A message with its id, and citations: exact character ranges in a message, used for provenance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clew.message.message import Message
 from clew.message.parts import Part, Text, Thinking, ToolCall, ToolResult
 
 LONGEST_RULE = 600
-"""Characters of a rule that are quoted: of a longer one the beginning, whole clauses of it."""
+"""Characters of a rule that are quoted at most; a longer one is cut after a clause (chosen by hand)."""
 
 
 class Item(NamedTuple):
@@ -19,26 +19,26 @@ class Item(NamedTuple):
 
 
 class Cite(NamedTuple):
-    """An exact place: characters ``start`` to ``end`` of what a part says."""
+    """A citation: characters ``start`` to ``end`` of one part's text, as ``words`` returns it."""
 
     message: str
     """The id of the message."""
     part: int = 0
     start: int = 0
     end: int | None = None
-    """None for all of it."""
+    """None means the end of the text."""
 
     def quote(self, message: Message) -> str:
-        """Return the words at this place."""
+        """Return the cited text."""
         return words(message.parts[self.part])[self.start : self.end]
 
 
 _HOLDS_TEXT = (Text, ToolResult, Thinking)
-"""A tuple, made once: in a pass this is asked tens of thousands of times."""
+"""Made once, because ``words`` is called tens of thousands of times in one compaction."""
 
 
 def words(part: Part) -> str:
-    """Return what a part says, as one text: what ``Cite`` counts its characters in."""
+    """Return a part's text (for a tool call, its arguments); ``Cite`` offsets refer to it."""
     if isinstance(part, _HOLDS_TEXT):
         return part.text
     return part.input_text if isinstance(part, ToolCall) else ""

@@ -1,8 +1,8 @@
-"""Text that only looks like one of clew's own tags, made harmless.
+"""Escape text that looks like one of clew's own tags, so that it cannot open or close a fence.
 
-A reader of any kind may take ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with
-characters that nobody sees in between, for the end of a fence. So whatever reads as an opening bracket
-followed by the letters of *clew* gets a backslash behind its bracket. One pass, linear in the text.
+A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
+characters in between, as the end of a fence. Anything that reads as an opening bracket followed by the
+letters of *clew* gets a backslash after its bracket. One pass, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SPELT_BRACKETS = (
     "&(?i:lt);?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\[ux]\{0*3[cC]\}", r"\\x3[cC]",
     r"\\0*74", "%(?:25)*3[cC]",
 )  # fmt: skip
-# What a reader passes over: white space, the invisible, combining marks, and any kind of slash or dash.
+# Characters that a reader skips: white space, invisible characters, combining marks, slashes and dashes.
 _PASSED_OVER = (
     r"\s/\\|∕⁄／⧸╱\-_.*~‐-―−－﹣\u1806"
     "\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -30,13 +30,13 @@ _TWINS = {
 }
 _TWO_FOR_W = "[vVνѵⅴⅤᴠ]{2}"
 _IN_BOXES = (0x1F150, 0x1F170, 0x1F1E6)
-"""Where alphabets of white letters in black signs, and of flags, begin: Unicode takes none of them apart."""
+"""First code points of the boxed and regional-indicator alphabets, which Unicode does not decompose."""
 _STYLED = (range(0xA0, 0x250), range(0x1E00, 0x1F00), range(0x2070, 0x2150), range(0x24B6, 0x24EA))
 _STYLED_FURTHER = (range(0xFF21, 0xFF5B), range(0x1D400, 0x1D800), range(0x1F110, 0x1F170))
 
 
 def escaped(text: str) -> str:
-    """Return a text in which nothing reads as one of clew's tags; any other text comes back as it is."""
+    """Return the text with everything that reads as one of clew's tags escaped; other text is unchanged."""
     return _pattern().sub(r"\1\\\2", text)
 
 
@@ -45,15 +45,15 @@ def _pattern() -> re.Pattern[str]:
     opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
     gap = f"[{_PASSED_OVER}]*"
     c, l, e, w = (f"[{_spellings(letter)}]" for letter in "clew")  # noqa: E741  # they are these letters
-    # A bar is passed over, and right behind the c it may be the l.
+    # A vertical bar is skipped, except directly after the c, where it can be read as the l.
     name = f"{c}(?:{gap}{l}|\\|){gap}{e}{gap}(?:{w}|{_TWO_FOR_W})"
-    # A bracket that was escaped already stands before a backslash and is escaped again: so nothing that
-    # comes in can pass for something that clew escaped.
+    # A bracket that is already followed by a backslash is escaped again, so that input cannot imitate
+    # text that clew has escaped.
     return re.compile(f"({opening})({gap}{name})")
 
 
 def _spellings(letter: str) -> str:
-    """Return every character that reads as a letter: styled, accented, or of another alphabet."""
+    """Return every character that can be read as this letter: styled, accented, or of another alphabet."""
     styled = "".join(
         chr(code)
         for codes in (*_STYLED, *_STYLED_FURTHER)

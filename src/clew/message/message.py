@@ -1,4 +1,4 @@
-"""A message: who speaks, and what."""
+"""A message: its role, its parts, and where its text came from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.message.trust import Trust
 
 
 class Role(StrEnum):
-    """The speaker, as providers name it. An answer that holds only tool results has the role ``tool``."""
+    """The role, as providers name it. A message that holds only tool results has the role ``tool``."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -21,14 +21,14 @@ class Role(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who really made the words: a user message may have been written by a harness or a summariser."""
+    """Who wrote the text: a message with the role ``user`` may come from a harness or a summariser."""
 
     SPOKEN = "spoken"
-    """The speaker named by the role."""
+    """Written by the role's own speaker."""
     INJECTED = "injected"
-    """The harness: reminders, environment, command output. Never the user's words."""
+    """Added by the harness: reminders, environment, command output. Never the user's own words."""
     SUMMARY = "summary"
-    """A compaction, ours or another tool's. Machine text, never the user's words."""
+    """A compaction by clew or another tool: machine-written, never the user's own words."""
 
 
 ROLE_TRUST = {
@@ -38,11 +38,11 @@ ROLE_TRUST = {
     Role.ASSISTANT: Trust.ASSISTANT,
     Role.TOOL: Trust.UNTRUSTED,
 }
-"""The label of what a speaker says when nothing else is known."""
+"""The default trust of text with each role."""
 
 
 def trust_of(role: Role, origin: Origin = Origin.SPOKEN) -> Trust:
-    """Return the default label: a summary may quote anything, so it is believed like the least of it."""
+    """Return the default trust. A summary may quote untrusted text, so it is untrusted itself."""
     if origin is Origin.SUMMARY:
         return Trust.UNTRUSTED
     if origin is Origin.INJECTED:
@@ -54,7 +54,7 @@ def trust_of(role: Role, origin: Origin = Origin.SPOKEN) -> Trust:
 class Message:
     """One entry of a history.
 
-    Change it with ``dataclasses.replace``: what you do not touch goes out as it came in.
+    Change it with ``dataclasses.replace``; a message that was not changed is rendered exactly as it was read.
     """
 
     role: Role
@@ -64,7 +64,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Return the words said directly, without thinking, calls and results."""
+        """Return the text parts, joined by newlines, without thinking, calls and results."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
@@ -79,12 +79,12 @@ class Message:
 
 
 def said(role: Role, text: str, origin: Origin = Origin.SPOKEN) -> Message:
-    """Make a message of plain words."""
+    """Return a message with one text part."""
     return Message(role, (Text(text, trust=trust_of(role, origin)),), origin)
 
 
 def turns(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
-    """Yield ``(start, stop)`` of each turn: a user's spoken message and everything up to the next one."""
+    """Yield ``(start, stop)`` of each turn: a message from the user and everything up to the next one."""
     start = 0
     for i, message in enumerate(messages):
         if i and message.role is Role.USER and message.origin is Origin.SPOKEN:

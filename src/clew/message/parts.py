@@ -1,7 +1,7 @@
-"""What a message is made of.
+"""The parts of a message: text, thinking, tool calls and results, media, and others.
 
-Parts are frozen values and know nothing of storage. Equality is by content: ``native``, the very
-object a part was read from, is carried along so that rendering can return it, but is not compared.
+Parts are frozen values, independent of storage and compared by content. ``native`` holds the object a part
+was read from, so that rendering can return that object; it is not compared.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | 
 JsonObject: TypeAlias = dict[str, Json]
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: it is asked for at every call
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps would build one per call
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """What a value was read from: the wire's name, the object, and its JSON text where it was known.
+    """The source of a value: the wire's name, the object, and its JSON text if that is known.
 
-    clew never changes ``value`` and asks you not to.
+    clew never changes ``value``; callers must not either.
     """
 
     wire: str
@@ -33,7 +33,7 @@ class Native:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """What all parts share."""
+    """The fields that all parts have."""
 
     trust: Trust = Trust.UNTRUSTED
     native: Native | None = field(default=None, compare=False, repr=False)
@@ -41,44 +41,44 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class Text(_Part):
-    """Words."""
+    """Plain text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking(_Part):
-    """A model's reasoning. With a signature (or encrypted), it must go back unchanged or not at all."""
+    """A model's reasoning. If signed or encrypted, it must be sent back unchanged or not at all."""
 
     text: str
     signature: str | None = None
     redacted: bool = False
     """The text is hidden; ``signature`` holds the provider's opaque data."""
     item_id: str | None = None
-    """The provider's id of the reasoning item, where it has one (OpenAI Responses)."""
+    """The provider's id of the reasoning item, if it has one (OpenAI Responses)."""
 
     @property
     def signed(self) -> bool:
-        """Tell whether the provider will check this block: it is signed, or an item it knows by its id."""
+        """Whether the provider checks this block: it has a signature or an item id."""
         return bool(self.signature or self.item_id)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall(_Part):
-    """The model asks for a tool."""
+    """A tool call by the model."""
 
     call_id: str
     name: str
     arguments: JsonObject | str = ""
-    """As the wire gave them: an object, or text (OpenAI; a model may write broken JSON)."""
+    """As the wire has them: an object, or JSON text, which may be malformed (OpenAI)."""
     server_side: bool = False
-    """The provider runs this tool and answers in the same reply."""
+    """The provider runs this tool itself and returns the result in the same reply."""
     _written: str | None = field(default=None, init=False, compare=False, repr=False)
-    """The arguments as text, once somebody has asked: to count, to read, to quote and to check them."""
+    """The arguments as text, cached by ``input_text``."""
 
     @property
     def input(self) -> JsonObject | None:
-        """Return the arguments as an object, or None where their text is not one."""
+        """Return the arguments as an object, or None if their text is not a JSON object."""
         if isinstance(self.arguments, dict):
             return self.arguments
         try:
@@ -89,7 +89,7 @@ class ToolCall(_Part):
 
     @property
     def input_text(self) -> str:
-        """Return the arguments as text, verbatim where the wire gave text."""
+        """Return the arguments as text, verbatim if the wire has them as text."""
         if isinstance(self.arguments, str):
             return self.arguments
         written = self._written
@@ -101,7 +101,7 @@ class ToolCall(_Part):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult(_Part):
-    """What a tool answered, in one or more parts."""
+    """The result of a tool call, in one or more parts."""
 
     call_id: str
     parts: tuple[Part, ...]
@@ -111,7 +111,7 @@ class ToolResult(_Part):
 
     @property
     def text(self) -> str:
-        """Return the words of the answer; media and unknown parts are left out."""
+        """Return the text of the result, without media and unknown parts."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Text):
             return self.parts[0].text
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
@@ -119,12 +119,12 @@ class ToolResult(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Media(_Part):
-    """An image, a document, a sound: by data, by address or by the provider's file id."""
+    """An image, document, audio, video or other file, given as data, as a URL or as a provider's file id."""
 
     kind: Literal["image", "document", "audio", "video", "file"]
     media_type: str | None = None
     data: str | None = None
-    """Base64, as it came."""
+    """Base64, as received."""
     url: str | None = None
     file_id: str | None = None
     title: str | None = None
@@ -132,7 +132,7 @@ class Media(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Compacted(_Part):
-    """A provider's own compaction item: a summary one can read, or an opaque blob, or both."""
+    """A provider's own compaction item: a readable summary, an opaque blob, or both."""
 
     kind: str
     text: str | None = None
@@ -141,7 +141,7 @@ class Compacted(_Part):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest(_Part):
-    """The model waits for a person to allow a call."""
+    """A request to a person to approve a tool call."""
 
     approval_id: str
     name: str
@@ -150,7 +150,7 @@ class ApprovalRequest(_Part):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer(_Part):
-    """A person allowed it, or did not."""
+    """A person's answer to an approval request."""
 
     approval_id: str
     approved: bool
@@ -159,7 +159,7 @@ class ApprovalAnswer(_Part):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(_Part):
-    """Anything clew does not know; ``native`` holds it and it is carried verbatim."""
+    """A part of a kind that clew does not know; ``native`` holds it, and it is rendered verbatim."""
 
     kind: str
 

@@ -1,6 +1,6 @@
-"""Whether a value is what its class says: for values made from JSON that anybody may have written."""
+"""Check that the fields of a value match their annotations, for values built from untrusted JSON."""
 
-# ruff: noqa: ANN401  # what is looked at is what it is
+# ruff: noqa: ANN401  # any value may be checked
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _Test = Callable[[Any], bool]
 
 
 def shaped(value: _T) -> _T:
-    """Return a value as it is; ``TypeError`` where a field holds what its annotation does not allow.
+    """Return the value unchanged; raise ``TypeError`` if a field does not match its annotation.
 
-    Looks into tuples, named tuples and data classes. Fields that hold any JSON may hold any JSON.
+    Checks tuples, named tuples and data classes recursively. Fields annotated as JSON may hold any JSON.
     """
     kind: Any = type(value)
     for name, fits in _fields(kind):
@@ -33,7 +33,7 @@ def shaped(value: _T) -> _T:
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, _Test], ...]:
-    hints = typing.get_type_hints(kind, localns={"Json": Json})  # which names itself
+    hints = typing.get_type_hints(kind, localns={"Json": Json})  # a recursive alias
     names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
     return tuple((name, test) for name in names if (test := _test(hints[name])) is not _anything)
 
@@ -52,7 +52,7 @@ def _test(hint: Any) -> _Test:
             return lambda value: isinstance(value, tuple) and set(map(type, value)) <= scalar
         return lambda value: isinstance(value, tuple) and all(map(item, value))
     if origin in (dict, list):
-        return lambda value: isinstance(value, origin)  # JSON, which is checked where it is used
+        return lambda value: isinstance(value, origin)  # JSON: checked by the code that uses it
     if origin is not None or not isinstance(hint, type):
         return _anything
     if hint in (int, float):

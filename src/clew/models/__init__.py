@@ -1,4 +1,4 @@
-"""Language models behind one port. Importing this imports no SDK. See README.md."""
+"""Clients for language models. Importing this package does not import any SDK."""
 
 from clew.models.exchange import PATIENCE, Patience
 from clew.models.extractive import extractive

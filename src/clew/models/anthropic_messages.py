@@ -1,4 +1,4 @@
-"""Anthropic's Messages API."""
+"""Requests to and responses from Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.wire import ANTHROPIC, Wire
 from clew.wire.anthropic.rules_models import FAMILIES, Sampling, family_of
 from clew.wire.shapes import as_object, as_text
 
-# Anthropic's documentation: a change of any of these makes the cache of the messages unreadable.
+# Changing any of these invalidates the cache of the messages (Anthropic's documentation).
 _CACHE_FIELDS = frozenset({"tools", "tool_choice", "thinking", "cache_control", "output_config"})
 _STOPS = {
     "end_turn": Stop.END,
@@ -37,7 +37,7 @@ class AnthropicMessages:
     wire: Wire = ANTHROPIC
 
     def body(self, ask: Ask) -> JsonObject:
-        """Return the request body: the history with all its cache marks, the instruction last."""
+        """Return the request body: the history with its cache marks, then the instruction."""
         shared = shared_fields(ask, ANTHROPIC, self.model, _CACHE_FIELDS)
         output = _output(ask, as_object(shared.pop("output_config", None)))
         asked = question(ask, ANTHROPIC)
@@ -53,24 +53,24 @@ class AnthropicMessages:
         return {**fields, **asked}
 
     def _thinking_tokens(self, thinking: JsonObject) -> int:
-        """Return the room for thinking: what was asked for, or some where a Claude may think unasked."""
+        """Return the tokens to add for thinking: the session's budget, or a default for models that think."""
         if thinking.get("type") == "enabled":
             return whole(thinking.get("budget_tokens"))
         quiet = self._is_classic() and thinking.get("type") != "adaptive"
         return 0 if quiet else THINKING_TOKENS
 
     def _takes_temperature(self, thinking: JsonObject) -> bool:
-        """Tell whether to send a temperature: new Claudes refuse it, and so do those that think."""
+        """Whether to send a temperature: newer Claude models, and any that think, reject it."""
         return self._is_classic() and thinking.get("type", "disabled") == "disabled"
 
     def _is_classic(self) -> bool:
-        """Tell whether it thinks only when told and takes a temperature: old Claudes, others' models."""
+        """Whether the model thinks only on request and accepts a temperature: older Claudes, other models."""
         name = family_of(self.model)
         family = FAMILIES.get(name) if name else None
         return name is None or (family is not None and family.sampling is Sampling.ANY)
 
     def reply(self, value: JsonObject) -> Reply:
-        """Read a message."""
+        """Read a response."""
         content = value.get("content")
         if not isinstance(content, list):
             raise told_failure(value)
@@ -79,25 +79,25 @@ class AnthropicMessages:
         return Reply(message, stop, _usage(as_object(value.get("usage"))))
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
-        """Do without a temperature or a schema where the model takes none."""
+        """Drop the temperature or the schema, if the refusal names it."""
         return without_refused(body, refused, ("temperature", "output_config"))
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return the model's name and the length of the answer, with room for thinking where it thinks."""
+        """Return the model's name and the token limit, at most what the model can write."""
         most = model_named(self.model).max_output_tokens
         return {"model": self.model, "max_tokens": min(max_output_tokens, most)}
 
     def streaming(self, body: JsonObject) -> JsonObject:
-        """Return the body that asks for a stream."""
+        """Return the body with streaming turned on."""
         return {**body, "stream": True}
 
     def gathering(self) -> AnthropicGathering:
-        """Return what puts a streamed message together."""
+        """Return an assembler for one streamed message."""
         return AnthropicGathering()
 
 
 def _output(ask: Ask, given: JsonObject) -> JsonObject:
-    """Return the session's settings for answers with this question's schema, never with the session's own."""
+    """Return the session's output settings, with this question's schema in place of the session's."""
     output = {key: value for key, value in given.items() if key != "format"}
     if ask.schema is not None:
         output["format"] = {"type": "json_schema", "schema": ask.schema}
@@ -105,7 +105,7 @@ def _output(ask: Ask, given: JsonObject) -> JsonObject:
 
 
 def _usage(usage: JsonObject) -> Usage:
-    """Read the usage; Anthropic counts cached input apart from ``input_tokens``."""
+    """Read the usage; Anthropic does not include cached input in ``input_tokens``."""
     read = whole(usage.get("cache_read_input_tokens"))
     written = whole(usage.get("cache_creation_input_tokens"))
     fresh = whole(usage.get("input_tokens"))

@@ -1,4 +1,4 @@
-"""A streamed message of Anthropic's, put together."""
+"""Assemble a streamed response of Anthropic's Messages API into a whole one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GROWING = {
 
 
 class AnthropicGathering:
-    """From ``message_start`` to ``message_stop``."""
+    """Assembles the events from ``message_start`` to ``message_stop``."""
 
     def __init__(self) -> None:
         self._message: JsonObject = {}
@@ -30,7 +30,7 @@ class AnthropicGathering:
         self._ended = False
 
     def take(self, event: JsonObject) -> Iterator[Piece]:
-        """Take in an event; deltas of words and of thinking can be shown."""
+        """Add an event; yield its text or thinking, if any."""
         match event.get("type"):
             case "message_start":
                 self._message = dict(as_object(event.get("message")))
@@ -50,7 +50,7 @@ class AnthropicGathering:
         kind = as_text(delta.get("type"))
         key = _GROWING.get(kind)
         if key is None:
-            return  # a kind of delta that came after this was written: its block stays as it was announced
+            return  # an unknown kind of delta: the block keeps the fields of its start event
         more = as_text(delta.get(key))
         self._blocks.setdefault(index, {})
         self._grown.setdefault(index, {}).setdefault(key, []).append(more)
@@ -58,13 +58,13 @@ class AnthropicGathering:
             yield Piece(more, kind == "thinking_delta")
 
     def whole(self) -> JsonObject:
-        """Return the message."""
+        """Return the whole message; raise ``ModelFailed`` if the stream has not ended."""
         if not self._ended:
             raise ModelFailed("the answer broke off before its end")
         return {**self._message, "content": [self._closed(index) for index in sorted(self._blocks)]}
 
     def _closed(self, index: int) -> JsonObject:
-        """Return a block as a whole message has it, with its input as an object."""
+        """Return a block with its collected deltas, and its input as an object."""
         block = self._blocks[index]
         grown = {
             key: as_text(block.get(key)) + "".join(pieces)
@@ -75,7 +75,7 @@ class AnthropicGathering:
 
 
 def _arguments(written: str) -> Json:
-    """Read the arguments of a call."""
+    """Parse the arguments of a call."""
     try:
         value: Json = json.loads(written or "{}")
     except (ValueError, RecursionError) as cause:

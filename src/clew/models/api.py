@@ -1,4 +1,4 @@
-"""An API as pure functions: what to send for a question, and what an answer says. Nothing here does I/O."""
+"""The protocol for one provider API as pure functions (request bodies, replies), and helpers. No I/O."""
 
 from __future__ import annotations
 
@@ -17,46 +17,45 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Api(Protocol):
-    """One endpoint of a provider's, for one model."""
+    """One endpoint of a provider, for one model."""
 
     @property
     def path(self) -> str:
-        """Return the address under the provider's base URL."""
+        """Return the path under the provider's base URL."""
 
     @property
     def wire(self) -> Wire:
-        """Return the format of its requests."""
+        """Return the wire format of its requests."""
 
     def body(self, ask: Ask) -> JsonObject:
         """Return the request body for a question."""
 
     def reply(self, value: JsonObject) -> Reply:
-        """Read the response body; one that is no answer is a ``ModelError``."""
+        """Read a response body; raise a ``ModelError`` if it is not an answer."""
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
-        """Return the body without what was refused, or None where that cannot be helped."""
+        """Return the body without the field that was refused, or None if the request cannot be repaired."""
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return what a request holds besides its contents: the model's name, how long the answer may be."""
+        """Return the request fields other than its contents: the model's name and the output token limit."""
 
     def streaming(self, body: JsonObject) -> JsonObject:
-        """Return the body that asks for the same answer as a stream."""
+        """Return the body with streaming turned on."""
 
     def gathering(self) -> Gathering:
-        """Return what puts the events of one stream together."""
+        """Return an assembler for the events of one stream."""
 
 
 def without_refused(body: JsonObject, refused: ModelRefused, optional: Collection[str]) -> JsonObject | None:
-    """Drop the optional field that a refusal names; None where it names none that is there."""
+    """Drop the optional fields that a refusal names; return None if it names none that is in the body."""
     named = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
 def sendable(body: JsonObject) -> JsonObject:
-    """Return a body that can be written as UTF-8, which has no place for half of a surrogate pair.
+    """Return the body without lone surrogates, which UTF-8 cannot encode but real transcripts contain.
 
-    Real transcripts hold such halves. Each becomes the replacement character; two that stand together become
-    what they mean.
+    A lone surrogate becomes the replacement character; two that form a pair become the character they encode.
     """
     try:
         text = json.dumps(body, ensure_ascii=False)
@@ -71,7 +70,7 @@ def sendable(body: JsonObject) -> JsonObject:
 
 
 def answer_object(text: str) -> JsonObject:
-    """Read a response body as an object; a proxy's web page is not one."""
+    """Parse a response body as a JSON object; raise ``ModelFailed`` for anything else, such as a web page."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as cause:
@@ -82,5 +81,5 @@ def answer_object(text: str) -> JsonObject:
 
 
 def whole(value: object) -> int:
-    """Return a count that a provider gave, or 0 where it gave none."""
+    """Return an integer from a response, or 0 if it is missing or not an integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,4 +1,4 @@
-"""Ask, and ask again where that may help: all of the patience, none of the I/O."""
+"""One request to a provider with its retries, as a generator without I/O."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from clew.ports import Reply
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for a model, and how often to ask again."""
+    """Timeout and retry settings for requests to a model."""
 
     timeout_seconds: float = 180.0
-    """For one answer. A question that timed out is not asked again: it would take as long."""
+    """For one answer. A request that timed out is not retried: it would take as long again."""
     tries: int = 3
-    """How often to ask while the model is busy or its server broken."""
+    """The most attempts while the model is busy or its server fails."""
     first_pause_seconds: float = 1.0
-    """Before the second try; twice that before the third, and so on."""
+    """The pause before the second attempt; it doubles before each further one."""
     longest_pause_seconds: float = 30.0
-    """A provider that wants a longer one is not waited for."""
+    """If the provider asks for a longer pause, the request fails instead."""
 
     def pause(self, error: ModelBusy | ModelFailed, failed: int) -> float | None:
-        """Return how many seconds to wait after so many failures; None to give up."""
+        """Return the seconds to wait after this many failed attempts, or None to give up."""
         if failed >= self.tries:
             return None
         wanted = error.retry_after if isinstance(error, ModelBusy) else None
@@ -39,17 +39,17 @@ PATIENCE = Patience()
 
 
 class Send(NamedTuple):
-    """Send this body, after a pause."""
+    """A body to send after a pause."""
 
     body: JsonObject
     after_seconds: float = 0.0
 
 
 def exchange(api: Api, body: JsonObject, patience: Patience) -> Generator[Send, str, Reply]:
-    """Yield what to send, be sent the text of each response, return the reply.
+    """Yield each body to send, receive the text of its response, return the reply.
 
-    What the provider refuses for a field that can be spared is sent again without it, at once; busy and
-    broken servers are asked again after a pause. Every other error ends it.
+    If the provider refuses an optional field, the request is sent again without it at once. If the server is
+    busy or fails, it is sent again after a pause. Every other error is raised.
     """
     send = Send(body)
     failed = 0

@@ -1,7 +1,7 @@
-"""A summariser that only quotes: it answers in claims, each the opening words of a message it is shown.
+"""A scripted summariser that only quotes: each claim is the beginning of a message it is shown.
 
-Summarisers are asked for ``{"claims": [{"kind", "text", "sources"}]}``. This one is honest and dull, which
-makes it the model to try things out with, and the base of the bad ones in ``clew.testing``.
+Summarisers must answer ``{"claims": [{"kind", "text", "sources"}]}``. This one is correct but unselective; it
+is used for demos (the model named ``scripted``) and as the base of the bad summarisers in ``clew.testing``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from clew.ports import Ask, Reply
 
 LONGEST_QUOTE = 300
 CHARS_PER_TOKEN = 3
-"""A low guess, so that the answer stays under its limit."""
+"""A low estimate, so that the answer stays under its token limit."""
 
 
 class Said(NamedTuple):
-    """A message as a summariser sees it: under an id that it can cite."""
+    """A message as shown to a summariser, with an id that it can cite."""
 
     id: str
     role: Role
@@ -37,7 +37,7 @@ class Told(NamedTuple):
 
 
 def extractive(ask: Ask) -> Reply:
-    """Answer with quotes, first come first kept, as many as may be said."""
+    """Answer with the first quotes that fit the token limit."""
     room = ask.max_output_tokens * CHARS_PER_TOKEN
     claims: list[Told] = []
     for claim in quotes(shown(ask)):
@@ -49,7 +49,7 @@ def extractive(ask: Ask) -> Reply:
 
 
 def quotes(messages: Iterable[Said]) -> Iterator[Told]:
-    """Yield a claim for each message that says something: its first words, verbatim."""
+    """Yield a claim for each message with text: its beginning, verbatim."""
     goal = True
     for message in messages:
         text = _opening(message.text.strip())
@@ -64,7 +64,7 @@ def quotes(messages: Iterable[Said]) -> Iterator[Told]:
 
 
 def _opening(text: str) -> str:
-    """Return how a text begins, up to the end of a word if there is one."""
+    """Return the first ``LONGEST_QUOTE`` characters of a text, cut after a word if possible."""
     if len(text) <= LONGEST_QUOTE:
         return text
     cut = text[: LONGEST_QUOTE + 1]
@@ -72,7 +72,7 @@ def _opening(text: str) -> str:
 
 
 def claims_text(claims: Iterable[Told]) -> str:
-    """Write claims as summarisers are asked to."""
+    """Return claims as the JSON text that summarisers are asked for."""
     listed: list[Json] = [
         {"kind": claim.kind.value, "text": claim.text, "sources": list(claim.sources)} for claim in claims
     ]
@@ -83,12 +83,12 @@ def claims_text(claims: Iterable[Told]) -> str:
 
 
 def shown(ask: Ask) -> list[Said]:
-    """Return the messages of a question under the ids that it marks them with: ``[m12 user]``.
+    """Return the messages that a request shows, with the ids it marks them with: ``[m12 user]``.
 
-    Of a question with a transcript or an index only that is read. One that marks nothing has its messages
-    counted: ``m1``, ``m2``, …
+    If the request has a transcript or an index, only that is read. If it marks no messages, they are
+    numbered ``m1``, ``m2``, …
     """
-    # Here and not above: whoever imports a model needs not have the rooms that compact.
+    # Imported here so that importing a model does not import the compaction code.
     from clew.ladder.summary.transcript import read_fence, read_marks
 
     texts = [*map(_words, ask.messages), ask.instruction]
@@ -100,7 +100,7 @@ def shown(ask: Ask) -> list[Said]:
 
 
 def _role(speaker: str) -> Role:
-    """Return who speaks; the lines of an earlier digest are a machine's."""
+    """Return the role of a speaker; lines of an earlier digest count as the assistant's."""
     return Role(speaker) if speaker in list(Role) else Role.ASSISTANT
 
 

@@ -16,17 +16,17 @@ from clew.ports import AsyncModel, Model
 ApiName: TypeAlias = Literal["anthropic", "openai", "openai-chat"]
 
 KEY_VARIABLE = "CLEW_MODEL_KEY"
-"""Where the key for a base URL of yours is looked up."""
+"""The environment variable with the key for a custom base URL."""
 
 NO_KEY = "clew-has-no-key"
-"""Sent where there is none: the SDKs want some."""
+"""Sent if there is no key, because the SDKs require one."""
 
 _NAME = re.compile(r"(?P<api>anthropic|openai-chat|openai)/(?P<model>[^/].*?)(?:@(?P<url>https?://.+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model's name, taken apart."""
+    """A parsed model name."""
 
     api: ApiName
     model: str
@@ -34,7 +34,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, name: str) -> ModelName:
-        """Read ``API/MODEL`` or ``API/MODEL@URL``."""
+        """Parse ``API/MODEL`` or ``API/MODEL@URL``."""
         found = _NAME.fullmatch(name)
         if found is None:
             raise InputError(
@@ -44,9 +44,9 @@ class ModelName:
         return cls(cast(ApiName, found["api"]), found["model"], found["url"])
 
     def key(self, given: str | None) -> str | None:
-        """Return the key to use; None leaves it to the SDK, which knows the provider's own variable.
+        """Return the key to use; None means the SDK reads the provider's own environment variable.
 
-        A key that stands in the environment for a provider is never sent to another address.
+        A provider's key from the environment is never sent to a custom base URL.
         """
         if given is not None or self.base_url is None:
             return given
@@ -56,9 +56,9 @@ class ModelName:
 def open_model(
     name: str, *, key: str | None = None, window_tokens: int | None = None, patience: Patience = PATIENCE
 ) -> Model:
-    """Return the model of that name. Nothing is sent until it is asked.
+    """Return the model with this name. Nothing is sent until it is asked.
 
-    ``scripted`` is a model that needs no network: it answers with quotes of what it is shown.
+    The model ``scripted`` needs no network: it answers with quotes of the messages it is shown.
     """
     if name == "scripted":
         return ScriptedModel.always(extractive)
@@ -79,7 +79,7 @@ def open_model(
 def open_async_model(
     name: str, *, key: str | None = None, window_tokens: int | None = None, patience: Patience = PATIENCE
 ) -> AsyncModel:
-    """Return the same, to be awaited."""
+    """Like ``open_model``, but returns an async model."""
     if name == "scripted":
         return AsyncScriptedModel(ScriptedModel.always(extractive))
     named = ModelName.parse(name)

@@ -1,4 +1,4 @@
-"""OpenAI's models, and all that speak its APIs, through OpenAI's own SDK: its errors become clew's here."""
+"""OpenAI's models and compatible servers through OpenAI's SDK; translates the SDK's errors to clew's."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def openai_model(
     window_tokens: int | None = None,
     patience: Patience = PATIENCE,
 ) -> RemoteModel:
-    """Return a model that is asked through a client: its key, its base URL, its headers, its cloud.
+    """Return a model that uses this SDK client, with the client's key, base URL, headers and cloud.
 
-    Without a client the SDK makes one from the environment. Timeouts and further tries are ``patience``'s
-    business; the client's own settings for them are not used.
+    Without a client the SDK makes one from the environment. ``patience`` sets timeout and retries; the
+    client's own settings for them are not used.
     """
     line = (client or new_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
     spoken = _api(api, model, line)
@@ -66,7 +66,7 @@ def async_openai_model(
     window_tokens: int | None = None,
     patience: Patience = PATIENCE,
 ) -> AsyncRemoteModel:
-    """Return the same, to be awaited."""
+    """Like ``openai_model``, for an async client."""
     line = (client or new_async_client()).with_options(timeout=patience.timeout_seconds, max_retries=0)
     spoken = _api(api, model, line)
 
@@ -86,20 +86,20 @@ def _api(name: ApiName, model: str, client: openai.OpenAI | openai.AsyncOpenAI) 
 
 
 def new_client(key: str | None = None, base_url: str | None = None) -> openai.OpenAI:
-    """Return a client; the SDK looks up in the environment what is not given."""
+    """Return an SDK client; a missing key or URL is taken from the environment by the SDK."""
     with _translated(key):
         return openai.OpenAI(api_key=key, base_url=base_url)
 
 
 def new_async_client(key: str | None = None, base_url: str | None = None) -> openai.AsyncOpenAI:
-    """Return a client to be awaited; the SDK looks up in the environment what is not given."""
+    """Return an async SDK client; a missing key or URL is taken from the environment by the SDK."""
     with _translated(key):
         return openai.AsyncOpenAI(api_key=key, base_url=base_url)
 
 
 @contextmanager
 def _translated(key: str | None) -> Iterator[None]:
-    """Raise the SDK's errors as clew's."""
+    """Translate the SDK's errors to clew's."""
     try:
         yield
     except openai.APITimeoutError as cause:
@@ -111,7 +111,7 @@ def _translated(key: str | None) -> Iterator[None]:
         raise ModelFailed(without_keys(str(cause), key)) from cause
     except line_errors() as cause:  # in the middle of a stream
         raise broken_line(cause) from cause
-    except openai.OpenAIError as cause:  # so this SDK says that it has no key
+    except openai.OpenAIError as cause:  # raised by this SDK if it has no key
         raise ModelRefused(without_keys(str(cause), key)) from cause
-    except Exception as cause:  # noqa: BLE001 - whatever else an SDK trips over, the caller gets one of ours
+    except Exception as cause:  # noqa: BLE001 - any other failure of the SDK must reach the caller as a ModelError
         raise untyped(cause, key) from printable(cause, key)

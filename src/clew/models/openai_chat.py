@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions API, and the many servers that speak it."""
+"""Requests to and responses from OpenAI's Chat Completions API and compatible servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OpenaiChat:
 
     model: str
     limit_field: str = _LIMITS[0]
-    """OpenAI calls the length of the answer ``max_completion_tokens``; most others still ``max_tokens``."""
+    """The name of the output limit: ``max_completion_tokens`` for OpenAI, ``max_tokens`` for most others."""
     path: str = "/chat/completions"
     wire: Wire = OPENAI
 
@@ -63,7 +63,7 @@ class OpenaiChat:
         return Reply(message, stop, _usage(as_object(value.get("usage"))))
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
-        """Do without a temperature or a schema, or call the length of the answer by its other name."""
+        """Drop the temperature, schema or stream options, or use the other name of the output limit."""
         shorter = without_refused(body, refused, ("temperature", "response_format", "stream_options"))
         if shorter is not None or self.limit_field not in body or self.limit_field not in refused.detail:
             return shorter
@@ -71,15 +71,15 @@ class OpenaiChat:
         return {other if key == self.limit_field else key: value for key, value in body.items()}
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return the model's name and the length of the answer."""
+        """Return the model's name and the output token limit."""
         return {"model": self.model, self.limit_field: max_output_tokens}
 
     def streaming(self, body: JsonObject) -> JsonObject:
-        """Return the body that asks for a stream, with the usage at its end."""
+        """Return the body with streaming turned on, and usage in the last event."""
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def gathering(self) -> ChatGathering:
-        """Return what puts a streamed completion together."""
+        """Return an assembler for one streamed completion."""
         return ChatGathering()
 
 

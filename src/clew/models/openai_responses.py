@@ -1,4 +1,4 @@
-"""OpenAI's Responses API."""
+"""Requests to and responses from OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OpenaiResponses:
     wire: Wire = RESPONSES
 
     def body(self, ask: Ask) -> JsonObject:
-        """Return the request body. Nothing is stored at the provider unless the session stores there."""
+        """Return the request body; the provider stores nothing unless the session's own requests say so."""
         thinking = thinking_tokens(self.model)
         room = with_room_to_think(ask, self.model, thinking)
         fields: JsonObject = {"model": self.model, "max_output_tokens": room, "store": False}
@@ -44,7 +44,7 @@ class OpenaiResponses:
         return {**fields, **shared, **question(ask, RESPONSES)}
 
     def reply(self, value: JsonObject) -> Reply:
-        """Read all the items of the output as one message."""
+        """Read the output items as one message."""
         if not isinstance(value.get("output"), list) or value.get("status") == "failed":
             raise told_failure(value)
         items = RESPONSES.parse(as_list(value["output"]))
@@ -52,19 +52,19 @@ class OpenaiResponses:
         return Reply(message, _stop(value, message), _usage(as_object(value.get("usage"))))
 
     def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
-        """Do without a temperature, a schema or the word on storing where the server takes none."""
+        """Drop the temperature, the schema or ``store``, if the refusal names it."""
         return without_refused(body, refused, ("temperature", "text", "store"))
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return the model's name and the length of the answer; nothing is stored at the provider."""
+        """Return the model's name and the output token limit; the provider stores nothing."""
         return {"model": self.model, "max_output_tokens": max_output_tokens, "store": False}
 
     def streaming(self, body: JsonObject) -> JsonObject:
-        """Return the body that asks for a stream."""
+        """Return the body with streaming turned on."""
         return {**body, "stream": True}
 
     def gathering(self) -> ResponsesGathering:
-        """Return what puts a streamed response together."""
+        """Return an assembler for one streamed response."""
         return ResponsesGathering()
 
 

@@ -1,4 +1,4 @@
-"""Streamed answers of OpenAI's two APIs, put together."""
+"""Assemble streamed responses of OpenAI's two APIs into whole ones."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from clew.models.pieces import Piece
 from clew.wire.shapes import as_object, as_text, objects
 
 _THINKING = ("reasoning_content", "reasoning")
-"""What servers call the field in which a model's reasoning is streamed."""
+"""The names that servers use for the field with streamed reasoning."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call on its way."""
+    """A tool call that is being streamed."""
 
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
     def whole(self) -> JsonObject:
-        """Return the call as a whole message has it."""
+        """Return the call as in a non-streamed message."""
         function: JsonObject = {"name": self.name, "arguments": "".join(self.arguments)}
         return {"type": "function", "function": function, "id": self.id}
 
 
 class ChatGathering:
-    """From the first chunk to the one that says why it ended, and the usage behind it."""
+    """Assembles the chunks up to the one with a finish reason, and the usage after it."""
 
     def __init__(self) -> None:
         self._said: dict[str, list[str]] = {}
@@ -40,7 +40,7 @@ class ChatGathering:
         self._usage: Json = None
 
     def take(self, event: JsonObject) -> Iterator[Piece]:
-        """Take in a chunk; deltas of words and of reasoning can be shown."""
+        """Add a chunk; yield its text or reasoning, if any."""
         self._usage = event.get("usage") or self._usage
         choice = next((one for _, one in objects(event.get("choices"))), None)
         if choice is None:
@@ -56,7 +56,7 @@ class ChatGathering:
             self._grow(call, nth)
 
     def _grow(self, part: JsonObject, nth: int) -> None:
-        """Add to a call: its id and name come once, its arguments in pieces."""
+        """Add a delta to a call: the id and name come once, the arguments in pieces."""
         index = part.get("index")
         call = self._calls.setdefault(whole(index) if index is not None else nth, _Call())
         more = as_object(part.get("function"))
@@ -65,7 +65,7 @@ class ChatGathering:
         call.arguments.append(as_text(more.get("arguments")))
 
     def whole(self) -> JsonObject:
-        """Return the completion."""
+        """Return the whole completion; raise ``ModelFailed`` if the stream has not ended."""
         if self._reason is None:
             raise ModelFailed("the answer broke off before its end")
         message: JsonObject = {"role": "assistant", "content": None}
@@ -76,13 +76,13 @@ class ChatGathering:
 
 
 class ResponsesGathering:
-    """Its last event holds the whole response."""
+    """Keeps the last event of a stream, which holds the whole response."""
 
     def __init__(self) -> None:
         self._response: JsonObject | None = None
 
     def take(self, event: JsonObject) -> Iterator[Piece]:
-        """Take in an event; deltas of words and of reasoning can be shown."""
+        """Add an event; yield its text or reasoning, if any."""
         match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
                 yield Piece(as_text(event.get("delta")))
@@ -94,7 +94,7 @@ class ResponsesGathering:
                 raise told_failure({"error": dict(event)})
 
     def whole(self) -> JsonObject:
-        """Return the response."""
+        """Return the whole response; raise ``ModelFailed`` if the stream has not ended."""
         if self._response is None:
             raise ModelFailed("the answer broke off before its end")
         return self._response

@@ -1,4 +1,4 @@
-"""An answer on its way: the pieces to show, and the whole that they add up to. Nothing here does I/O."""
+"""Types for streamed answers: the pieces, models that stream, and assemblers of stream events. No I/O."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from clew.ports import Reply
 
 
 class Piece(NamedTuple):
-    """A few words of an answer, as they arrive."""
+    """A piece of a streamed answer."""
 
     text: str
     thinking: bool = False
-    """They are the model's reasoning, not its answer."""
+    """Whether the text is reasoning, not answer."""
 
 
 Streamed: TypeAlias = Generator[Piece, None, Reply]
-"""An answer that comes in pieces; what it returns is the whole of it."""
+"""A generator that yields the pieces of an answer and returns the whole reply."""
 
 
 class StreamingModel(Protocol):
-    """Somebody who answers while one listens. Whatever goes wrong on the way is a ``ModelError``."""
+    """A language model that streams its answers. Failures are raised as ``ModelError``."""
 
     @property
     def name(self) -> str:
@@ -34,20 +34,20 @@ class StreamingModel(Protocol):
 
     @property
     def wire(self) -> str:
-        """Return the wire format of its requests."""
+        """Return the name of the wire format of its requests."""
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return what a request holds besides its contents: the model's name, how long the answer may be."""
+        """Return the request fields other than its contents: the model's name and the output token limit."""
 
     def stream(self, body: JsonObject) -> Streamed:
-        """Send a whole request of that format; yield the words as they come, return the answer."""
+        """Send a whole request in that format; yield the pieces as they arrive, return the reply."""
 
 
 class Gathering(Protocol):
-    """Puts the events of a stream together to the body that the API would have sent whole."""
+    """Assembles the events of a stream into the body of the equivalent non-streamed response."""
 
     def take(self, event: JsonObject) -> Iterator[Piece]:
-        """Take in an event; yield what of it can be shown."""
+        """Add an event; yield the pieces of the answer in it."""
 
     def whole(self) -> JsonObject:
-        """Return the body; one whose end never came is a ``ModelFailed``."""
+        """Return the whole body; raise ``ModelFailed`` if the stream has not ended."""

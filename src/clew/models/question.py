@@ -1,4 +1,4 @@
-"""Write a question in a wire format: the history as its session sends it, then the instruction."""
+"""Write an ``Ask`` as a request body: the history exactly as its session sends it, then the instruction."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from clew.wire import Wire, convert
 from clew.wire.shapes import as_list, as_object, as_text, objects
 
 THINKING_TOKENS = 8_192
-"""Added to the length of the answer for models that think before they speak: both count against one limit."""
+"""Added to the output limit of models that think, because thinking counts against it (chosen by hand)."""
 
 
 def question(ask: Ask, wire: Wire) -> JsonObject:
-    """Return the fields of a request that hold what is asked.
+    """Return the request fields with the history and the instruction.
 
-    The history is written alone and the instruction after it, so that nothing before the instruction
-    differs from what the session itself would send. A call that still waits is answered in between.
+    The history is rendered on its own and the instruction appended, so that everything before the instruction
+    is identical to what the session sends. A tool call without a result gets a placeholder result.
     """
     if not ask.messages and not ask.instruction:
         raise InputError("nothing is asked: give messages, an instruction, or both")
@@ -31,10 +31,10 @@ def question(ask: Ask, wire: Wire) -> JsonObject:
 
 
 def shared_fields(ask: Ask, wire: Wire, model: str, names: Collection[str]) -> JsonObject:
-    """Return those fields of the session's own requests that its cache depends on.
+    """Return the fields of the session's own requests that its prompt cache depends on.
 
-    Only a model can read a cache that wrote it, so another model gets none; nor is a choice that forces
-    a tool call taken over, because then no answer would come.
+    A cache can only be read by the model that wrote it, so another model gets none of them. A tool choice
+    that forces a call is left out, because the model could not answer.
     """
     if ask.rest is None or ask.rest.wire != wire.name:
         return {}
@@ -53,17 +53,17 @@ def _forces_a_call(choice: Json) -> bool:
 
 
 def with_room_to_think(ask: Ask, model: str, thinking_tokens: int) -> int:
-    """Return the limit of the whole answer, thinking included, as far as the model goes."""
+    """Return the output token limit with thinking included, at most the model's own limit."""
     wanted = ask.max_output_tokens + thinking_tokens
     known = model_named(model)
     return min(wanted, known.max_output_tokens) if known.known else wanted
 
 
 def tool_stubs(items: Json) -> list[Json]:
-    """Return a bare definition for each tool that a history in Anthropic's format calls.
+    """Return a minimal definition for each tool that is called in a history in Anthropic's format.
 
-    Anthropic has refused histories with calls where no tools are defined (anthropic-sdk-python#494), and
-    Bedrock still does.
+    Anthropic has rejected histories with calls to undefined tools (anthropic-sdk-python#494), and Bedrock
+    still does.
     """
     names = dict.fromkeys(_called(items))
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]

@@ -1,4 +1,4 @@
-"""Which of OpenAI's models think before they speak."""
+"""Recognise OpenAI's reasoning models by name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 from clew.models.question import THINKING_TOKENS
 
-# o1, o3-mini, gpt-5, gpt-5.2-codex, codex-mini; not gpt-5-chat-latest, gpt-4o, nor anybody else's model.
+# o1, o3-mini, gpt-5, gpt-5.2-codex, codex-mini; not gpt-5-chat-latest, gpt-4o, or another vendor's model.
 _REASONING = re.compile(r"(?:openai[/.])?(?:o\d|gpt-[5-9](?!\S*chat)|codex-)")
 
 
 def thinking_tokens(model: str) -> int:
-    """Return the room that a model needs for its thinking; with some, it refuses a temperature as well."""
+    """Return the tokens to add for thinking: 0 if the model does not reason and so accepts a temperature."""
     return THINKING_TOKENS if _REASONING.match(model.lower()) else 0

@@ -1,4 +1,4 @@
-"""Models behind an API: the two drivers that send what an exchange asks for."""
+"""Models behind a provider API: a blocking and an async one that run an exchange."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ async def _sleep_async(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """A model that is asked over the network."""
+    """A model behind a provider API, called over the network."""
 
     name: str
     window_tokens: int
     api: Api = field(repr=False)
     post: Callable[[JsonObject], str] = field(repr=False)
-    """Send a body, return the text of the response; raise a ``ModelError`` for whatever goes wrong."""
+    """Sends a body and returns the text of the response; raises ``ModelError`` for every failure."""
     events: Callable[[JsonObject], Iterator[JsonObject]] = field(repr=False)
-    """Send a body that asks for a stream, yield its events; raise a ``ModelError`` likewise."""
+    """Sends a streaming body and yields its events; raises ``ModelError`` for every failure."""
     close: Callable[[], None] = field(repr=False)
-    """Close its connections, and those of the client it was made with."""
+    """Closes its connections, including those of the client it was made with."""
     patience: Patience = PATIENCE
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
@@ -47,15 +47,15 @@ class RemoteModel:
 
     @property
     def wire(self) -> str:
-        """Return the wire format that its tools are written in."""
+        """Return the name of the wire format of its requests."""
         return self.api.wire.name
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return what a request holds besides its contents: the model's name, how long the answer may be."""
+        """Return the request fields other than its contents: the model's name and the output token limit."""
         return self.api.fields(max_output_tokens)
 
     def stream(self, body: JsonObject) -> Streamed:
-        """Send a whole request; yield the words as they come, return the answer."""
+        """Send a whole request; yield the pieces of the answer as they arrive, return the reply."""
         return streamed(self.api, body, self.patience, self._listen)
 
     def _listen(self, send: Send) -> Iterator[JsonObject]:
@@ -66,7 +66,7 @@ class RemoteModel:
 
 @dataclass(frozen=True, slots=True)
 class AsyncRemoteModel:
-    """The same, to be awaited."""
+    """A model behind a provider API, called over the network and awaited."""
 
     name: str
     window_tokens: int

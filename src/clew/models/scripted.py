@@ -1,4 +1,4 @@
-"""Models that answer from a script: the twins to test with, no network and no surprises."""
+"""Models that answer from a script, for tests and demos without a network."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from clew.ports import Ask, Reply
 from clew.wire import ANTHROPIC, Body
 
 Line: TypeAlias = str | Reply | ModelError | Callable[[Ask], Reply]
-"""What a script says at one point: words, a whole reply, a failure, or what it makes of the question."""
+"""One answer of a script: text, a whole reply, an error to raise, or a function of the request."""
 
 
 class ScriptExhausted(AssertionError):
-    """A model was asked more often than its script foresees.
+    """A model was asked more often than its script has lines.
 
-    Not a ``ModelError``: logic that survives a failing model must not survive a wrong test.
+    Not a ``ModelError``, because code that handles model failures must not hide a wrong test.
     """
 
 
 class ScriptedModel:
-    """A model that says its lines in order and remembers every question.
+    """A model that returns its lines in order and records every request in ``asked``.
 
-    ``ScriptedModel("an answer", ModelTimeout(), extractive)`` answers three, and has them in ``asked``.
+    ``ScriptedModel("an answer", ModelTimeout(), extractive)`` answers three requests.
     """
 
     wire = ANTHROPIC.name
-    """The format of the requests that ``stream`` takes."""
+    """The wire format of the requests that ``stream`` accepts."""
 
     def __init__(self, *lines: Line, name: str = "scripted", window_tokens: int = 200_000) -> None:
-        """Take the lines, each for one question."""
+        """Take the lines, one for each request."""
         self.name = name
         self.window_tokens = window_tokens
         self.asked: list[Ask] = []
         self.sent: list[JsonObject] = []
-        """The bodies that ``stream`` was given."""
+        """The bodies passed to ``stream``."""
         self._lines = iter(lines)
 
     @classmethod
     def always(cls, line: Line, name: str = "scripted", window_tokens: int = 200_000) -> ScriptedModel:
-        """Return a model that answers every question the same way."""
+        """Return a model that answers every request with the same line."""
         model = cls(name=name, window_tokens=window_tokens)
         model._lines = itertools.repeat(line)
         return model
 
     def ask(self, ask: Ask) -> Reply:
-        """Say the next line."""
+        """Return the next line."""
         self.asked.append(ask)
         for line in self._lines:
             return spoken(line, ask)
@@ -60,33 +60,33 @@ class ScriptedModel:
         )
 
     def fields(self, max_output_tokens: int) -> JsonObject:
-        """Return the fields of a request to it."""
+        """Return the request fields other than its contents."""
         return {"model": self.name, "max_tokens": max_output_tokens}
 
     def stream(self, body: JsonObject) -> Streamed:
-        """Say the next line, word by word."""
+        """Return the next line, word by word."""
         self.sent.append(body)
         return in_pieces(self.ask(asked_by(Body.parse(body, ANTHROPIC))))
 
 
 def in_pieces(reply: Reply) -> Streamed:
-    """Yield the words of an answer one by one, with the blanks before them; return the answer."""
+    """Yield an answer word by word, each with the whitespace before it; return the answer."""
     for found in re.finditer(r"\s*\S+|\s+$", reply.text):
         yield Piece(found[0])
     return reply
 
 
 class AsyncScriptedModel:
-    """The same, to be awaited."""
+    """An async scripted model."""
 
     def __init__(self, model: ScriptedModel) -> None:
-        """Speak the lines of a model that blocks; it remembers the questions."""
+        """Answer with the lines of a blocking scripted model, which also records the requests."""
         self.model = model
         self.name = model.name
         self.window_tokens = model.window_tokens
 
     async def ask(self, ask: Ask) -> Reply:
-        """Say the next line."""
+        """Return the next line."""
         return self.model.ask(ask)
 
 
@@ -94,7 +94,7 @@ _LIMIT_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def asked_by(body: Body) -> Ask:
-    """Return what a request asks: the last message, where the user speaks, is the instruction."""
+    """Convert a request body to an ``Ask``; a last message by the user becomes the instruction."""
     messages, instruction = body.messages, ""
     if messages and messages[-1].role is Role.USER:
         messages, instruction = messages[:-1], messages[-1].text
@@ -103,13 +103,13 @@ def asked_by(body: Body) -> Ask:
 
 
 def spoken(line: Line, ask: Ask) -> Reply:
-    """Return the reply of a line, or raise its failure."""
+    """Return the reply of a line, or raise its error."""
     match line:
         case str():
             return Reply(said(Role.ASSISTANT, line))
         case Reply():
             return line
         case ModelError():
-            raise line.with_traceback(None)  # it may be raised again and again
+            raise line.with_traceback(None)  # the same error may be raised many times
         case _:
             return line(ask)

@@ -1,4 +1,4 @@
-"""Ask for an answer in pieces, and ask again where that may help and nothing was shown yet."""
+"""Stream an answer, retrying failed requests only until the first piece has been yielded."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from clew.ports import Reply
 from clew.wire.shapes import objects
 
 Events = Callable[[Send], Iterator[JsonObject]]
-"""Sends a body and yields the events of the response; whatever goes wrong is a ``ModelError``."""
+"""Sends a body and yields the events of the response; failures are raised as ``ModelError``."""
 
 
 CHARACTERS_A_TOKEN = 64
-"""More than any tokenizer puts into a token on average, escapes and signatures included."""
+"""More than a token's average length in any tokenizer, escapes and signatures included (chosen by hand)."""
 GRACE = 200_000
-"""Characters that are taken in any case: some servers do not count reasoning against the limit."""
+"""Characters allowed on top: some servers do not count reasoning against the limit (chosen by hand)."""
 EVENT = 8
-"""Characters that an event counts for, also an empty one."""
+"""Characters that each event counts for, so that a stream of empty events ends as well."""
 MOST_TOKENS = 128_000
-"""Of an answer whose request names no limit."""
+"""The limit of an answer whose request names none: the largest output of current models."""
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def streamed(api: Api, body: JsonObject, patience: Patience, events: Events) -> Streamed:
-    """Yield the words of an answer as they come; return all of it.
+    """Yield the pieces of an answer as they arrive; return the whole reply.
 
-    A question that failed is asked again as ``exchange`` would, but never once words were shown.
+    A failed request is retried as in ``exchange``, unless a piece has already been yielded.
     """
     with closing(exchange(api, api.streaming(body), patience)) as steps:
         send = next(steps)
@@ -66,7 +66,7 @@ def _written(value: JsonObject) -> str:
 
 
 def _bounded(events: Iterator[JsonObject], body: JsonObject) -> Iterator[JsonObject]:
-    """Pass events on; a stream that goes on far beyond what was asked for is a ``ModelFailed``."""
+    """Pass events on; raise ``ModelFailed`` for a stream far longer than its token limit allows."""
     tokens = next(filter(None, (whole(body.get(name)) for name in _LIMITS)), MOST_TOKENS)
     most = CHARACTERS_A_TOKEN * tokens + GRACE
     taken = 0
@@ -79,7 +79,7 @@ def _bounded(events: Iterator[JsonObject], body: JsonObject) -> Iterator[JsonObj
 
 
 def _length(delta: Json, depth: int = 5) -> int:
-    """Return the characters of a delta, however its provider lays it out."""
+    """Return the number of characters in a delta of any provider's layout."""
     if isinstance(delta, str):
         return len(delta)
     inner = delta.values() if isinstance(delta, dict) else delta if isinstance(delta, list) else ()

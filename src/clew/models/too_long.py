@@ -1,4 +1,4 @@
-"""Know a request that was too long, and by how much, from the words of the provider that refused it."""
+"""Recognise "request too long" errors of many providers, and read the token counts they state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.models.api import whole
 
 _CODES = ("context_length_exceeded", "exceed_context_size_error", "request_too_large")
 
-# As providers word it; the numbers stand where they give them.
+# Providers' messages, with the numbers if they state them.
 _WORDED = tuple(
     re.compile(pattern, re.I | re.S)
     for pattern in (
@@ -23,7 +23,7 @@ _WORDED = tuple(
         r"configured limit of (?P<limit>[\d,]+) tokens.*?resulted in (?P<tokens>[\d,]+)",
         r"exceeds the context window",
         r"context[ _]length[ _]exceeded",
-        # OpenAI, where one request is more than the tokens of a minute: waiting does not help
+        # OpenAI, if one request exceeds the tokens per minute: waiting does not help
         r"request too large.*?limit (?P<limit>[\d,]+), requested (?P<tokens>[\d,]+)",
         # Gemini, xAI, Mistral, Groq, Bedrock
         r"input token count \((?P<tokens>[\d,]+)\) exceeds[^(]*\((?P<limit>[\d,]+)\)",
@@ -40,14 +40,14 @@ _WORDED = tuple(
 
 
 class Length(NamedTuple):
-    """How long a request was and may be, as far as the provider says."""
+    """The length of a request and the limit, in tokens; None for what the provider does not state."""
 
     tokens: int | None = None
     limit: int | None = None
 
 
 def told_length(code: str, message: str, fields: JsonObject) -> Length | None:
-    """Return the numbers that a refusal gives, or None where it is not for length."""
+    """Return the numbers in an error, or None if the error is not about length."""
     found = next(filter(None, (pattern.search(message) for pattern in _WORDED)), None)
     if found is None and code not in _CODES:
         return None

@@ -1,4 +1,4 @@
-"""What clew asks of the world outside it, and the values it asks with. See README.md."""
+"""Protocols for what clew needs from outside (stores, models, tokenizers), and their value types."""
 
 from clew.ports.events import Ctx, Event, Head, SessionInfo, Stored, require_name
 from clew.ports.model import Ask, AsyncModel, Model, Reply, Stop, Usage

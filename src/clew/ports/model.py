@@ -1,4 +1,4 @@
-"""What clew asks of a language model, and the values it asks with."""
+"""The protocols for language models, and the values they use: ``Ask`` in, ``Reply`` out."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from clew.message import JsonObject, Message, Native, Role, Thinking, said
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One question to a model.
+    """One request to a model.
 
-    For a cheap question about a running session, give what the session itself sends (``system``,
-    ``messages``, ``rest``) and the ``instruction``: the request is then the session's own with one message
-    appended, and its provider reads all but that from the cache.
+    To use a running session's prompt cache, give what the session itself sends (``system``, ``messages``,
+    ``rest``) and the ``instruction``: the request is then the session's own with one message appended, and
+    the provider reads everything before that message from the cache.
     """
 
     messages: tuple[Message, ...] = ()
     instruction: str = ""
-    """What is asked: goes last, as a message of the user's. Empty where the messages ask themselves."""
+    """Appended as the last user message. Empty if the messages already end with the question."""
     system: str | tuple[Message, ...] = ()
-    """The system prompt: words, or as ``Body.system`` has it, so that it goes out as it came."""
+    """The system prompt: text, or the messages of ``Body.system``, which are sent unchanged."""
     rest: Native | None = None
-    """The other fields of the session's requests (``Body.rest``: tools, thinking, …), with their wire.
+    """The other fields of the session's requests (``Body.rest``: tools, thinking, …), with their wire format.
 
-    A model of that wire gets those that its cache depends on; any other model gets none.
+    If the model uses the same format, the fields that its cache depends on are sent; otherwise none are.
     """
     max_output_tokens: int = 4_096
-    """How long the answer may be. Room for thinking is added by whoever knows that the model thinks."""
+    """The longest answer, without thinking: the provider's client adds tokens for models that think."""
     temperature: float | None = 0.0
-    """Left out for models that take none; None leaves it to the provider."""
+    """Not sent to models that do not accept it; None uses the provider's default."""
     schema: JsonObject | None = None
-    """The JSON schema that the answer should follow, where the provider can enforce one."""
+    """The JSON schema of the answer, for providers that can enforce one."""
     purpose: str = "summarise"
-    """What it is for, in a word, for traces."""
+    """What the request is for, in one word, for traces."""
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -46,31 +46,31 @@ class Ask:
 
 
 class Stop(StrEnum):
-    """Why a model stopped, whatever its provider calls that."""
+    """Why a model stopped, independent of the provider's term for it."""
 
     END = "end"
-    """It was done."""
+    """The answer is complete."""
     MAX_TOKENS = "max_tokens"
-    """The answer was cut: at its limit, or at the end of the window."""
+    """The answer was cut off at its token limit or at the end of the context window."""
     TOOL_CALL = "tool_call"
-    """It waits for a tool."""
+    """The model called a tool and expects its result."""
     REFUSED = "refused"
-    """It, or a filter of its provider's, would not answer."""
+    """The model or a content filter refused to answer."""
     OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer cost, in tokens, as the provider counted."""
+    """The tokens of a request and its answer, as the provider counted them."""
 
     input_tokens: int = 0
-    """All that was read, from the cache or not."""
+    """All input, cached or not."""
     output_tokens: int = 0
-    """All that was written, thinking included."""
+    """All output, including thinking."""
     cache_read_tokens: int = 0
-    """The part of the input that came from the cache."""
+    """The part of the input that was read from the cache."""
     cache_write_tokens: int = 0
-    """The part of the input that was put into the cache."""
+    """The part of the input that was written to the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +78,31 @@ class Reply:
     """A model's answer."""
 
     message: Message
-    """All of it: words, thinking, tool calls."""
+    """The whole answer: text, thinking, tool calls."""
     stop: Stop = Stop.END
     usage: Usage = Usage()
 
     @property
     def text(self) -> str:
-        """Return the words of the answer."""
+        """Return the text of the answer."""
         return self.message.text
 
     @property
     def thought(self) -> bool:
-        """Tell whether it holds thinking."""
+        """Whether the answer contains thinking."""
         return any(isinstance(part, Thinking) for part in self.message.parts)
 
     @property
     def called(self) -> bool:
-        """Tell whether it calls a tool."""
+        """Whether the answer contains a tool call."""
         return any(self.message.calls)
 
 
 class Model(Protocol):
-    """Somebody who answers in words.
+    """A language model that blocks until it has answered.
 
-    Whatever goes wrong on the way is raised as a ``ModelError``; what else a summariser raises counts as one
-    that gave no answer. A poor answer is a ``Reply`` all the same.
+    Every failure to get an answer is raised as a ``ModelError``; any other exception of a summariser is
+    treated as a failure to answer. A poor answer is still a ``Reply``.
     """
 
     @property
@@ -118,7 +118,7 @@ class Model(Protocol):
 
 
 class AsyncModel(Protocol):
-    """The same, to be awaited."""
+    """A language model whose answer is awaited."""
 
     @property
     def name(self) -> str:

@@ -1,7 +1,6 @@
-"""Logic yields its questions; a driver asks them.
+"""Run logic that asks a model, written once as a generator, with a blocking or an async model.
 
-Logic that needs a model is written once, as a generator, and runs with a model that blocks or with one
-that is awaited::
+The generator yields each ``Ask`` and receives the ``Reply``; a driver makes the calls::
 
     def summarise(old: str) -> Steps[str]:
         try:
@@ -29,21 +28,21 @@ Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 Steps: TypeAlias = Generator[Ask, Reply, Result]
-"""Logic that asks a model as often as it needs and returns a result."""
+"""A generator that yields requests to a model, receives the replies and returns a result."""
 
 
 def run(steps: Steps[Result], model: Model) -> Result:
-    """Answer the steps' questions with a model; return their result."""
+    """Run the generator with a blocking model and return its result."""
     return drive(steps, model.ask)
 
 
 async def run_async(steps: Steps[Result], model: AsyncModel) -> Result:
-    """Answer the steps' questions with a model that is awaited; return their result."""
+    """Run the generator with an async model and return its result."""
     return await drive_async(steps, model.ask)
 
 
 def drive(steps: Generator[Question, Answer, Result], answer: Callable[[Question], Answer]) -> Result:
-    """Answer each question; a ``ModelError`` is raised in the steps, where the question was asked."""
+    """Send the generator the answer to each question; a ``ModelError`` is raised at its ``yield``."""
     go_on: Callable[[], Question] = partial(next, steps)
     with closing(steps):
         while True:
@@ -61,7 +60,7 @@ def drive(steps: Generator[Question, Answer, Result], answer: Callable[[Question
 async def drive_async(
     steps: Generator[Question, Answer, Result], answer: Callable[[Question], Awaitable[Answer]]
 ) -> Result:
-    """Do the same with answers that are awaited."""
+    """Like ``drive``, with answers that are awaited."""
     go_on: Callable[[], Question] = partial(next, steps)
     with closing(steps):
         while True:

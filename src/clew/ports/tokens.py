@@ -1,4 +1,4 @@
-"""What clew asks of a tokenizer from outside."""
+"""The protocol for tokenizers that a caller supplies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 class Tokenizer(Protocol):
     """Counts the tokens of a text exactly as one family of models does.
 
-    Two promises: the same text always gives the same number, and any text is answered, an empty one
-    with 0. Special tokens in the text are counted as ordinary characters.
+    The same text must always give the same number, every text must be accepted, and the empty text has 0
+    tokens. Special tokens in the text are counted as ordinary characters.
     """
 
     def count(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Scripted twins of models and of their servers, for tests of whatever is built on clew. See README.md."""
+"""Scripted models and provider servers, for offline tests of code built on clew."""
 
 from clew.models.extractive import Said, Told, claims_text, extractive, shown
 from clew.models.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted

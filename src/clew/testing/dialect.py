@@ -1,4 +1,4 @@
-"""How a server speaks one API: whole answers, streamed answers, errors."""
+"""The protocol for the server side of one provider API: whole answers, streamed answers, errors."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from clew.ports import Reply
 from clew.wire import Wire
 
 PIECE_CHARS = 24
-"""How much of a text one streamed event carries."""
+"""Characters of text in one streamed event."""
 
 
 class Dialect(Protocol):
-    """One API, from its server's side."""
+    """The server side of one provider API."""
 
     @property
     def wire(self) -> Wire:
         """Return the format of its requests."""
 
     def whole(self, reply: Reply, request: JsonObject, number: int) -> JsonObject:
-        """Return the body of an answer to the request; ``number`` makes its ids."""
+        """Return the body of an answer to the request; its ids are made from ``number``."""
 
     def stream(self, answer: JsonObject, request: JsonObject) -> Iterator[str]:
         """Yield the same answer as server-sent events."""
@@ -31,16 +31,16 @@ class Dialect(Protocol):
         """Return the body of an error."""
 
     def too_long(self, tokens: int, limit: int) -> str:
-        """Return how this API words that a request is too long."""
+        """Return this API's message for a request that is too long."""
 
 
 def event(value: JsonObject, name: Json = None) -> str:
-    """Write one server-sent event."""
+    """Return one server-sent event as text."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(value)}\n\n"
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Yield a text as it is streamed."""
+    """Split a text into the pieces of streamed events."""
     for start in range(0, len(text), PIECE_CHARS):
         yield text[start : start + PIECE_CHARS]

@@ -1,12 +1,12 @@
-"""A loopback server that speaks the real APIs from a script, so that real clients can be tested offline.
+"""A loopback server that answers real provider APIs from a script, to test real clients offline.
 
     with ScriptedServer("hello", Status(529), extractive) as server:
         client = anthropic.Anthropic(base_url=server.url, api_key="none")
         ...
     assert not server.requests[0].check().refused
 
-It listens on 127.0.0.1 only and answers Anthropic Messages, OpenAI Chat Completions and OpenAI Responses,
-whole or streamed. Like the real ones it refuses a request that breaks the API's rules.
+It listens on 127.0.0.1 only and serves Anthropic Messages, OpenAI Chat Completions and OpenAI Responses,
+whole or streamed. Like the real servers it refuses requests that break the API's rules.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ DIALECTS: dict[str, Dialect] = {
     "/chat/completions": SpeakChat(),
     "/responses": SpeakResponses(),
 }
-"""By how the address ends: gateways and clouds put their own paths in front."""
+"""APIs by the end of the path, because gateways and clouds put their own prefix in front."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A line that is an HTTP response: an error in the API's own shape, or any text at all."""
+    """A script line that is an HTTP response: an error in the API's format, or any text."""
 
     status: int
     message: str = "scripted"
     code: str | None = None
-    """The provider's own word for the error; the usual one for the status where none is given."""
+    """The provider's error code; None means the usual one for the status."""
     headers: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
-    """The whole body, in place of an error."""
+    """The whole body, in place of an error object."""
 
 
 class HangUp:
-    """A line that ends the connection without an answer."""
+    """A script line that closes the connection without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A line that streams the beginning of an answer and then breaks the connection, or falls silent."""
+    """A script line that streams the beginning of an answer, then closes the connection or stays silent."""
 
     line: Line
     events: int
-    """How many events of the stream are sent."""
+    """The number of stream events to send."""
     silent: bool = False
-    """The connection stays, and nothing more comes."""
+    """Keep the connection open without sending anything more."""
 
 
 ServerLine: TypeAlias = Line | Status | HangUp | Broken
@@ -71,7 +71,7 @@ ServerLine: TypeAlias = Line | Status | HangUp | Broken
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it came in."""
+    """A request that the server received."""
 
     path: str
     headers: Mapping[str, str]
@@ -82,7 +82,7 @@ class Request:
 
     @property
     def body(self) -> JsonObject:
-        """Return the body; what is no JSON object has nothing in it."""
+        """Return the body, or an empty object if it is not a JSON object."""
         try:
             value = json.loads(self.raw)
         except ValueError:
@@ -91,11 +91,11 @@ class Request:
 
     @property
     def ask(self) -> Ask:
-        """Return what it asks: the last message, where the user speaks, is the instruction."""
+        """Return the request as an ``Ask``; a last message by the user is the instruction."""
         return asked_by(Body.parse(self.body, self.dialect.wire))
 
     def check(self) -> Report:
-        """Say whether the real API would refuse it."""
+        """Report whether the real API would refuse it."""
         return self.dialect.wire.check(self.body)
 
 
@@ -105,36 +105,36 @@ class _Response:
     headers: Mapping[str, str]
     body: bytes
     missing: int = 0
-    """Bytes that are announced and never come."""
+    """Bytes counted in the content length and never sent."""
     silent: bool = False
 
 
 class ScriptedServer:
-    """A server that answers each request with the next line of its script; see the module."""
+    """A server that answers each request with the next line of its script; see the module docstring."""
 
     def __init__(self, *lines: ServerLine, strict: bool = True) -> None:
-        """Take the lines. A strict server refuses what the real API refuses, at no cost to the script."""
+        """Take the lines. A strict server refuses what the real API refuses, without using up a line."""
         self.requests: list[Request] = []
         self.strict = strict
         self._lines: Iterator[ServerLine] = iter(lines)
         self._exhausted: ScriptExhausted | None = None
         self._turn = threading.Lock()
         self.closing = threading.Event()
-        """Set when the server stops: until then, whoever falls silent waits."""
+        """Set when the server stops; silent responses wait for it."""
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @classmethod
     def always(cls, line: ServerLine, strict: bool = True) -> ScriptedServer:
-        """Return a server that answers every request the same way."""
+        """Return a server that answers every request with the same line."""
         server = cls(strict=strict)
         server._lines = itertools.repeat(line)
         return server
 
     @property
     def url(self) -> str:
-        """Return the address, as Anthropic's SDK wants it; OpenAI's wants ``/v1`` behind it."""
+        """Return the base URL for Anthropic's SDK; for OpenAI's SDK append ``/v1``."""
         host, port = self._http.server_address[:2]
         return f"http://{host!s}:{port}"
 
@@ -153,7 +153,7 @@ class ScriptedServer:
             raise self._exhausted
 
     def answer(self, request: Request) -> _Response | None:
-        """Return the response to a request; None to hang up."""
+        """Return the response to a request, or None to close the connection."""
         with self._turn:
             self.requests.append(request)
             number = len(self.requests)
@@ -185,7 +185,7 @@ class ScriptedServer:
 
 
 def _streamed(events: list[str], line: ServerLine) -> _Response:
-    """Return a stream: all of it, or as much as a broken line lets through."""
+    """Return a streamed response, cut off after some events if the line is ``Broken``."""
     headers = {"content-type": "text/event-stream"}
     if not isinstance(line, Broken):
         return _Response(200, headers, "".join(events).encode())
@@ -193,7 +193,7 @@ def _streamed(events: list[str], line: ServerLine) -> _Response:
 
 
 def _status_of(error: ModelError, dialect: Dialect) -> Status:
-    """Return how a server tells of one of clew's errors."""
+    """Return the HTTP response that a client translates to this error."""
     match error:
         case ModelBusy(retry_after=seconds):
             headers = {} if seconds is None else {"retry-after": str(seconds)}
@@ -243,6 +243,6 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 server.closing.wait()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: what came in is in ``requests``."""
+            """Log nothing: all requests are in ``requests``."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""Anthropic Messages, as its server speaks it."""
+"""The server side of Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SpeakAnthropic:
         return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
     def too_long(self, tokens: int, limit: int) -> str:
-        """Return Anthropic's words for it."""
+        """Return Anthropic's message for a request that is too long."""
         return f"prompt is too long: {tokens} tokens > {limit} maximum"
 
 
@@ -93,7 +93,7 @@ def _event(kind: str, **fields: Json) -> str:
 
 
 def _empty(block: JsonObject) -> JsonObject:
-    """Return a block as it is announced, before its contents."""
+    """Return a block as in its start event, without contents."""
     emptied: JsonObject = {"text": "", "thinking": "", "signature": "", "input": {}}
     return {key: emptied.get(key, value) for key, value in block.items()}
 

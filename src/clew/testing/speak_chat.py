@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, as its server speaks it."""
+"""The server side of OpenAI's Chat Completions API."""
 
 from __future__ import annotations
 

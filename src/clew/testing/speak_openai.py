@@ -1,4 +1,4 @@
-"""What OpenAI's two APIs have in common from their server's side: the words for what went wrong."""
+"""Error responses of OpenAI's two APIs, from the server side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ERRORS = {
 
 
 class SpeakOpenai:
-    """Errors, for both APIs."""
+    """Error responses of both APIs."""
 
     def error(self, status: int, message: str, code: str | None) -> JsonObject:
         """Return the body of an error with OpenAI's type and code for the status."""
@@ -21,7 +21,7 @@ class SpeakOpenai:
         return {"error": {"message": message, "type": kind, "param": None, "code": code or known}}
 
     def too_long(self, tokens: int, limit: int) -> str:
-        """Return OpenAI's words for a request that is too long."""
+        """Return OpenAI's message for a request that is too long."""
         return (
             f"This model's maximum context length is {limit} tokens. However, your messages resulted in "
             f"{tokens} tokens. Please reduce the length of the messages."

@@ -1,4 +1,4 @@
-"""OpenAI Responses, as its server speaks it."""
+"""The server side of OpenAI's Responses API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tokens: exact where a tokenizer is at hand, estimated and learnt otherwise; windows and prices."""
+"""Token counts (exact with a tokenizer, else estimated and calibrated), and a table of models and prices."""
 
 from clew.tokens.calibrate import Calibration
 from clew.tokens.counter import TokenCounter, counter_for

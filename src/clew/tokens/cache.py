@@ -1,4 +1,4 @@
-"""Remember what was counted, in bounded memory."""
+"""A bounded cache of values computed from texts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ SHORT = 64
 
 
 def key_of(text: str) -> Key:
-    """Return what a text is remembered by: itself if short, else its hash and length.
+    """Return the cache key of a text: the text itself if short, else its hash and length.
 
-    Python computes a string's hash once and keeps it in the string, so asking again for the same object
-    costs nothing, and no long text is kept alive. Two long texts share a key once in 2**64.
+    Python stores a string's hash in the string, so a second lookup of the same object is cheap, and the cache
+    keeps no long text alive. Two long texts of equal length collide with probability 2**-64.
     """
     return text if len(text) <= SHORT else (hash(text), len(text))
 
 
 class TextCache(Generic[Value]):
-    """Two generations: a value asked for again moves to the young one, and the old one is dropped whole.
+    """A cache of at most ``size`` values in two generations, an approximation of LRU.
 
-    So what is in use stays, nothing is ever moved around on a hit, and at most ``size`` values are held.
+    Lookups move values from the old generation to the young one; when the young one is full, the old one is
+    dropped and replaced by it.
     """
 
     def __init__(self, size: int = 65_536) -> None:
@@ -34,11 +35,11 @@ class TextCache(Generic[Value]):
         self._old: dict[Key, Value] = {}
 
     def __len__(self) -> int:
-        """Return how many values are held."""
+        """Return the number of cached values."""
         return len(self._young) + len(self._old)
 
     def get(self, text: str, compute: Callable[[str], Value]) -> Value:
-        """Return the value of a text, computed at most once while it is remembered."""
+        """Return the value of a text, computing it only if it is not cached."""
         key = key_of(text)
         found = self._young.get(key)
         if found is not None:

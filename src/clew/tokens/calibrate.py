@@ -1,9 +1,9 @@
-"""Learn a family's scale from the usage its provider reports.
+"""Calibrate a family's scale from the usage that its provider reports.
 
-Each report is one equation: so many words, digits, marks... cost so many tokens. It moves every factor in
-proportion to how unsure we still are of it and how much of the report it made up (a Kalman filter that
-keeps variances only). A report counts for no more than three standard deviations, so the first ones teach
-much, later ones little, and a wild one does not wreck what was learnt.
+Each report is one equation: so many words, digits, marks and so on cost so many tokens. It moves every factor
+in proportion to its uncertainty and to its share of the report (a Kalman filter that keeps variances only).
+The error of a report is limited to three standard deviations: early reports have a large effect, later ones
+a small one, and an outlier cannot destroy the calibration.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from clew.tokens.families import Family
 from clew.tokens.tally import KINDS, Scale, Tally
 
 UNSURE: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
-"""The standard deviation of each factor before the first report, relative to the factor."""
+"""The standard deviation of each factor before the first report, relative to the factor (chosen by hand)."""
 FORGETTING = 0.005
-"""How much less sure we are of a factor at each report, so that a change of tokenizer is followed."""
+"""Standard deviation added to each factor per report, to follow a changed tokenizer (chosen by hand)."""
 ESTIMATE_NOISE = 0.04
-"""The relative error of an estimate that no factor can mend; see the table of bench/tokens.py."""
+"""The relative error of an estimate that no factor can correct; measured by ``bench/tokens.py``."""
 EXACT_NOISE = 0.005
 WIDEST_SURPRISE = 3.0
-"""A report moves the factors as if it were at most this many standard deviations off."""
+"""The error of a report is limited to this many standard deviations."""
 FURTHEST = 4.0
-"""A factor stays within this many times its first value, either way."""
+"""A factor stays between its initial value divided by this and multiplied by this (chosen by hand)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One number of a scale, and how sure we are of it."""
+    """One number of a scale, with its variance."""
 
     value: float
     variance: float
@@ -42,7 +42,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What is known of a scale: a factor for each of ``KINDS``, after so many reports."""
+    """A calibrated scale: a factor for each of ``KINDS``, and the number of reports it is based on."""
 
     factors: tuple[Factor, ...]
     reports: int = 0
@@ -56,13 +56,13 @@ class Learnt:
 
 @cache
 def before_reports(family: Family) -> Learnt:
-    """Return what is known of a family at the start."""
+    """Return the scale of a family before any report."""
     pairs = zip(family.scale, UNSURE, strict=True)
     return Learnt(tuple(Factor(value, (value * unsure) ** 2) for value, unsure in pairs))
 
 
 def learn(family: Family, known: Learnt, counted: Tally, reported: int) -> Learnt:
-    """Return what is known after a report; an empty or impossible one teaches nothing."""
+    """Return the scale updated with one report; an empty or impossible report changes nothing."""
     if reported <= 0 or not any(counted.kinds):
         return known
     expected = counted.tokens(known.scale)
@@ -84,20 +84,20 @@ def learn(family: Family, known: Learnt, counted: Tally, reported: int) -> Learn
 
 @dataclass(slots=True)
 class Calibration:
-    """What was learnt, by family; keep it across sessions with ``to_json`` and ``from_json``."""
+    """Calibrated scales by family; save them across sessions with ``to_json`` and ``from_json``."""
 
     learnt: dict[str, Learnt] = field(default_factory=dict)
 
     def of(self, family: Family) -> Learnt:
-        """Return what is known of a family now."""
+        """Return the current scale of a family."""
         return self.learnt.get(family.name) or before_reports(family)
 
     def report(self, family: Family, counted: Tally, reported: int) -> None:
-        """Learn from one call: what we counted for its input, and what the provider says it was."""
+        """Update a family's scale with one call: the tally of its input, and the provider's token count."""
         self.learnt[family.name] = learn(family, self.of(family), counted, reported)
 
     def to_json(self) -> JsonObject:
-        """Return all of it as plain JSON."""
+        """Return the calibration as plain JSON."""
         return {
             name: {
                 "reports": known.reports,

@@ -17,20 +17,20 @@ from clew.tokens.weigh import Balance
 
 
 class TokenCounter:
-    """Counts for one family of models; remembers texts, so a turn costs only what is new in it.
+    """Counts tokens for one family of models, with a cache: each new turn costs only its new text.
 
-    ``count`` and its sisters answer in tokens. ``weigh`` and its sisters answer with a tally: keep that of
-    a request, add to it as the session grows, and hand it to ``report_usage`` with the provider's number.
+    The ``count`` methods return tokens. The ``weigh`` methods return a tally: keep the tally of a request,
+    add to it as the session grows, and pass it to ``report_usage`` with the provider's count.
     """
 
     def __init__(
         self, family: Family, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
     ) -> None:
-        """Count with ``tokenizer`` where there is one, else by estimate and calibration."""
+        """Count with ``tokenizer`` if given, else by estimate and calibration."""
         self.family = family
         self.calibration = Calibration() if calibration is None else calibration
         self.exact = tokenizer is not None
-        """Whether texts are counted by the model's own tokenizer. Framing and media never are."""
+        """Whether text is counted by the model's own tokenizer. Framing and media are always estimated."""
         self._tokenizer = tokenizer
         self._learnt = self.calibration.learnt.get(family.name)
         self._scale = self.calibration.of(family).scale
@@ -38,7 +38,7 @@ class TokenCounter:
         self._balance = Balance(family, self.weigh_text)
 
     def count_text(self, text: str) -> int:
-        """Return the tokens of a text alone; at least one, if there is any."""
+        """Return the tokens of a text on its own: at least 1 unless it is empty."""
         return max(int(bool(text)), self.tokens(self.weigh_text(text)))
 
     def count(self, message: Message) -> int:
@@ -66,17 +66,17 @@ class TokenCounter:
         return total(tally for message in messages for tally in self._balance.message(message))
 
     def tokens(self, tally: Tally) -> int:
-        """Return a tally in this family's tokens, as far as is known now."""
+        """Convert a tally to this family's tokens with the current calibration."""
         learnt = self.calibration.learnt.get(self.family.name)
         if learnt is not self._learnt:
             self._learnt, self._scale = learnt, self.calibration.of(self.family).scale
         return round(tally.tokens(self._scale))
 
     def report_usage(self, counted: Tally, reported: int) -> None:
-        """Learn from a call: the tally of its whole input, and the input tokens its provider reports.
+        """Calibrate with one call: the tally of its whole input, and the input tokens its provider reported.
 
-        The two must be of the same thing. The growth of both from one call to the next will do as well,
-        and needs no tally of the system prompt and tools.
+        Both must cover the same content. The increase of both from one call to the next works as well, and
+        needs no tally of the system prompt and tools.
         """
         self.calibration.report(self.family, counted, reported)
 
@@ -89,10 +89,10 @@ class TokenCounter:
 def counter_for(
     model: str | Model, tokenizer: Tokenizer | None = None, calibration: Calibration | None = None
 ) -> TokenCounter:
-    """Return a counter for a model: exact where its tokenizer is at hand, estimated otherwise.
+    """Return a counter for a model: exact if its tokenizer is installed, estimated otherwise.
 
-    A tokenizer of your own goes before clew's. A model clew does not know is estimated, and learns under
-    its own name.
+    ``tokenizer`` takes precedence over clew's own. A model that clew does not know is estimated, and
+    calibrated under its own name.
     """
     found = model_named(model) if isinstance(model, str) else model
     family = FAMILIES[found.tokenizer]

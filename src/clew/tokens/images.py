@@ -1,4 +1,4 @@
-"""What an image costs: its size from the first bytes of the file, and the providers' formulas."""
+"""Tokens of an image: its size, read from the first bytes of the file, and the providers' formulas."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 UNKNOWN_IMAGE_TOKENS = 1_500
-"""For an image whose size cannot be told: about the most that one costs with default settings."""
+"""For an image of unknown size: about the most that an image costs with default settings."""
 
-# A JPEG may carry its camera's notes before it tells its size.
+# In a JPEG, up to about 64 kB of camera metadata can precede the size.
 _HEADER_CHARS = 4 * 32_768
 
 
 class Size(NamedTuple):
-    """Pixels."""
+    """Width and height in pixels."""
 
     width: int
     height: int
@@ -27,7 +27,7 @@ ImageRule: TypeAlias = Callable[[Size], int]
 
 
 def patches(side: int, longest_edge: int, most: int) -> ImageRule:
-    """Return Anthropic's rule: a token for each square patch, after scaling down to what the model sees."""
+    """Return Anthropic's rule: one token per square patch, after scaling down to the model's limits."""
 
     def tokens(size: Size) -> int:
         fit_edge = longest_edge / max(size)
@@ -45,7 +45,7 @@ def flat(each: int) -> ImageRule:
 
 
 def openai_tiles(size: Size) -> int:
-    """Return OpenAI's tokens at high detail: fit into 2048, short side to 768, then tiles of 512."""
+    """Return OpenAI's tokens at high detail: scale to fit 2048, short side to 768, then tiles of 512."""
     scale = min(1.0, 2048 / max(size))
     scale *= min(1.0, 768 / (min(size) * scale))
     tiles = math.prod(math.ceil(edge * scale / 512) for edge in size)
@@ -53,7 +53,7 @@ def openai_tiles(size: Size) -> int:
 
 
 def image_size(data: str) -> Size | None:
-    """Return the size of a base64 PNG, GIF, WebP or JPEG, reading only its head; None if that fails."""
+    """Return the size of a base64 PNG, GIF, WebP or JPEG from its first bytes; None if it cannot be read."""
     try:
         head = base64.b64decode(data[:_HEADER_CHARS], validate=False)
     except (binascii.Error, ValueError):
@@ -88,11 +88,11 @@ def _webp(head: bytes) -> Size | None:
 
 
 def _jpeg(head: bytes) -> Size | None:
-    """Walk the segments to the first that starts a frame."""
+    """Read segments up to the first frame header."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker = head[at + 1]
-        # C0 to CF start a frame, save for Huffman tables (C4), extensions (C8) and arithmetic tables (CC).
+        # C0 to CF are frame headers, except Huffman tables (C4), extensions (C8) and arithmetic tables (CC).
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", head[at + 5 : at + 9])
             return Size(width, height)

@@ -1,7 +1,7 @@
-"""Windows, prices and tokenizers of models, from a dated table that you can override.
+"""Context windows, prices and tokenizers of models, from a dated table that users can override.
 
-The table is ``models.toml`` beside this file. A file of yours, in the same form, is laid over it: pass it
-to ``models``, or name it in the environment variable ``CLEW_MODELS``.
+The table is ``models.toml`` in this folder. To override entries, pass a file of the same form to ``models``,
+or set the environment variable ``CLEW_MODELS`` to its path.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ from clew.tokens.families import FAMILIES
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What clew knows of a model. Prices are US dollars for a million tokens; None where unknown."""
+    """The facts clew has about a model. Prices are US dollars per million tokens, None if unknown."""
 
     id: str
     window_tokens: int
-    """Everything that fits: input and reply together."""
+    """The context window: input and reply together."""
     max_output_tokens: int
     tokenizer: str
     """The name of its family in ``families.py``."""
     max_input_tokens: int | None = None
-    """Where the provider limits the input to less than the window."""
+    """The provider's limit on input, if it is lower than the window."""
     input_price: float | None = None
     output_price: float | None = None
     cache_read: float = 1.0
     """The price of reading cached input, as a multiple of ``input_price``."""
     cache_write: float = 1.0
-    """The price of writing input to the cache, likewise."""
+    """The price of writing input to the cache, as a multiple of ``input_price``."""
     cache_write_hour: float | None = None
-    """The price of writing it for an hour, where that is offered."""
+    """The price of a cache write that lives one hour, if the provider offers it."""
     cache_minimum_tokens: int | None = None
-    """The shortest prefix, in tokens, that is cached at all; None where nothing is."""
+    """The shortest prefix, in tokens, that is cached; None if nothing is cached."""
     long_from_tokens: int | None = None
-    """Requests with more input than this cost more..."""
+    """Requests with more input than this use the two multipliers below."""
     long_input: float = 1.0
-    """...so many times more for input, cached or not..."""
+    """Price multiplier for input, cached or not, of long requests."""
     long_output: float = 1.0
-    """...and for output."""
+    """Price multiplier for output of long requests."""
     known: bool = True
-    """False where clew guesses from a relative's name, or knows nothing at all."""
+    """False if the entry is guessed from a model with a similar name, or is the default."""
 
     def input_room(self, reply_tokens: int) -> int:
-        """Return how much input fits when so much is kept free for the reply."""
+        """Return the tokens left for input if ``reply_tokens`` are reserved for the reply."""
         room = self.window_tokens - reply_tokens
         return max(0, room if self.max_input_tokens is None else min(room, self.max_input_tokens))
 
 
 UNKNOWN = Model("unknown", window_tokens=128_000, max_output_tokens=8_192, tokenizer="other", known=False)
-"""What is assumed of a model nobody has heard of: a window most have, and no price."""
+"""Assumed for an unknown model: a common window size, and no price."""
 
-# Ways to write one model: a route or a cloud in front, a revision or a variant behind, then a date.
+# A model's name may have a route or cloud in front, and a revision, variant or date behind it.
 _ROUTE = re.compile(
     r"^(?:.*/)?(?:(?:[a-z-]+\.)?(?:anthropic|deepseek|meta|mistral|moonshot|openai|qwen|zai)\.)?"
 )
@@ -67,16 +67,16 @@ _DATE = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|preview)$")
 
 
 def models(extra: Path | None = None) -> dict[str, Model]:
-    """Return the table by id: clew's own, then the file named by ``CLEW_MODELS``, then ``extra``.
+    """Return all models by id: clew's own table, overridden by the file of ``CLEW_MODELS``, then ``extra``.
 
-    A file is read once in the life of a process.
+    Each file is read once per process.
     """
     named = os.environ.get("CLEW_MODELS")
     return dict(_load(Path(named) if named else None, extra))
 
 
 def prices_date() -> str:
-    """Return the day on which clew's own table of prices was read."""
+    """Return the date of the prices in clew's own table."""
     import tomllib
 
     text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
@@ -84,12 +84,12 @@ def prices_date() -> str:
 
 
 def model_named(name: str, extra: Path | None = None) -> Model:
-    """Return the model of that name, however it is written.
+    """Return the model with this name, in any of its usual spellings.
 
-    Understood are a provider in front (``openrouter/anthropic/...``, ``us.anthropic...``), a revision or a
-    date behind (``-v1:0``, ``@default``, ``[1m]``, ``-20251101``), and dots for dashes. Failing that, the
-    model with the longest name that this one begins with, and failing that ``UNKNOWN``: both under the
-    name asked for, with ``known=False``. A name longer than any model has is not looked at.
+    The name may have a provider in front (``openrouter/anthropic/...``, ``us.anthropic...``), a revision or a
+    date behind (``-v1:0``, ``@default``, ``[1m]``, ``-20251101``), and dots in place of dashes. If no model
+    matches, the result is the model whose name is the longest prefix of this one, or else ``UNKNOWN``, with
+    the given name as ``id`` and ``known=False``. Names over 500 characters are not parsed.
     """
     if len(name) > _LONGEST_NAME:
         return replace(UNKNOWN, id=name)
@@ -123,7 +123,7 @@ def _load(*overlays: Path | None) -> dict[str, Model]:
 
 
 def _lay_over(table: dict[str, Model], path: Path) -> None:
-    """Add a file's models to the table; where an id is there already, only the fields named change."""
+    """Add a file's models to the table; for an existing id, only the fields in the file change."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""Tokens by what they are made of, before a model family's own scale is put on them."""
+"""Token counts by kind of content, before they are scaled for a model family."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Scale: TypeAlias = tuple[float, float, float, float, float, float]
 """One number for each of ``KINDS``, in that order."""
 
 KINDS = ("words", "digits", "marks", "cjk", "scripts", "framing")
-"""The kinds of token whose number differs from one family of models to the next."""
+"""The kinds of content on which tokenizers differ."""
 
 
 class Tally(NamedTuple):
-    """Token counts that add up; a scale turns them into one family's tokens.
+    """Token counts by kind, which can be added; a scale converts them to one family's tokens.
 
-    The kinds are those on which tokenizers differ: one splits numbers into digits, another spends twice
-    as much on Chinese. ``known`` is what no scale changes, because a tokenizer or a formula gave it.
+    Tokenizers differ by kind: one splits numbers into digits, another needs twice as many tokens for Chinese.
+    ``known`` is not scaled, because it comes from a tokenizer or a formula.
     """
 
     words: float = 0.0
@@ -29,21 +29,21 @@ class Tally(NamedTuple):
     scripts: float = 0.0
     """All other writing, and emoji."""
     framing: float = 0.0
-    """What a provider wraps around messages, tool calls and results."""
+    """Tokens that a provider adds around messages, tool calls and results."""
     known: float = 0.0
 
     def __add__(self, other: Tally) -> Tally:  # type: ignore[override] # a sum, not a longer tuple
-        """Return both together."""
+        """Return the sum by kind."""
         return total((self, other))
 
     @property
     def kinds(self) -> Scale:
-        """Return what a scale applies to, in the order of ``KINDS``."""
+        """Return the counts that a scale applies to, in the order of ``KINDS``."""
         return self[:6]
 
     def tokens(self, scale: Scale) -> float:
-        """Return the tokens of a family with this scale."""
-        # Written out: asked for every message, and a loop over seven numbers takes five times as long.
+        """Return the number of tokens with this scale."""
+        # Written out because it runs for every message, and a loop takes five times as long.
         words, digits, marks, cjk, scripts, framing, known = self
         by_words, by_digits, by_marks, by_cjk, by_scripts, by_framing = scale
         return known + (
@@ -60,7 +60,7 @@ NOTHING = Tally()
 
 
 def total(tallies: Iterable[Tally]) -> Tally:
-    """Return all of them together."""
+    """Return the sum of tallies by kind."""
     words = digits = marks = cjk = scripts = framing = known = 0.0
     for one in tallies:
         words += one[0]

@@ -1,4 +1,4 @@
-"""What a message is made of, as a provider's tokenizer sees it."""
+"""Split messages and parts into tallies: text, framing, media, hidden thinking."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from clew.tokens.images import UNKNOWN_IMAGE_TOKENS, image_size
 from clew.tokens.tally import NOTHING, Tally
 
 BYTES_PER_TOKEN = {"document": 25, "audio": 500, "video": 1_000, "file": 25}
-"""For media whose tokens only the provider knows: a PDF page of 50 kB at 2,000 tokens, a second of sound of
-16 kB at 32, a second of film of 250 kB at 250."""
+"""For media whose tokens only the provider knows, assuming 2,000 tokens for a PDF page of 50 kB, 32 for a
+second of audio of 16 kB, 250 for a second of video of 250 kB."""
 UNKNOWN_MEDIA_TOKENS = 2_000
-"""For media at an address or behind a file id."""
+"""For media given by URL or file id (chosen by hand)."""
 SEAL_CHARS = 250
-"""What a signature has even for the shortest thought, in characters of base64..."""
+"""The length of a signature of the shortest thinking block, in base64 characters."""
 CHARS_PER_HIDDEN_TOKEN = 5.0
-"""...and what it grows by for each token of the thought. Both measured on Claude, assumed of others."""
+"""Signature characters per token of thinking. Both numbers were measured on Claude and assumed for others."""
 
 
 class Balance:
-    """Weighs messages for one family, with whatever weighs texts."""
+    """Computes the tallies of messages for one family, with a function for texts."""
 
     def __init__(self, family: Family, weigh_text: Callable[[str], Tally]) -> None:
         self.family = family
@@ -48,16 +48,16 @@ class Balance:
         self._call = Tally(framing=framing.call)
 
     def message(self, message: Message) -> Iterator[Tally]:
-        """Yield the tallies that make up a message: its framing, and what its parts hold."""
+        """Yield the tallies of a message: its framing and its parts."""
         yield self._message
         for part in message.parts:
-            if type(part) is Text:  # most parts are, and each layer of a generator costs
+            if type(part) is Text:  # most parts are text: avoid the nested generator
                 yield self.weigh_text(part.text)
             else:
                 yield from self.part(part)
 
     def part(self, part: Part) -> Iterator[Tally]:
-        """Yield the tallies that make up a part."""
+        """Yield the tallies of a part."""
         match part:
             case Text(text):
                 yield self.weigh_text(text)
@@ -82,10 +82,10 @@ class Balance:
                 assert_never(part)
 
     def _thinking(self, part: Thinking) -> Tally:
-        """Weigh a thought by its words or by its seal, whichever is more.
+        """Return the tally of the thinking text or of its signature, whichever is more.
 
-        A signature is not sent to the model as text. But where a provider shows only a summary of the
-        thought, the signature holds all of it, and grows by five characters for each hidden token.
+        A signature is not sent to the model as text. But if a provider shows only a summary of the thinking,
+        the signature holds all of it, and has five characters for each hidden token.
         """
         said = self.weigh_text(part.text)
         sealed = _sealed(part.signature or "")
@@ -104,7 +104,7 @@ class Balance:
 
 
 def _plain(data: str) -> str:
-    """Return the text of a text document, which some wires carry as it is and others as base64."""
+    """Return the text of a text document, which is base64 in some wire formats and plain in others."""
     try:
         return base64.b64decode(data, validate=True).decode()
     except ValueError:
@@ -117,7 +117,7 @@ def _sealed(data: str) -> Tally:
 
 
 def _as_json(part: ApprovalRequest | ApprovalAnswer | Unknown) -> str:
-    """Return the part as its provider would write it."""
+    """Return the part as JSON, as its provider would write it."""
     if part.native is not None:
         return json.dumps(part.native.value, ensure_ascii=False)
     match part:
