@@ -1,4 +1,4 @@
-"""The log: append-only events in a hash chain, and the view as a fold of them. See README.md."""
+"""The log: append-only events in a hash chain, and views folded from them. See README.md."""
 
 from clew.log.canon import canonical, digest, digest_of_fields, parse
 from clew.log.chain import Encoded, Header, chain, encode, link, root

@@ -1,8 +1,8 @@
-"""How a body becomes bytes, and bytes a hash.
+"""Encode event bodies as canonical bytes and hash them.
 
-The bytes are compact JSON in UTF-8, keys in the order given. Half a surrogate pair, which broken streams
-leave behind in real sessions, is written as the three bytes that UTF-8 would give it if it were a
-character: reading gives back the very same text, and everything else stays plain UTF-8.
+The bytes are compact JSON in UTF-8, keys in the given order. Half a surrogate pair, which broken streams
+leave in real sessions, is encoded as the three bytes that UTF-8 would give it: decoding returns the same
+text, and everything else is plain UTF-8.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clew.message import Json, JsonObject
 
 
 def canonical(body: JsonObject) -> bytes:
-    """Return the one encoding of a body: equal bodies with equal key order give equal bytes."""
+    """Return the canonical encoding of a body: equal bodies with equal key order give equal bytes."""
     try:
         return _write(body).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError, RecursionError) as cause:
@@ -24,7 +24,7 @@ def canonical(body: JsonObject) -> bytes:
 
 
 def parse(text: bytes) -> JsonObject:
-    """Return the body whose canonical bytes these are."""
+    """Return the body with these canonical bytes."""
     try:
         body = json.loads(text.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as cause:
@@ -35,12 +35,12 @@ def parse(text: bytes) -> JsonObject:
 
 
 def digest(content: bytes) -> str:
-    """Return the hash of bytes, with the name of its algorithm: ``sha256:9f86d0…``."""
+    """Return the hash of bytes, prefixed with its algorithm: ``sha256:9f86d0…``."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def digest_of_fields(*fields: Json) -> str:
-    """Return the hash of a list of values: written as a JSON array in ASCII, so no two lists look alike."""
+    """Return the hash of a list of values, encoded as a JSON array in ASCII, which is unambiguous."""
     return digest(_write_ascii(fields).encode("ascii"))
 
 

@@ -1,7 +1,7 @@
-"""The chain: every event's hash covers its predecessor's, so one hash stands for a whole session.
+"""The hash chain: every event's hash covers its predecessor's, so one hash identifies a whole session.
 
-An event's hash covers its place, its id, kind, version and time, and the hash of its body. The chain starts
-from the session's name, so events cannot be moved to another session unnoticed.
+An event's hash covers its sequence number, id, kind, version and time, and the hash of its body. The chain
+starts from the session's name, so events cannot be moved to another session unnoticed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORMAT = "clew.log/1"
 
 
 class Header(NamedTuple):
-    """What an event's hash covers, beside its predecessor's hash."""
+    """The fields that an event's hash covers, besides its predecessor's hash."""
 
     seq: int
     id: str
@@ -38,13 +38,13 @@ def link(header: Header, previous: str) -> str:
 
 
 def header_of(seq: int, event: Event, body_digest: str) -> Header:
-    """Return what an event's hash covers."""
+    """Return the fields that an event's hash covers."""
     return Header(seq, event.id, event.kind, event.version, event.time, body_digest)
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """An event with its body as bytes: all the work that does not depend on what it follows."""
+    """An event with its body encoded and hashed: the work that does not depend on its predecessor."""
 
     event: Event
     body: bytes
@@ -52,13 +52,13 @@ class Encoded:
 
 
 def encode(event: Event) -> Encoded:
-    """Write an event's body down and hash it."""
+    """Encode and hash an event's body."""
     body = canonical(event.body)
     return Encoded(event, body, digest(body))
 
 
 def chain(head: Head, events: Iterable[Encoded]) -> list[Stored]:
-    """Give events their places and hashes after ``head``."""
+    """Assign sequence numbers and hashes to events that follow ``head``."""
     stored = []
     for encoded in events:
         seq = head.seq + 1

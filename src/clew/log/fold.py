@@ -1,4 +1,4 @@
-"""The view is a fold of the log: events in, view out; and the messages that a view shows."""
+"""Fold events into a view, and load the messages that a view shows."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from clew.message import Message
 from clew.ports import Ctx, Store, Stored
 
 READ_THROUGH = 16
-"""Events that are cheaper to read past than to ask for the next run anew."""
+"""The largest gap between references that is read through instead of starting another query; chosen by hand.
+"""
 RUN = 1_000
-"""References gathered before reading: bounds the memory, not the result."""
+"""How many references are collected before reading: bounds memory, does not change the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """A message of a view, with where it came from."""
+    """A message of a view, with its source event."""
 
     ref: Ref
     id: str
     """The id of its event."""
     own_name: str | None
-    """What its event calls it, ``d3`` for a digest; None for a message that goes by its number."""
+    """Its own name, ``d3`` for a digest; None for a message that is named by its number."""
     message: Message
 
 
 def names(view: View, seen: Iterable[Visible]) -> Iterator[tuple[str, Visible]]:
-    """Yield the messages of a view with what they are called in the session: ``m12``, ``d3``."""
+    """Yield the messages of a view with their names in the session: ``m12``, ``d3``."""
     for visible in seen:
         yield visible.own_name or f"m{view.number(visible.ref.seq)}", visible
 
 
 def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str, Kind] = KINDS) -> View:
-    """Replay events into a view, or go on from an earlier one. Linear in the number of events.
+    """Replay events into a view, or continue an earlier one. Linear in the number of events.
 
     An event that does not fit the view, such as a second undo of one compaction, is skipped and listed in
-    ``View.problems``: no log fails to open for it.
+    ``View.problems``; the log still opens.
     """
     view = view or View()
     seq = view.seq
@@ -54,7 +55,7 @@ def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str,
 
 
 def apply(view: View, stored: Stored, kind: Kind) -> View:
-    """Return the view after one event of a known kind; one that does not fit is listed as a problem."""
+    """Return the view after one event of a known kind; an event that does not fit is listed as a problem."""
     try:
         return kind.fold(view, stored)
     except StoreDamaged as cause:
@@ -84,7 +85,7 @@ def load(store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, Kind] 
 
 
 def _runs(refs: Iterable[Ref]) -> Iterator[list[Ref]]:
-    """Split references into stretches that one ascending read covers."""
+    """Split references into runs that one ascending read covers."""
     run: list[Ref] = []
     for ref in refs:
         if run and (len(run) == RUN or not 0 <= ref.seq - run[-1].seq <= READ_THROUGH):

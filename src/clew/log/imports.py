@@ -1,7 +1,7 @@
-"""Which events came from a file that somebody handed over, and not from work done here.
+"""Record which events came from an imported file and not from work done here.
 
-An export proves that it is whole, not that its words are true: whoever wrote it chose every label in it. So
-each import is put on record, before its events are, in a session that no file can name.
+An export proves that it is complete, not that its content is true: its author chose every label in it. Each
+import is therefore recorded, before its events are appended, in a session that no file can name.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from clew.message import JsonObject
 from clew.ports import Ctx, Store
 
 OWN = "clew:"
-"""How the names of clew's own sessions begin: no import may bring one."""
+"""Prefix of clew's own sessions, which cannot be imported."""
 IMPORTS_SESSION = f"{OWN}imports"
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """The events of one session that were imported."""
+    """The imported events of one session."""
 
     spans: tuple[tuple[int, int], ...] = ()
-    """Each: behind this event, up to that one."""
+    """Each span holds the events after the first number, up to the second."""
 
     def __contains__(self, seq: int) -> bool:
         return any(after < seq <= until for after, until in self.spans)
 
 
 def require_foreign_name(session: str) -> None:
-    """Refuse a name that would put a stranger's events where clew keeps its own."""
+    """Raise ``InputError`` for a name that would put imported events into one of clew's own sessions."""
     if session.startswith(OWN):
         raise InputError(f"a file may not bring the session {session!r}", f"names in {OWN} are clew's own")
 
 
 def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
-    """Put on record that a session's events behind ``after``, up to ``until``, come from a file."""
+    """Record that a session's events after ``after``, up to ``until``, come from a file."""
     body: JsonObject = {"imported": ctx.session, "after": after, "until": until}
     kept = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
     store.append(kept, [new_event(ABOUT.name, body, ABOUT.version)], None)
 
 
 def foreign(store: Store, ctx: Ctx) -> Foreign:
-    """Return which events of a session came from a file."""
+    """Return which events of a session were imported."""
     return Foreign(tuple(_spans(store, ctx)))
 
 

@@ -1,6 +1,6 @@
 """The kinds of events: how each changes a view, and which messages it holds.
 
-A new kind is a new value in the mapping given to ``fold``; nothing there changes.
+To add a kind, add a value to the mapping passed to ``fold``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Kind:
 
     name: str
     fold: Callable[[View, Stored], View]
-    """How it changes the view. Pure: the view given stays as it is."""
+    """How it changes the view. A pure function: it returns a new view."""
     messages: Callable[[JsonObject], tuple[Message, ...]] = lambda _body: ()
-    """The messages that its body holds, for a ``Ref`` to point at."""
+    """The messages in its body, for a ``Ref`` to point at."""
     name_of: Callable[[Stored, int], str | None] = lambda _stored, _nth: None
-    """What each of these messages is called; None for those that are called by their number."""
+    """The name of each of these messages; None for those named by their number."""
     upcasts: tuple[Callable[[JsonObject], JsonObject], ...] = ()
-    """From version 1 to 2, from 2 to 3, …: old bodies are read as if written today."""
+    """From version 1 to 2, from 2 to 3, …: they convert old bodies to the current version."""
 
     @property
     def version(self) -> int:
@@ -38,7 +38,7 @@ class Kind:
         return len(self.upcasts) + 1
 
     def current(self, stored: Stored) -> Stored:
-        """Return the event as if it had been written today."""
+        """Return the event with its body converted to the current version."""
         event = stored.event
         if event.version == self.version:
             return stored
@@ -54,7 +54,7 @@ class Kind:
 
 
 def message_event(message: Message, about: JsonObject | None = None) -> Event:
-    """Make the event of a message that comes now; ``about`` adds fields of the caller's, such as usage."""
+    """Create the event of a new message; ``about`` adds fields of the caller, such as usage."""
     return new_event(MESSAGE.name, {**(about or {}), "message": message_to_json(message)}, MESSAGE.version)
 
 
@@ -66,7 +66,7 @@ def _message_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 TOOL_COMPACTION = "tool_compaction"
-"""The field of a message's body that says that the tool which wrote the session compacted before it."""
+"""The field of a message's body that marks that the source tool compacted before it."""
 MESSAGE = Kind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
 
 
@@ -74,7 +74,7 @@ MESSAGE = Kind("message", lambda view, stored: view.show(Ref(stored.seq)), _mess
 
 
 def splices_to_json(splices: Sequence[Splice]) -> list[Json]:
-    """Return what a compaction does to a view, for its body; what is shown is among its own messages."""
+    """Return the splices of a compaction as JSON for its body; ``shows`` indexes its own messages."""
     return [
         {
             "first": list[Json](one.first),
@@ -93,7 +93,7 @@ def _splices(stored: Stored) -> list[Splice]:
             for one in body["splices"]
         ]
     except (KeyError, TypeError, ValueError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is no compaction that clew wrote ({cause!r})") from cause
+        raise StoreDamaged(f"event {stored.seq} is not a compaction that clew wrote ({cause!r})") from cause
 
 
 def _messages_of(body: JsonObject) -> tuple[Message, ...]:
@@ -124,46 +124,46 @@ UNDO = Kind("undo", _undo)
 SWITCH = Kind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
 
 
-# What is on record and shows nothing -----------------------------------------------------------------
+# Kinds that do not change the view -------------------------------------------------------------------
 
 
 def on_record(name: str) -> Kind:
-    """Return a kind of event that leaves every view as it is."""
+    """Return a kind of event that does not change the view."""
     return Kind(name, lambda view, _stored: view)
 
 
 PIN = on_record("pin")
-"""What a person did to a rule by hand."""
+"""A manual change to a rule."""
 RULES = on_record("rules")
-"""What a rule finder found in messages that do not say so themselves, or finds when it is run again."""
+"""Rules that a rule finder found in messages after the fact, or in a rerun."""
 TOKEN_BUDGET = on_record("token_budget")
-"""How the window was split for a request."""
+"""How the window was divided for a request."""
 REFUSAL = on_record("refusal")
 """A compaction that was proposed and did not take effect."""
 NOTE = on_record("note")
-"""What became of a note of the memory."""
+"""A change to a memory note."""
 MEMORY_FILE = on_record("memory_file")
-"""What a model did to a file of its memory."""
+"""A change that a model made to a memory file."""
 
 ABOUT = on_record("about")
-"""What the session is: the model that it talks to."""
+"""Facts about the session: the model it talks to."""
 LOOP = on_record("loop")
-"""What a person did to open work by hand."""
+"""A manual change to open work."""
 TIER = on_record("tier")
-"""What moved between the tiers of the memory, and why."""
+"""A move between memory tiers, and why."""
 INSTRUCTION = on_record("instruction")
-"""An instruction file that came into force, or left, by its id and hash."""
+"""An instruction file that took effect or was removed, by id and hash."""
 PROGRESS = on_record("progress")
 """A checkpoint of the progress log."""
 APPROVAL = on_record("approval")
-"""What a person allowed or refused."""
+"""What the user allowed or refused."""
 CALL = on_record("call")
-"""A request to a model: what it used, and what its cache read, wrote and missed."""
+"""A request to a model: its usage, and what its cache read, wrote and missed."""
 
 _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
     *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
 )
 RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
-"""Kinds of events after which the model sees the same messages in another way."""
+"""Kinds of events that change how existing messages are shown to the model."""
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -1,9 +1,9 @@
-"""Messages as JSON and back, losing nothing.
+"""Messages as JSON and back, without loss.
 
-A message carries its content twice: as parts, and as the native object it was read from, of which the parts'
-own natives are pieces. Written down, the native object stands once and everything else that repeats a
-piece of it says where: ``{"at": ["content", 0, "text"]}``. Reading rebuilds the same sharing, by which the
-wires know what nobody touched: a reloaded message renders byte-identical.
+A message carries its content twice: as parts, and as the native object it was read from, which the parts' own
+natives are pieces of. The JSON holds the native object once, and everything that repeats a piece of it is a
+pointer: ``{"at": ["content", 0, "text"]}``. Reading restores the same sharing, by which codecs recognise
+untouched parts, so a reloaded message renders byte-identical.
 """
 
 # ruff: noqa: ANN401  # fields of parts, and JSON on its way in, are what they are
@@ -67,10 +67,10 @@ _STYLES: Mapping[str, json.JSONEncoder] = MappingProxyType(
         "spaced-ascii": json.JSONEncoder(),
     }
 )
-"""How the tools in use write JSON; a text in one of these ways need not be kept beside its value."""
+"""JSON styles of the tools in use; a text in one of these styles need not be stored next to its value."""
 
 WORTH_POINTING_AT = 32
-"""Characters from which on saying where a text stands is shorter than repeating it."""
+"""From this many characters on, a pointer to a text is shorter than the text."""
 
 
 # Writing ---------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def message_to_json(message: Message) -> JsonObject:
 
 
 class _Held:
-    """Where everything stands in a native value: by identity, and long texts by what they say."""
+    """The path of each value in a native object: by identity, and for long texts also by content."""
 
     __slots__ = ("_places", "_texts")
 
@@ -101,11 +101,11 @@ class _Held:
                 self._texts.setdefault(node, path)
 
     def place(self, value: Json) -> Path | None:
-        """Return the path of this very object; None if it is not there, or one of a kind everywhere."""
+        """Return the path of this object; None if it is not there, or a constant that exists only once."""
         return None if value is None or isinstance(value, bool) else self._places.get(id(value))
 
     def place_of_text(self, text: str) -> Path | None:
-        """Return the path of a long text that says the same."""
+        """Return the path of a long text with the same content."""
         return self._texts.get(text)
 
 
@@ -113,7 +113,7 @@ _NOTHING = _Held(None)
 
 
 class _Writer:
-    """Writes one message; knows which natives it has written."""
+    """Writes one message; remembers which natives it has written."""
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
@@ -151,11 +151,11 @@ class _Writer:
                 path = held.place_of_text(item)
             case dict() | list():
                 path = held.place(item)
-                item = {"json": item}  # wrapped, so that no object of a tool's is taken for a path
+                item = {"json": item}  # wrapped, so that a tool's object is never read as a pointer
         return item if path is None else {"at": path}
 
     def _native(self, native: Native | None, held: _Held) -> tuple[JsonObject | None, _Held]:
-        """Return a native as JSON, and what the fields beside it may point into."""
+        """Return a native as JSON, and the values that its fields may point into."""
         if native is None:
             return None, held
         if (number := self._seen.get(id(native))) is not None:
@@ -180,12 +180,12 @@ def _native_to_json(native: Native, path: Path | None) -> JsonObject:
         if encoder.encode(native.value) == native.text:
             return {**written, "style": style}
     if path is None and _says(native.text, native.value):
-        del written["value"]  # the text says it all
+        del written["value"]  # the text holds the whole value
     return {**written, "text": native.text}
 
 
 def _says(text: str, value: Json) -> bool:
-    """Tell whether reading the text gives this very value, down to key order and 1 against 1.0."""
+    """Return True if parsing the text gives exactly this value, including key order and 1 versus 1.0."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -205,9 +205,9 @@ def message_from_json(value: JsonObject) -> Message:
         raise StoreDamaged(f"a message cannot be read back ({type(cause).__name__}: {cause})") from cause
 
 
-# JSON enters here: what it does not hold raises, and is caught above.
+# Input is unchecked JSON: what is missing raises here and is caught above.
 class _Reader:
-    """Reads one message; remembers its natives and what the fields beside them point into."""
+    """Reads one message; remembers its natives and the values that fields point into."""
 
     def __init__(self) -> None:
         self._natives: list[tuple[Native, Any]] = []

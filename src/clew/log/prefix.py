@@ -1,4 +1,4 @@
-"""A sequence that never changes, yet grows in constant time."""
+"""An immutable sequence that can be appended to in constant time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 class Prefix(Sequence[T]):
-    """A base that never changes, and the first items of a list behind it that may have grown since.
+    """An immutable base followed by the first items of a shared list, which may have grown since.
 
-    Adding to the longest prefix extends the shared list; adding to a shorter one copies it. So a fold over
-    a million events is linear, and every earlier view still holds what it held. The base may hold a million
-    items in less memory than a list needs.
+    Appending to the longest prefix extends the shared list; appending to a shorter one copies it. So a fold
+    over a million events is linear, and every earlier view stays valid. The base may use less memory than a
+    list.
     """
 
     __slots__ = ("_items", "_own", "base")
@@ -25,11 +25,11 @@ class Prefix(Sequence[T]):
         self._own = len(self._items)
 
     def add(self, item: T) -> Prefix[T]:
-        """Return this sequence with one more item at its end; this one stays as it is."""
+        """Return this sequence with one more item; this one does not change."""
         items = self._items
         if len(items) == self._own:
             items.append(item)
-            # Another thread may have added between the check and here: then this item is not the next one.
+            # Another thread may have added an item since the check: then this item is not the next one.
             if items[self._own] is item:
                 return self._of(items)
         return self._of([*self.own, item])
@@ -41,7 +41,7 @@ class Prefix(Sequence[T]):
 
     @property
     def own(self) -> list[T]:
-        """Return the items behind the base."""
+        """Return the items after the base."""
         return self._items[: self._own]
 
     @overload

@@ -1,4 +1,4 @@
-"""A view as JSON and back, so that a long log need not be folded again from its beginning."""
+"""A view as JSON and back, so that a long log is not folded from its beginning each time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.message import Json, JsonObject
 
 
 def view_to_json(view: View) -> JsonObject:
-    """Return a view as JSON: runs of neighbouring messages take three numbers each."""
+    """Return a view as JSON; a run of consecutive messages takes three numbers."""
     return {
         "whole": _runs(view.whole),
         "seq": view.seq,
@@ -28,7 +28,7 @@ def view_to_json(view: View) -> JsonObject:
 
 
 def view_from_json(value: JsonObject) -> View:
-    """Read back what ``view_to_json`` wrote."""
+    """Return the view that ``view_to_json`` wrote."""
     body: dict[str, Any] = value
     try:
         compacted = body["compacted"]
@@ -46,7 +46,7 @@ def view_from_json(value: JsonObject) -> View:
 
 
 class Runs(Sequence[Ref]):
-    """References as runs: the first event, how many after one another, which of their messages."""
+    """References stored as runs: the first event, how many consecutive ones, and which message of each."""
 
     __slots__ = ("_ends", "runs")
 
@@ -74,7 +74,7 @@ class Runs(Sequence[Ref]):
 
 
 def _runs(refs: Prefix[Ref]) -> list[Json]:
-    """Return references as runs; what was read as runs is not looked through again."""
+    """Return references as runs; those that were loaded as runs are not scanned again."""
     known = refs.base.runs if isinstance(refs.base, Runs) else ()
     runs = [list(run) for run in known]
     for seq, nth in refs.own if known else refs:

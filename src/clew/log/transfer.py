@@ -1,9 +1,8 @@
-"""A whole session as one file, and back.
+"""Export a whole session to one file, and import it.
 
-The file is JSON lines: a first line that names the session and its head, then one line an event, bodies in
-full. It can be read with any tool, and it proves itself: every line's hash follows from the one before.
-Importing derives every hash anew and refuses the file at the first line that does not fit, before
-anything is written.
+The file is JSON lines: a first line that names the session and its head, then one line per event with its
+full body. Any tool can read it, and it proves itself: every line's hash follows from the one before. An
+import recomputes every hash and rejects the file at the first mismatch, before anything is written.
 """
 
 from __future__ import annotations
@@ -27,10 +26,11 @@ from clew.ports import Ctx, Event, Head, Store, Stored
 EXPORT_VERSION = 1
 BATCH_EVENTS = 500
 BATCH_BYTES = 16 << 20
-"""What is appended at a time."""
+"""How much is appended at a time."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _WINDOW_LOG = 27
-"""128 MB, so that an output that comes back much later is still found; what `zstd -d` reads unasked."""
+"""128 MB, so that an output repeated much later still compresses; the largest window that `zstd -d` accepts
+by default."""
 
 
 def export_session(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
@@ -51,7 +51,7 @@ def export_session(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
 
 
 def export_session_zstd(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
-    """Write the session compressed."""
+    """Write the session compressed with zstd."""
     import zstandard
 
     parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=_WINDOW_LOG, enable_ldm=True)
@@ -61,22 +61,22 @@ def export_session_zstd(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     ctx: Ctx
     head: Head
-    """The session's head now."""
+    """The session's head after the import."""
     events: int
-    """How many events were new here."""
+    """How many events were new."""
 
 
 def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
-    """Read an exported session, plain or compressed, into a workspace.
+    """Import an exported session, plain or compressed, into a workspace.
 
-    The workspace is the caller's to name, never the file's. Where the session is here already, the file may
-    go on from it or repeat it; if the two went different ways, ``SessionDiverged``. An import that was cut
-    short goes on where it stopped. A name of clew's own sessions is refused, and what is new is on record as
-    a stranger's: see ``clew.log.imports``.
+    The caller names the workspace, never the file. If the session already exists, the file may continue or
+    repeat it; if the two differ, ``SessionDiverged`` is raised. An interrupted import continues where it
+    stopped. Names of clew's own sessions are refused, and the new events are recorded as imported: see
+    ``clew.log.imports``.
     """
     with _rewindable(inp) as file:
         ctx = Ctx(workspace=workspace, session=_promise(file).session)
@@ -94,7 +94,7 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
 
 
 def _verify(inp: IO[bytes], start: Head, here: Head) -> tuple[Head, Head]:
-    """Check the whole file; return where it ends, and where it has the last event that may be here too."""
+    """Check the whole file; return its head, and its head at the last event that may exist here too."""
     head = shared = start
     for line in _lines(inp):
         head = line.stored.head
@@ -125,7 +125,7 @@ def _batches(inp: IO[bytes], after: int) -> Iterator[list[Event]]:
 
 
 class _Promise(NamedTuple):
-    """What the first line says."""
+    """The session and head that the first line announces."""
 
     session: str
     head: Head
@@ -207,7 +207,7 @@ def _line(stored: Stored) -> JsonObject:
 
 @contextmanager
 def _unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Give the file's lines from its start, decompressed where it is compressed."""
+    """Give the file's lines from its start, decompressed if needed."""
     inp.seek(0)
     packed = inp.read(len(_ZSTD)) == _ZSTD
     inp.seek(0)
@@ -226,7 +226,7 @@ def _unpacked(inp: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _rewindable(inp: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Keep what comes through a pipe, because it is read twice: first checked, then appended."""
+    """Copy piped input to a file, because it is read twice: first checked, then appended."""
     if inp.seekable():
         yield inp
         return

@@ -1,8 +1,8 @@
-"""Re-deriving a session's chain, and saying exactly what does not fit.
+"""Recompute a session's hash chain and report exactly what does not match.
 
-Each event is checked against the hash its predecessor is stored with, so one changed field is one flaw and
-not one for every event after it. What was changed, the field or the hash, only the next link can tell:
-therefore a flaw may be reported one event late.
+Each event is checked against the stored hash of its predecessor, so one changed field is one flaw and not one
+for every later event. Only the next link shows whether a field or the hash was changed, so a flaw may be
+reported one event late.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.ports import Ctx, Head, Store, Stored
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something that is not what was written."""
+    """Something in the store that differs from what was written."""
 
     field: str
     expected: str
@@ -30,7 +30,7 @@ class Flaw:
 
     @property
     def where(self) -> str:
-        """Return the place as people name it."""
+        """Return the place in words."""
         place = [
             f"workspace {self.workspace!r}" if self.workspace is not None else "",
             f"session {self.session!r}" if self.session is not None else "",
@@ -39,12 +39,12 @@ class Flaw:
         return ", ".join(filter(None, place)) or "the file"
 
     def __str__(self) -> str:
-        """Return one line that says where, what, and what was expected."""
+        """Return one line: where, what, and what was expected."""
         return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
 
 
 class Row(NamedTuple):
-    """An event as it lies in a store that may be damaged: anything may stand anywhere."""
+    """An event of a store that may be damaged: any field may hold anything."""
 
     seq: object
     id: object
@@ -54,21 +54,21 @@ class Row(NamedTuple):
     digest: object
     hash: object
     body: str
-    """The digest that its body really has, or why it cannot be read."""
+    """The actual digest of its body, or why it cannot be read."""
 
 
 HASHED = "id, kind, version, time or digest"
-"""What may have been changed where a hash does not fit."""
+"""The fields that may have been changed if a hash does not match."""
 
 
 class ChainCheck:
-    """Checks the events of one session, one after the other."""
+    """Checks the events of one session in order."""
 
     def __init__(self, ctx: Ctx) -> None:
         self._ctx = ctx
         self._seq, self._stored = root(ctx.session)
         self._derived = self._stored
-        """What the last event's hash should be by its own fields."""
+        """The hash that the last event should have by its own fields."""
 
     def see(self, row: Row) -> Iterator[Flaw]:
         """Check the next event."""
@@ -84,7 +84,7 @@ class ChainCheck:
                 self._move(self._seq + 1, known, known)
 
     def end(self, head: Head) -> Iterator[Flaw]:
-        """Check that the session ends where its head says."""
+        """Check that the session ends at its head."""
         yield from self._settle(head.hash)
         if head.seq != self._seq:
             yield self._flaw(None, "head seq", str(self._seq), str(head.seq))
@@ -106,11 +106,11 @@ class ChainCheck:
             self._move(place, found, link(header, previous))
             return
         yield self._flaw(place, "event", f"event {place}", f"event {header.seq}")
-        if header.seq > place:  # some are missing: go on from here; an earlier one again changes nothing
+        if header.seq > place:  # some are missing: continue from here; an earlier one again is ignored
             self._move(header.seq, found, found)
 
     def _guesses(self, header: Header, body: str) -> Iterator[tuple[Header, str, Flaw | None]]:
-        """Yield what the event may have been when it was hashed, the likeliest first."""
+        """Yield what the event may have been when it was hashed, most likely first."""
         place = self._seq + 1
         yield header, self._stored, None
         yield header, self._derived, None
@@ -121,7 +121,7 @@ class ChainCheck:
         self._seq, self._stored, self._derived = seq, stored, derived
 
     def _settle(self, built_on: str | None) -> Iterator[Flaw]:
-        """Report the last event if its hash did not fit, by the hash that what follows was built on."""
+        """Report the last event if its hash did not match, given the hash that the next one was built on."""
         stored, derived = self._stored, self._derived
         if stored == derived:
             return
@@ -140,7 +140,7 @@ class ChainCheck:
 
 
 def check_session(store: Store, ctx: Ctx) -> Iterator[Flaw]:
-    """Re-derive every hash of a session through any store, and yield what does not fit."""
+    """Recompute every hash of a session through any store, and yield what does not match."""
     check = ChainCheck(ctx)
     try:
         head = store.head(ctx)

@@ -1,7 +1,7 @@
-"""What the model would see, as references into the log.
+"""A view: what the model would see, as references into the log.
 
-A view does not hold messages, it says which events hold them: a million visible messages are a million
-small references, any earlier view is still at hand, and only what is really shown gets loaded.
+A view holds no messages, only references to the events that hold them: a million visible messages are a
+million small references, earlier views stay available, and only shown messages are loaded.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from clew.log.prefix import Prefix
 
 
 class Ref(NamedTuple):
-    """Where a visible message stands: the event, and which of that event's messages."""
+    """The position of a visible message: its event, and its index among that event's messages."""
 
     seq: int
     nth: int = 0
 
 
 class Step(NamedTuple):
-    """A compaction in force: which event it is, and what was shown before it."""
+    """A compaction in effect: its event, and what was shown before it."""
 
     seq: int
     before: Prefix[Ref]
 
 
 class LogProblem(NamedTuple):
-    """An event that no longer applies: it is skipped, as if it were not there."""
+    """An event that does not apply and was skipped."""
 
     seq: int
     kind: str
     reason: str
 
     def __str__(self) -> str:
-        """Return one line that says which event, and why."""
+        """Return one line: which event, and why."""
         return f"event {self.seq} ({self.kind}): {self.reason}"
 
 
 class Splice(NamedTuple):
-    """Messages to show in place of consecutive ones: from ``first`` to ``last``, both included."""
+    """Messages to show instead of consecutive ones: from ``first`` to ``last``, both included."""
 
     first: Ref
     last: Ref
@@ -55,19 +55,19 @@ class View:
     """What the model would see, as references into the log."""
 
     whole: Prefix[Ref] = field(default_factory=Prefix)
-    """Every message, as if nothing had ever been compacted."""
+    """Every message, as if nothing had been compacted."""
     seq: int = 0
-    """The last event that it accounts for, once the fold is done."""
+    """The last event that was folded into it."""
     skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """How many events of kinds that this clew does not know were passed over."""
+    """How many events of unknown kinds were skipped, by kind."""
     compacted: Prefix[Ref] | None = None
-    """What the compactions in force leave of it; None where there is none."""
+    """What is shown after the compactions in effect; None if there are none."""
     steps: tuple[Step, ...] = ()
-    """The compactions in force, oldest first."""
+    """The compactions in effect, oldest first."""
     off: bool = False
     """Compaction is switched off: the whole history is shown."""
     problems: Prefix[LogProblem] = field(default_factory=Prefix)
-    """Events that were skipped because they do not fit what came before them."""
+    """Events that were skipped because they do not fit the events before them."""
 
     @property
     def entries(self) -> Prefix[Ref]:
@@ -75,22 +75,22 @@ class View:
         return self.whole if self.off or self.compacted is None else self.compacted
 
     def number(self, seq: int) -> int:
-        """Return which message of the session an event holds, counted from 1."""
+        """Return the number of the message that an event holds, counted from 1."""
         return bisect_right(self.whole, seq, key=lambda ref: ref.seq)
 
     def show(self, ref: Ref) -> View:
-        """Return this view with one more message at its end."""
+        """Return this view with one more message."""
         compacted = None if self.compacted is None else self.compacted.add(ref)
         return replace(self, whole=self.whole.add(ref), compacted=compacted)
 
     def spliced(self, seq: int, splices: Iterable[Splice]) -> View:
-        """Return this view after a compaction; it applies to the compacted form, switched off or not."""
+        """Return this view after a compaction, which changes ``compacted`` even if ``off`` is set."""
         before = self.whole if self.compacted is None else self.compacted
         left = _spliced(before, splices)
         return replace(self, compacted=Prefix(left), steps=(*self.steps, Step(seq, before)))
 
     def without(self, seq: int) -> View:
-        """Return this view as if a compaction, and those that were built on it, had not been made."""
+        """Return this view without a compaction and those built on it."""
         kept = tuple(step for step in self.steps if step.seq < seq)
         undone = self.steps[len(kept) :]
         if not undone or undone[0].seq != seq:

@@ -1,4 +1,4 @@
-"""The values that a store speaks: what is appended, what comes back, and on whose behalf."""
+"""The values of a store: context, event, stored event, head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.message import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ctx:
-    """On whose behalf, and in which session. No defaults: to forget the tenant is an error."""
+    """The workspace (tenant) and the session. No defaults: forgetting the tenant must be an error."""
 
     workspace: str
     session: str
@@ -28,11 +28,11 @@ class Event:
     id: str
     """Unique in its session, sortable by time."""
     kind: str
-    """What happened: ``message``, later ``compaction``, ``undo``, …"""
+    """The kind of event: ``message``, ``compaction``, ``undo``, …"""
     version: int
     """The schema of the body, counted from 1 for each kind."""
     time: str
-    """ISO 8601, UTC, milliseconds. For people: order is by sequence, never by clock."""
+    """ISO 8601, UTC, milliseconds. For display: order is by sequence number, never by clock."""
     body: JsonObject
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Event:
 
 
 class Head(NamedTuple):
-    """The last event of a session: how many there are, and the hash that stands for all of them."""
+    """The end of a session's log: its number of events, and the hash that covers all of them."""
 
     seq: int
     hash: str
@@ -52,14 +52,14 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An event where it stands in its session."""
+    """An event with its position and hashes in its session."""
 
     seq: int
-    """Its place, counted from 1 without gaps."""
+    """Its position, counted from 1 without gaps."""
     digest: str
     """The hash of its body."""
     hash: str
-    """The hash of everything about it and of its predecessor's hash."""
+    """The hash of the whole event, including its predecessor's hash."""
     event: Event
 
     @property
@@ -70,7 +70,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A line in the list of sessions."""
+    """One session in the list of sessions."""
 
     session: str
     head: Head
@@ -80,6 +80,6 @@ class SessionInfo:
 
 
 def require_name(what: str, value: str) -> None:
-    """Refuse what cannot name anything: nothing, or text that a terminal or a database would choke on."""
+    """Raise ``InputError`` for a name that is empty or not printable."""
     if not value or not value.isprintable():
         raise InputError(f"{what} {value!r} is empty or not printable")

@@ -1,4 +1,4 @@
-"""What clew asks of a search index and of an embedder, and the values it asks with."""
+"""The protocols of a search index and an embedder, and their values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from clew.message import Trust
 
 SHIPPED_MODEL = "clew-static-1"
-"""The embedder that comes with clew and is used where numpy is installed, unless another is given."""
+"""The embedder that ships with clew; the default if numpy is installed."""
 
 
 class EntryKind(StrEnum):
-    """What an entry of the index is."""
+    """The kind of an index entry."""
 
     TURN = "turn"
     DIGEST = "digest"
@@ -26,56 +26,55 @@ class EntryKind(StrEnum):
 class Entry(NamedTuple):
     """Something that can be found: a turn, a digest, a note, a piece of an output or of a document.
 
-    A tuple, because hundreds are made for every search.
+    A tuple, because hundreds are created for every search.
     """
 
     ref: str
-    """What it is called: ``m12`` for a message, ``d3.4`` for a line of a digest, ``w3`` for a note, a path.
-
-    Unique in its session with ``start``."""
+    """Its reference: ``m12`` for a message, ``d3.4`` for a line of a digest, ``w3`` for a note, a path.
+    Unique in its session together with ``start``."""
     session: str
-    """The session, or for what belongs to none (a document), whatever holds its neighbours together."""
+    """The session; for a document, which belongs to none, the name that groups its pieces."""
     time: str
-    """ISO 8601, UTC: when it was said or written. Words like ``yesterday`` in it are counted from here."""
+    """ISO 8601, UTC: when it was written. Words like ``yesterday`` in it are relative to this time."""
     role: str
     trust: Trust
     text: str
     kind: EntryKind = EntryKind.TURN
     files: tuple[str, ...] = ()
     speaker: str = ""
-    """The speaker's name where one is known; a question that names them means what they said."""
+    """The speaker's name if known; a question that names a speaker prefers what they said."""
     start: int = 0
-    """Where the text begins in what ``ref`` names: long texts are several entries."""
+    """Offset of the text in what ``ref`` names: long texts are split into several entries."""
     seq: int = 0
-    """Where the event that tells it stands in its session's log; 0 for what is in no log."""
+    """Sequence number of its event in the session's log; 0 if it is not from a log."""
     sources: tuple[str, ...] = ()
     """What it was derived from: for a line of a digest and for a note, the messages."""
 
 
 class Analysed(NamedTuple):
-    """An entry as an index keeps it: with its words in the form that questions look for."""
+    """An entry with its text prepared for search."""
 
     entry: Entry
     terms: str
-    """Every word, stemmed, in order, parted by blanks."""
+    """Every word, stemmed, in order, separated by spaces."""
     length: int
-    """How many of them carry meaning."""
+    """How many of them are content words."""
     traits: int
-    """What the ranking wants to know of the text, as bits."""
+    """Features of the text that ranking uses, as bits."""
     days: tuple[str, ...]
-    """Marks of the days, months and years that it speaks of or was said in: ``d20240131 m202401 y2024``."""
+    """The days, months and years that it mentions or was written in: ``d20240131 m202401 y2024``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a hit must be. Nothing given means anything goes; within a field any one will do."""
+    """What a hit must be. An empty field allows anything; within a field any one value is enough."""
 
     sessions: tuple[str, ...] = ()
     kinds: tuple[EntryKind, ...] = ()
     roles: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     trust: Trust = Trust.UNTRUSTED
-    """The lowest label that will do."""
+    """The lowest trust label allowed."""
     after: str = ""
     """ISO 8601: not before this time."""
     before: str = ""
@@ -86,23 +85,23 @@ ANYTHING = Filters()
 
 
 class Mark(NamedTuple):
-    """How far a session's log has been read."""
+    """How far a session's log has been indexed."""
 
     seq: int = 0
-    """The last event that was read."""
+    """The last event that was indexed."""
     messages: int = 0
-    """How many messages there were up to it."""
+    """The number of messages up to it."""
 
 
 class Row(NamedTuple):
-    """An entry as it lies in the index."""
+    """An entry as stored in the index."""
 
     key: int
     place: int
-    """Its place among the entries of its kind in its session, counted from 0."""
+    """Its position among the entries of its kind in its session, counted from 0."""
     analysed: Analysed
     vector: bytes = b""
-    """Its embedding, as ``Embedder.embed`` gave it; empty while it has none of the model asked for."""
+    """Its embedding, as ``Embedder.embed`` returned it; empty if it has none by the requested model."""
 
     @property
     def entry(self) -> Entry:
@@ -112,62 +111,61 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How common words are in a workspace."""
+    """Term frequencies in a workspace."""
 
     entries: int
     mean_length: float
     having: Mapping[str, int]
-    """For each term asked about, how many entries have it; counted up to a bound."""
+    """For each requested term, the number of entries that contain it; above a bound, an estimate."""
     near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For terms that no entry has, those spelled almost the same that some have; only if asked for."""
+    """For terms that no entry contains, similarly spelled terms that some contain; only on request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What to look for: one of the fields, or terms within days."""
+    """What to search for: one of the fields, or terms within days."""
 
     terms: tuple[tuple[str, float], ...] = ()
-    """Any of these terms; an entry is worth the sum of the weights of those it has."""
+    """Any of these terms; an entry scores the sum of the weights of those it contains."""
     phrase: tuple[str, ...] = ()
     """These terms next to each other."""
     beginning: bool = False
-    """The last term of the phrase may be the beginning of a word."""
+    """The last term of the phrase may be a prefix."""
     refs: tuple[str, ...] = ()
-    """What is called so, in the sessions of the filters."""
+    """Entries with these references, in the sessions of the filters."""
     days: tuple[str, ...] = ()
-    """Any of these marks of a day, a month, a year."""
+    """Entries with any of these day, month or year terms."""
     vector: bytes = b""
-    """Near this embedding."""
+    """Entries near this embedding."""
 
 
 class Index(Protocol):
     """A search index over the entries of workspaces.
 
-    It finds candidates and hands out what was put in; what they are worth is decided above it. Nothing of
-    one workspace is ever seen from another.
+    It returns candidates; ranking is done by its caller. A workspace is never visible from another.
     """
 
     def add(
         self, workspace: str, entries: Sequence[Analysed], marks: Mapping[str, Mark] | None = None
     ) -> None:
-        """Put entries in, all or none; one that is there already (session, ref, start) is replaced.
+        """Add entries, all or none; an entry with the same session, ref and start is replaced.
 
-        ``marks`` notes in the same breath how far each session's log has been read.
+        ``marks`` records in the same transaction how far each session's log has been indexed.
         """
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
-        """Take entries out. With a digest go its lines: ``d3.4`` with ``d3``."""
+        """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
 
     def stats(
         self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
     ) -> tuple[Stats, Mark]:
-        """Return how common the terms are, and how far the session's log is in here.
+        """Return the frequencies of the terms, and how far the session's log is indexed.
 
-        With ``spelling``, similar terms are returned for those that no entry has.
+        With ``spelling``, similar terms are returned for those that no entry contains.
         """
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
-        """Return the keys of what matches, the most promising first."""
+        """Return the keys of matching entries, best first."""
 
     def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
         """Return these rows and, with ``around``, that many neighbours on both sides of each."""
@@ -175,31 +173,31 @@ class Index(Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """The part of an index that keeps embeddings."""
+    """The part of an index that stores embeddings."""
 
     @property
     def model(self) -> str:
         """Return the name of the embedder whose vectors are searched; empty for none."""
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Return keys and texts that have no embedding by this model, oldest first.
+        """Return keys and texts without an embedding by this model, oldest first.
 
-        Asked again and again it costs what is new.
+        Repeated calls look at new entries only.
         """
 
     def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
-        """Keep embeddings. Those by another model are replaced."""
+        """Store embeddings; they replace those of another model."""
 
     def progress(self, model: str) -> tuple[int, int]:
         """Return how many entries have an embedding by this model, and how many there are."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors that are near each other where the meanings are."""
+    """Turns texts into vectors that are near each other if the meanings are."""
 
     @property
     def name(self) -> str:
-        """Return the name of the model: vectors of two names are never compared."""
+        """Return the name of the model. Vectors of different models are never compared."""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Return one vector per text: of unit length, each number times 127 as a signed byte."""
+        """Return one unit vector per text, each component times 127 as a signed byte."""

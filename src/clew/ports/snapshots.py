@@ -1,4 +1,4 @@
-"""What clew asks of a place that keeps what was derived from a log."""
+"""The protocol of a cache for what was derived from a log."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from clew.ports.events import Ctx, Head
 
 @runtime_checkable
 class Snapshots(Protocol):
-    """Keeps what was derived from a session up to some event, so that a long log opens at once.
+    """Caches what was derived from a session up to some event, so that a long log opens quickly.
 
-    Nothing depends on it: what it has forgotten is derived again. Stores may offer it.
+    Optional for stores: whatever is missing is derived again.
     """
 
     def keep(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
-        """Keep this for the session as it was at that head, in place of what was kept before."""
+        """Store a snapshot of the session at that head, replacing an earlier one."""
 
     def kept(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
-        """Return what was kept last; None where there is nothing, or nothing that can be read."""
+        """Return the last snapshot; None if there is none or it cannot be read."""

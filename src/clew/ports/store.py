@@ -1,4 +1,4 @@
-"""What clew asks of a place that keeps logs."""
+"""The protocol of a store: the place that keeps session logs."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from clew.ports.events import Ctx, Event, Head, SessionInfo, Stored
 
 
 class Store(Protocol):
-    """A place that keeps the logs of sessions.
+    """Keeps the logs of sessions.
 
-    How bodies are laid out (inline, apart, compressed, shared) is the store's own business; what comes
-    back is what was given, and its hashes are those of ``clew.log``. Whoever writes a store proves it
-    with the cases of ``clew.store.conformance``.
+    How a store lays out bodies (inline, separate, compressed, shared) is its own choice; it returns what was
+    appended, with the hashes of ``clew.log``. Test an implementation with the cases in
+    ``clew.store.conformance``.
     """
 
     def append(self, ctx: Ctx, events: Sequence[Event], expect: Head | None) -> Head:
         """Append all the events, durably, or none; return the new head.
 
-        With ``expect``, only if that is the head still: otherwise ``HeadMoved``. With None, wherever the
-        head is. An id that the session has already is a ``DuplicateEvent``.
+        With ``expect``, only if that is still the head, otherwise ``HeadMoved`` is raised. With None, at
+        whatever the head is. An id that the session already has raises ``DuplicateEvent``.
         """
 
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
     ) -> Iterator[Stored]:
-        """Yield the events in order: those past ``after`` up to ``until``, of these kinds.
+        """Yield the events in order: those after ``after`` up to ``until``, of these kinds.
 
-        It ends where the session ended when the iteration began. Memory is bounded by the largest event.
+        Events appended after the iteration began are not included. Memory is bounded by the largest event.
         """
 
     def head(self, ctx: Ctx) -> Head:
-        """Return the head; of a session that has no events, 0 and the root of its name."""
+        """Return the head; for a session without events, 0 and the root hash of its name."""
 
     def find(self, ctx: Ctx, event_id: str) -> Stored:
-        """Return the event of that id, or raise ``NotFound``."""
+        """Return the event with that id, or raise ``NotFound``."""
 
     def sessions(self, workspace: str) -> Iterator[SessionInfo]:
         """Yield the sessions of a workspace, oldest first."""

@@ -1,4 +1,4 @@
-"""Finding secrets in text, and masking them. See README.md."""
+"""Find secrets (keys, tokens, passwords) in text and mask them. See README.md."""
 
 from clew.secrets.find import Found, find
 from clew.secrets.mask import Masked, mask

@@ -1,4 +1,4 @@
-"""Finding secrets in a text."""
+"""Find secrets in a text by the rules of ``rules.toml``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from clew.secrets.sieve import candidates
 
 MASK = "[secret:"
-"""How a mask begins."""
+"""The start of a mask."""
 
 
 class Found(NamedTuple):
@@ -26,9 +26,9 @@ class _Place(NamedTuple):
 
 
 def find(text: str) -> list[Found]:
-    """Return the secrets in a text, in order and apart from each other.
+    """Return the secrets in a text, in order, without overlaps.
 
-    Where rules overlap, all of what they cover is one secret, named by the most particular of them.
+    If several rules match overlapping spans, the spans become one secret, named by the most specific rule.
     """
     found: list[_Place] = []
     for at, (rank, rule) in candidates(text):

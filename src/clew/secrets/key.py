@@ -1,4 +1,4 @@
-"""The key behind masks: with it a mask can be compared, without it nothing can be guessed from one."""
+"""The key of the keyed hash in masks: equal secrets get equal masks, which reveal nothing without the key."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SIZE = 32
 
 
 def key_file(path: Path) -> bytes:
-    """Return the key kept in a file that only its owner may read; make it where it is not there.
+    """Return the key kept in a file that only its owner can read; create the file if it is missing.
 
-    Two processes that make it at once agree: the second finds the first one's.
+    If two processes create it at once, both use the one that was written first.
     """
     with suppress(FileNotFoundError):
         kept = path.read_bytes()
         if len(kept) >= SIZE:
             return kept[:SIZE]
-        path.unlink()  # a write that broke off: nothing was masked with it
+        path.unlink()  # an incomplete write: nothing was masked with it
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     made = os.urandom(SIZE)
@@ -32,7 +32,7 @@ def key_file(path: Path) -> bytes:
     finally:
         os.close(file)
     try:
-        os.link(fresh, path)  # whole or not at all, and never over another's
+        os.link(fresh, path)  # atomic, and never replaces another process's key
     except FileExistsError:
         made = path.read_bytes()[:SIZE]
     finally:
@@ -42,7 +42,7 @@ def key_file(path: Path) -> bytes:
 
 @cache
 def own_key() -> bytes:
-    """Return the key of this computer's clew; where its home cannot be written, one for this process."""
+    """Return this user's key; if clew's home is not writable, a random one for this process."""
     try:
         return key_file(clew_home() / NAME)
     except OSError:

@@ -1,4 +1,4 @@
-"""Masking: a secret's place is kept, and its kind; what it was is gone."""
+"""Replace secrets in a text by masks that keep their kind and position."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Masked:
 
     text: str
     found: tuple[Found, ...] = ()
-    """What was masked, by its place in the text as it was."""
+    """What was masked, with positions in the original text."""
 
 
 def mask(text: str, key: bytes | None = None) -> Masked:
     """Return a text with every secret replaced by ``[secret:<rule>:<4 hex>]``.
 
-    The four digits are of a keyed hash: the same secret has the same mask, and a mask tells nothing. Masking
-    what is masked changes nothing. Without ``key``, clew's own is used.
+    The four digits come from a keyed hash, so equal secrets get equal masks and a mask reveals nothing.
+    Masking twice changes nothing. Without ``key``, clew's own key is used.
     """
     found = find(text)
     if not found:
@@ -37,6 +37,6 @@ def mask(text: str, key: bytes | None = None) -> Masked:
 
 
 def mask_of(rule: str, secret: str, key: bytes) -> str:
-    """Return what stands in a secret's place."""
+    """Return the mask of a secret."""
     digest = blake2b(secret.encode("utf-8", "surrogatepass"), key=key, digest_size=2).hexdigest()
     return f"{MASK}{rule}:{digest}]"

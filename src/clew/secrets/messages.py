@@ -1,9 +1,9 @@
-"""Masking whole messages: words, arguments, results, and the native objects they were read from.
+"""Mask secrets in whole messages: texts, arguments, results and the native objects they were read from.
 
-A message says most things twice: in its parts, and in the native object of which the parts' natives are
-pieces. Both are masked by the same rules, and what was one object stays one object, so the wires still know
-which parts nobody touched. What a provider has signed or encrypted cannot be changed without being refused:
-it is left as it is, and ``look`` says so.
+A message holds most content twice: in its parts and in the provider's native object, which the parts share
+pieces of. Both are masked by the same rules, and shared objects stay shared, so codecs still recognise
+untouched parts. Content that a provider signed or encrypted would be rejected if changed: it is left alone,
+and ``look`` reports it.
 """
 
 from __future__ import annotations
@@ -35,45 +35,45 @@ from clew.secrets.key import own_key
 from clew.secrets.mask import mask, mask_of
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
-"""Fields of a provider's own blocks that hold what only it can read, and checks."""
+"""Fields of provider blocks that hold signed or encrypted content."""
 ANYBODYS = frozenset({"input", "arguments", "args", "output", "response"})
-"""Fields of such blocks whose insides a model or a tool wrote: no name in there seals anything."""
+"""Fields of provider blocks whose content a model or tool wrote: a field name inside them seals nothing."""
 LONGEST = 600
-"""Characters up to which a field's whole value may be a secret because of its name."""
+"""The longest value, in characters, that can be a secret because of its field name."""
 _NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential")
-"""What the name of a field holds that may make a secret of its value."""
+"""Field names that may make their value a secret."""
 
 
 class Sighting(NamedTuple):
     """A secret in a message."""
 
     part: int
-    """Which part of the message."""
+    """Index of the part in the message."""
     where: str
-    """What that part is: text, arguments, result, thinking, media, other."""
+    """Kind of the part: text, arguments, result, thinking, media, other."""
     rule: str
     shown: str
-    """The mask that stands, or would stand, in its place."""
+    """The mask that replaces it, or would replace it."""
     sealed: bool = False
-    """It is in signed thinking, and stays as it is."""
+    """It is in signed or encrypted content and cannot be masked."""
 
 
 def mask_message(message: Message, key: bytes | None = None) -> Message:
-    """Return a message without its secrets; the very same one where it has none.
+    """Return a message without its secrets; the same object if it has none.
 
-    The bytes of images and other media are not looked into. Names stay: of tools, calls, fields. Signed
-    thinking is left: see ``look``.
+    Not searched: the bytes of images and other media, names (of tools, calls, fields), and signed thinking
+    (see ``look``).
     """
     return _Masking(key).message(message)
 
 
 def mask_json(value: JsonObject, key: bytes | None = None) -> JsonObject:
-    """Return an object without the secrets in its texts, however deep; itself where it has none."""
+    """Return an object without the secrets in its texts, at any depth; the same object if it has none."""
     return _Masking(key).body(value)
 
 
 def look(message: Message, key: bytes | None = None) -> list[Sighting]:
-    """Return the secrets in a message, part by part, without showing any."""
+    """Return the secrets in a message, part by part, without revealing them."""
     sightings = (
         Sighting(i, where, rule, mask_of(rule, secret, key or own_key()), _is_sealed(part))
         for i, part in enumerate(message.parts)
@@ -83,7 +83,7 @@ def look(message: Message, key: bytes | None = None) -> list[Sighting]:
 
 
 def _is_sealed(part: Part) -> bool:
-    """Tell whether a part must go back unchanged: signed thinking, an encrypted compaction."""
+    """Return True if a part must go back unchanged: signed thinking, an encrypted compaction."""
     return (isinstance(part, Thinking) and part.signed) or (
         isinstance(part, Compacted) and part.encrypted is not None
     )
@@ -93,14 +93,14 @@ def _is_sealed(part: Part) -> bool:
 
 
 class _Masking:
-    """Masks one message; remembers what every object became, so that shared ones stay shared."""
+    """Masks one message; remembers what each object became, so that shared objects stay shared."""
 
     def __init__(self, key: bytes | None) -> None:
         self._key = key
         self._became: dict[int, Json] = {}
         self._natives: dict[int, Native] = {}
         self._open: set[int] = set()
-        """Objects in which no name seals anything."""
+        """Ids of objects inside content that a model or tool wrote, where field names seal nothing."""
 
     def body(self, value: JsonObject) -> JsonObject:
         self._open.update(map(id, _nodes(value)))
@@ -115,7 +115,7 @@ class _Masking:
         return message if same else replace(message, parts=parts, native=native)
 
     def _leave_closed(self, parts: Sequence[Part]) -> None:
-        """Remember what is not looked into, wherever else it stands: bytes of media, and what is sealed."""
+        """Mark what must not be searched, wherever it is repeated: media bytes, sealed parts."""
         for part in parts:
             if isinstance(part, ToolResult):
                 self._leave_closed(part.parts)
@@ -132,7 +132,7 @@ class _Masking:
                 self._became[id(node)] = node
 
     def _open_up(self, native: Native | None) -> None:
-        """Remember what a model or a tool wrote inside of a provider's blocks."""
+        """Mark what a model or tool wrote inside a provider's blocks."""
         for node in _nodes(native.value) if native else ():
             if isinstance(node, dict) and id(node) not in self._open:
                 given = [child for name, child in node.items() if name in ANYBODYS]
@@ -189,7 +189,7 @@ class _Masking:
         return made
 
     def _leave(self, value: Json) -> None:
-        """Remember an object, and all in it, as one that stays."""
+        """Mark an object and everything in it as unchanged."""
         for node in _nodes(value):
             self._became[id(node)] = node
 
@@ -197,7 +197,7 @@ class _Masking:
         if not isinstance(value, str | list | dict):
             return value
         if id(value) not in self._became:
-            # From the innermost outwards: a model may nest its arguments deeper than Python calls can go.
+            # From the innermost outwards: arguments may be nested deeper than Python's recursion limit.
             for node in reversed([node for node in _nodes(value) if isinstance(node, str | list | dict)]):
                 if id(node) not in self._became:
                     self._became[id(node)] = self._fresh(node)
@@ -226,24 +226,24 @@ class _Masking:
         return None if text is None else self._text(text)
 
     def _text(self, text: str) -> str:
-        masked = self._json(text)  # most texts are the very objects that the native holds
+        masked = self._json(text)  # most texts are the same objects as in the native
         return masked if isinstance(masked, str) else text
 
 
 def _is_bytes(address: str) -> bool:
-    """Tell whether an address is itself what it leads to, in base64."""
+    """Return True for a data URL in base64."""
     return address.startswith("data:") and ";base64," in address[:200]
 
 
 def _is_text(media: Media) -> bool:
-    """Tell whether what a medium holds can be read as it is, and is no base64."""
+    """Return True if the media data is plain text, not base64."""
     return (media.media_type or "").startswith("text/")
 
 
 def _nodes(value: Json) -> list[Json]:
-    """Return a JSON value and all values in it, each before what it holds."""
+    """Return a JSON value and all values in it, each before its children."""
     found = [value]
-    for node in found:  # it grows as it is read
+    for node in found:  # the list grows while it is iterated
         if isinstance(node, dict):
             found.extend(node.values())
         elif isinstance(node, list):
@@ -252,7 +252,7 @@ def _nodes(value: Json) -> list[Json]:
 
 
 def _named(name: str, value: str) -> str | None:
-    """Return the rule by which a field's name makes a secret of all its value: ``{"password": "…"}``."""
+    """Return the rule by which a field name makes its whole value a secret: ``{"password": "…"}``."""
     if not _NAME.search(name) or len(value) > LONGEST:
         return None
     lead = f'"{name}": "'
@@ -265,7 +265,7 @@ def _named(name: str, value: str) -> str | None:
 
 
 def _secrets(part: Part) -> Iterator[tuple[str, str, str]]:
-    """Yield where in a part a secret is, by which rule, and the secret."""
+    """Yield for each secret in a part: where it is, the rule, and the secret."""
     match part:
         case Text(text=text) | Thinking(text=text):
             yield from _in_text("text" if isinstance(part, Text) else "thinking", text)

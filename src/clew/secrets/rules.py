@@ -1,4 +1,4 @@
-"""The rules: what a secret looks like, read from ``rules.toml``."""
+"""The secret rules, read from ``rules.toml``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-# A key may stand behind an escape of JSON's (\n, \u003d), of an address (%3D) or of a terminal (\x1b[31m):
-# the letter before it is then no part of a word.
+# A key may follow an escape of JSON (\n, \u003d), of a URL (%3D) or of a terminal (\x1b[31m): the letter
+# before it is then not part of a word.
 _FRESH = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})"
     r"|(?<=%[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[0-9]{2}m))"
 )
 ENOUGH = 256
-"""Characters that show how random a value is."""
+"""Characters of a value from which its entropy is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Rule:
     description: str
     keywords: tuple[str, ...]
     regex: str
-    """Matched where a keyword stands, ``back`` characters before it."""
+    """Matched from ``back`` characters before a keyword."""
     back: int = 0
     loose: bool = False
-    """A secret may be short or broken by blanks, so the keyword is looked for everywhere."""
+    """A secret may be short or contain spaces, so the keyword is searched in the whole text."""
     entropy: float = 0.0
-    """Bits per character that a secret has at least."""
+    """Minimum bits per character of a secret."""
     allow: tuple[str, ...] = ()
-    """What looks like one and is none."""
+    """Patterns of values that match ``regex`` but are not secrets."""
 
     def span(self, text: str, at: int) -> tuple[int, int] | None:
-        """Return where the secret lies whose keyword stands at a place of the text; None where none does."""
+        """Return the span of the secret whose keyword is at a position of the text; None if there is none."""
         pattern = _compiled(self.regex)
         match = pattern.match(text, at - self.back) if at >= self.back else None
         if match is None:
@@ -55,19 +55,19 @@ class Rule:
 
 @cache
 def _compiled(regex: str) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed: all of them at once would take a tenth of a second."""
+    """Compile a pattern at first use: compiling all of them takes 0.1 s."""
     return re.compile(regex)
 
 
 def entropy(text: str) -> float:
-    """Return the bits per character that a text has by its own letters alone."""
+    """Return the Shannon entropy of a text's own characters, in bits per character."""
     size = len(text)
     return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return the rules; the earlier one gives an overlap its name."""
+    """Return the rules; where matches overlap, the earlier rule names the secret."""
     written = tomllib.loads(files("clew.secrets").joinpath("rules.toml").read_text("utf-8"))
     nothing = tuple(written["placeholders"])
     return tuple(_rule(entry, nothing) for entry in written["rule"])
@@ -88,6 +88,6 @@ def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> Rule:
 
 
 def _spellings(keywords: list[str]) -> list[str]:
-    """Return keywords in lower case, with a Capital, and in CAPITALS, as names are written."""
+    """Return keywords in lower case, capitalised, and in upper case."""
     spelled = (form for word in keywords for form in (word, word[:1].upper() + word[1:], word.upper()))
     return list(dict.fromkeys(spelled))

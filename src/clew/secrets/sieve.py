@@ -1,9 +1,9 @@
-"""Where in a text a secret may lie, at little cost where none does.
+"""Prefilter: find the positions in a text where a secret may be, cheaply if there is none.
 
-Most keys are long runs of letters, digits and a few signs, and most text is not. One pass that runs at the
-speed of copying finds those runs; only there are keywords looked for, and a little before where the run is
-given to a name. What may be short or broken by blanks (a password, a key in lines) is looked for by its own
-few keywords everywhere.
+Most keys are long runs of letters, digits and a few symbols, and most text is not. One fast pass finds those
+runs; keywords are searched only in them and, if a name is assigned the run, shortly before. Secrets that may
+be short or contain spaces (a password, a key over several lines) are searched by their own keywords in the
+whole text.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import NamedTuple, TypeAlias
 from clew.secrets.rules import Rule, rules
 
 Ranked: TypeAlias = tuple[int, Rule]
-"""A rule and its place among the rules."""
+"""A rule and its index among the rules."""
 
 RUN = 16
-"""Characters from which on a run may be a key."""
+"""The shortest run, in characters, that may be a key."""
 BEFORE = 48
-"""How far before a run the name may begin that it is given to: ``"aws_secret_access_key": "``."""
+"""How far before a run its name may begin: ``"aws_secret_access_key": "``."""
 _GIVEN = re.compile(r"[:=]|(?:er|ER|ic|en|ey|rd|et)[ \"',]{1,4}$")
-"""How what stands before a run ends where the run is given to a name, a flag or a header."""
+"""What precedes a run that is assigned to a name, a flag or a header."""
 _SIGNS = b"_-+/=.~%$"
 _DENSE = bytes(
     ord("x") if (chr(byte).isalnum() and byte < 128) or byte in _SIGNS else ord(" ") for byte in range(256)
@@ -31,7 +31,7 @@ _DENSE = bytes(
 
 
 class _Keywords(NamedTuple):
-    """Keywords, what finds them, and the rules that each of them may be the beginning of."""
+    """The keywords, the pattern that finds them, and the rules of each."""
 
     dense: re.Pattern[str]
     loose: tuple[str, ...]
@@ -39,7 +39,7 @@ class _Keywords(NamedTuple):
 
 
 def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
-    """Yield every place where a secret may lie: where its keyword stands, and the rule."""
+    """Yield every position where a secret may be, with the rule to try there."""
     keywords = _keywords()
     for start, end in _regions(text):
         found = keywords.dense.search(text, start, end)
@@ -47,7 +47,7 @@ def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
             at = found.start()
             for ranked in keywords.rules[found.group()]:
                 yield at, ranked
-            found = keywords.dense.search(text, at + 1, end)  # one keyword may stand inside another
+            found = keywords.dense.search(text, at + 1, end)  # one keyword may be inside another
     for keyword in keywords.loose:
         at = text.find(keyword)
         while at >= 0:
@@ -57,7 +57,7 @@ def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
 
 
 def _regions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the long runs with what stands before them; no two overlap."""
+    """Yield the long runs, each extended to the name before it; no two overlap."""
     dense = text.encode("latin-1", "replace").translate(_DENSE)
     run, done = b"x" * RUN, 0
     at = dense.find(run)
@@ -65,7 +65,7 @@ def _regions(text: str) -> Iterator[tuple[int, int]]:
         end = dense.find(b" ", at + RUN)
         end = len(text) if end < 0 else end
         given = _GIVEN.search(text, max(0, at - 8), at)
-        yield max(done, at - BEFORE if given else at - 1), end  # a keyword may begin with one more sign
+        yield max(done, at - BEFORE if given else at - 1), end  # a keyword may begin one symbol earlier
         done = end
         at = dense.find(run, end)
 
@@ -78,7 +78,7 @@ def _keywords() -> _Keywords:
 
 
 def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
-    """Return the rules of each keyword; a longer one stands for the shorter that it begins with, too."""
+    """Return the rules of each keyword, including those of shorter keywords that it begins with."""
     words = dict.fromkeys(word for _, rule in ranked for word in rule.keywords)
     return {
         word: tuple(one for one in ranked if any(word.startswith(key) for key in one[1].keywords))
@@ -87,7 +87,7 @@ def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
 
 
 def _alternation(words: Iterable[str]) -> str:
-    """Return a pattern for any of the words, the longest that fits, which never reads a letter twice."""
+    """Return a pattern that matches the longest of the words without backtracking."""
     tails: dict[str, list[str]] = {}
     for word in words:
         tails.setdefault(word[:1], []).append(word[1:])
