@@ -1,4 +1,4 @@
-"""Where the log lies: SQLite on disk, or memory. See README.md."""
+"""Stores for the log: a SQLite file, or memory. See README.md."""
 
 from clew.store.memory import MemoryStore
 from clew.store.sqlite import SqliteStore

@@ -1,7 +1,7 @@
-"""Re-deriving everything that a store holds, and saying exactly what is wrong with it.
+"""Audit a store: recompute every hash and body in it, and report exactly what is wrong.
 
-The audit trusts nothing but its own code: it reads the raw rows in the order they were written, without the
-indexes where it can, and goes on past what cannot be read. It changes nothing.
+The audit trusts only its own code: it reads the raw rows in the order they were written, without indexes
+where possible, and continues past what cannot be read. It changes nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 
 ActProblems = Callable[[Store, Ctx], tuple[LogProblem, ...]]
-"""Says which events of a session are skipped when it is opened."""
+"""Returns the events of a session that are skipped when it is opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAudit:
-    """What an audit found of one session."""
+    """Audit result of one session."""
 
     ctx: Ctx
     head: Head
@@ -41,14 +41,14 @@ class SessionAudit:
     visible: int
     """Messages in its view."""
     skipped: Mapping[str, int]
-    """Events of kinds that this clew does not know."""
+    """How many events of unknown kinds it has, by kind."""
     problems: tuple[LogProblem, ...] = ()
-    """Events that are intact and no longer apply: they are skipped when the session is opened."""
+    """Events that are intact but do not apply: they are skipped when the session is opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an audit found."""
+    """Audit result of a store."""
 
     path: Path
     sessions: tuple[SessionAudit, ...]
@@ -57,12 +57,12 @@ class AuditReport:
 
     @property
     def sound(self) -> bool:
-        """Return whether everything is what was written."""
+        """Return True if everything is as it was written."""
         return not self.flaws
 
     @property
     def problems(self) -> int:
-        """Return how many events no longer apply."""
+        """Return how many events do not apply."""
         return sum(len(session.problems) for session in self.sessions)
 
 
@@ -71,19 +71,19 @@ def audit(
 ) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
 
-    ``act_problems`` looks at the sessions in which something was done by hand.
+    ``act_problems`` checks the sessions that have manual changes to rules or open work.
     """
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
     rest = _state_at_rest(path)
     report = _audit(path, kinds, act_problems, at_rest=rest is not None)
-    if rest is not None and _state_at_rest(path) != rest:  # somebody has begun to write
+    if rest is not None and _state_at_rest(path) != rest:  # another process has started to write
         report = _audit(path, kinds, act_problems, at_rest=False)
     return report
 
 
 def _state_at_rest(path: Path) -> tuple[int, int] | None:
-    """Return the file's size and time where nobody has it open, as far as one can see."""
+    """Return the file's size and time if no process seems to have it open, else None."""
     if any(path.with_name(path.name + side).exists() for side in ("-wal", "-journal")):
         return None
     state = path.stat()
@@ -95,7 +95,7 @@ def _audit(
 ) -> AuditReport:
     with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
-        database.execute("BEGIN")  # one moment of the store, whoever writes meanwhile
+        database.execute("BEGIN")  # a consistent snapshot, even if others write meanwhile
         _require_reach(database, path)
         checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
@@ -106,24 +106,24 @@ def _audit(
 
 
 def _require_reach(database: sqlite3.Connection, path: Path) -> None:
-    """Tell a place where SQLite may not do its work from a file that is damaged."""
+    """Raise ``StoreUnwritable`` if SQLite cannot open the file here; a damaged file passes."""
     try:
         database.execute("PRAGMA schema_version").fetchone()
     except UNREADABLE as cause:
         if getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-            told = f"{path} was left open by who wrote it, and cannot be read where nothing may be written"
-            advice = "copy it, with the files beside it, to where you may write, and audit the copy"
-            raise StoreUnwritable(told, advice) from cause
+            detail = f"{path} was not closed by its last writer and cannot be opened in a read-only place"
+            advice = "copy it with its -wal and -shm files to a writable folder and audit the copy"
+            raise StoreUnwritable(detail, advice) from cause
 
 
 def _lenient(text: bytes) -> str:
-    """Read damaged text as well; it will not have the right hash."""
+    """Decode damaged text too; its hash will not match."""
     return text.decode("utf-8", "surrogateescape")
 
 
 @dataclass(slots=True)
 class _Session:
-    """One session while its events come by."""
+    """One session while its events are read."""
 
     ctx: Ctx
     head: Head
@@ -144,7 +144,7 @@ class _Session:
 
 
 class _ReadOnly(SqliteStore):
-    """The store at the moment of an audit."""
+    """The store as the audit sees it."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -152,7 +152,7 @@ class _ReadOnly(SqliteStore):
 
 
 class _Lent:
-    """Lends the connection of an audit."""
+    """Provides the audit's connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -237,7 +237,7 @@ class _Audit:
                 yield session.flaw(None, "seal", session_seal(ctx), repr(seal))
 
     def with_acts(self) -> list[_Session]:
-        """Return the sessions in which something was done by hand."""
+        """Return the sessions that have manual changes to rules or open work."""
         kinds = {"first": PIN.name, "second": LOOP.name}
         rows = self._database.execute(statements()["sessions_with"], kinds).fetchall()
         return [self.sessions[key] for (key,) in rows if key in self.sessions]
@@ -298,7 +298,7 @@ class _Audit:
             yield session.flaw(seq, "fold", "something this clew can read", error.detail)
 
     def _rows(self, table: str) -> Iterator[tuple[Any, ...] | Flaw]:
-        """Yield the rows of a table in the order they were written, a flaw for each unreadable stretch."""
+        """Yield the rows of a table in the order they were written, and a flaw for each unreadable range."""
         start = 1
         lost: Flaw | None = None
         while lost is None or start <= self._last_row(table):
@@ -331,5 +331,5 @@ def _schema(database: sqlite3.Connection) -> dict[str, str]:
 
 def _typed(value: object, kind: type[T]) -> T:
     if not isinstance(value, kind):
-        raise StoreDamaged(f"{value!r} is no {kind.__name__}")
+        raise StoreDamaged(f"{value!r} is not of type {kind.__name__}")
     return value

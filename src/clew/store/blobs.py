@@ -1,8 +1,8 @@
-"""Long texts lie apart from the events that hold them, once each, compressed.
+"""Store long texts apart from their events: each once, compressed.
 
-A body is canonical JSON, in which control characters occur only escaped. So a raw STX…ETX can stand for a
-long string without any doubt, and putting the string back restores the body byte for byte. It is the
-strings that repeat in real sessions (a file read again, an image sent again), in bodies that differ by an id.
+A body is canonical JSON, in which control characters occur only escaped. So a raw STX…ETX can mark the place
+of a long string unambiguously, and putting the string back restores the body byte for byte. Strings are what
+repeats in real sessions (a file read again, an image sent again), in bodies that differ by an id.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from clew.errors import StoreDamaged
 from clew.log import digest
 
 APART = 2048
-"""Bytes from which on a text lies apart. 64 MB of real messages make a file of 81 MB with nothing apart, of
-56 from 4 KiB on, 48 from 2 KiB on, 45 from 1 KiB on; each step down costs a quarter of the reading speed."""
+"""Texts longer than this, in bytes, are stored apart. Measured on 64 MB of real messages: the file takes 81
+MB with nothing apart, 56 MB from 4 KiB, 48 MB from 2 KiB, 45 MB from 1 KiB; each step down costs a quarter of
+the reading speed."""
 
-# Possessive: what can be tried another way is remembered, some 60 bytes for every escape of a string.
+# Possessive quantifiers: backtracking would use some 60 bytes of memory for every escape in a string.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARK = re.compile(rb"\x02(sha256:[0-9a-f]{64})\x03")
-_ZSTD = b"\x28\xb5\x2f\xfd"  # no JSON begins like this, so packed and plain need no flag
+_ZSTD = b"\x28\xb5\x2f\xfd"  # no JSON begins like this, so packed and plain content need no flag
 
 
 def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
-    """Return a body with its long strings replaced by marks, and those strings by their digests."""
+    """Return a body with its long strings replaced by marks, and those strings by digest."""
     if len(body) <= APART:
         return body, {}
     blobs: dict[str, bytes] = {}
@@ -36,19 +37,19 @@ def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
         return b"\x02" + name.encode() + b"\x03"
 
     short = _STRING.sub(lambda match: mark(match[0]) if len(match[0]) > APART else match[0], body)
-    # Still long, by many short strings: then the whole lies apart.
+    # Still long because of many short strings: then the whole body is stored apart.
     return (short if len(short) <= APART else mark(short)), blobs
 
 
 def attach(body: bytes, fetch: Callable[[str], bytes]) -> bytes:
-    """Return the body that was detached; ``fetch`` gives a blob by its digest."""
+    """Return the original body; ``fetch`` returns a blob by its digest."""
     if whole := _MARK.fullmatch(body):
         body = fetch(whole[1].decode())
     return _MARK.sub(lambda match: fetch(match[1].decode()), body)
 
 
 def pack(content: bytes) -> tuple[int, bytes]:
-    """Return what to store for a blob: a checksum of the stored bytes, and those bytes."""
+    """Return what is stored for a blob: a checksum of the stored bytes, and those bytes."""
     import zstandard
 
     packed = zstandard.ZstdCompressor(level=3).compress(content)
@@ -57,8 +58,8 @@ def pack(content: bytes) -> tuple[int, bytes]:
 
 
 def unpack(name: str, checksum: int, stored: bytes) -> bytes:
-    """Return a blob's content, or say how it is damaged."""
-    if zlib.crc32(stored) != checksum:  # first, so that no damaged frame reaches the decompressor
+    """Return a blob's content, or raise ``StoreDamaged``."""
+    if zlib.crc32(stored) != checksum:  # first, so that a damaged frame never reaches the decompressor
         raise StoreDamaged(f"blob {name}: its checksum is {zlib.crc32(stored)}, not {checksum}")
     content = stored
     if stored.startswith(_ZSTD):

@@ -1,4 +1,4 @@
-"""The days of a period as words of the search index: whole years and months where it holds all of them."""
+"""A period as search terms: one term for each whole year or month in it, and for each remaining day."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 FIRST, LAST = date(1900, 1, 1), date(2200, 12, 31)
-"""What a period without a beginning or an end is taken to reach from and to."""
+"""The range that a period without a start or an end is limited to."""
 
 
 def days_between(after: str, before: str) -> list[str]:
-    """Return words of which everything said in a period has one; nothing where there is no telling.
+    """Return terms such that every entry of the period has one; an empty list if no terms can be given.
 
-    Both are ISO 8601, or empty. The last day counts in: who needs the exact time looks at it behind this.
+    Both are ISO 8601 or empty. The last day is included: callers that need the exact time filter again.
     """
     try:
         first = date.fromisoformat(after[:10]) if after else FIRST

@@ -1,15 +1,17 @@
-"""What every store must do, as cases that anybody can run against theirs.
+"""Conformance cases that every store must pass.
+
+Run them against your own implementation::
 
     @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
     def test_my_store_conforms(case):
         storage = MyStorage()
         case(lambda: MyStore(storage))
 
-A case gets a function that opens the store. The storage behind it is empty at first; opening it again gives
-another handle on the same storage.
+A case gets a function that opens the store. The storage is empty at first; opening it again gives another
+handle on the same storage.
 """
 
-# ruff: noqa: D103  # a case's name says what must be so
+# ruff: noqa: D103 # the name of a case says what it requires
 
 from __future__ import annotations
 

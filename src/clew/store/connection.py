@@ -1,4 +1,4 @@
-"""Opening a SQLite file so that it keeps its promises, and naming what goes wrong with it."""
+"""Open a SQLite file with durable settings, and translate SQLite's errors into clew's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clew.errors import (
 from clew.store.checkpoint import LIMIT_BYTES
 
 SHORT_WAIT_MS = 20
-APPLICATION_ID = 0x636C6577  # "clew": what `file` and other tools recognise the store by
+APPLICATION_ID = 0x636C6577  # "clew": identifies the file to `file` and other tools
 
 _ERRORS: dict[int, type[ClewError]] = {
     sqlite3.SQLITE_BUSY: StoreBusy,
@@ -39,18 +39,18 @@ _ERRORS: dict[int, type[ClewError]] = {
 
 
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What reading a damaged file raises; the second where even SQLite's message quotes damaged text."""
+"""What reading a damaged file raises; the second if SQLite's own message quotes damaged text."""
 
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise what SQLite reports as one of our own errors, which say what to do."""
+    """Translate SQLite's errors into clew's, which say what to do."""
     try:
         yield
     except sqlite3.Error as cause:
         raise _error(cause)(f"{path}: {cause}") from cause
     except UnicodeDecodeError as cause:
-        raise StoreDamaged(f"{path}: malformed beyond words") from cause
+        raise StoreDamaged(f"{path}: damaged, and SQLite's error message is not valid text") from cause
     except OSError as cause:
         full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
         raise (StoreFull if full else StoreUnwritable)(f"{path}: {cause.strerror}") from cause
@@ -59,26 +59,26 @@ def translated(path: Path) -> Iterator[None]:
 def _error(cause: sqlite3.Error) -> type[ClewError]:
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None and isinstance(cause, sqlite3.OperationalError):
-        return StoreDamaged  # Python's own objection: a text that is not UTF-8
+        return StoreDamaged  # raised by Python: a text that is not UTF-8
     return _ERRORS.get((code or 0) & 0xFF, StoreError)
 
 
 def create_private(path: Path) -> None:
-    """Make the file if it is not there, for its owner alone; SQLite gives its side files the same mode."""
+    """Create the file if it is missing, for its owner only; SQLite's side files get the same mode."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
     if os.name == "posix":
-        # Without this, a power cut could lose the file's very name, and with it what was acknowledged.
+        # Without this, a power cut could lose the directory entry, and with it acknowledged data.
         directory = os.open(path.parent, os.O_RDONLY)
         os.fsync(directory)
         os.close(directory)
 
 
 def connect(path: Path, busy_s: float, exclusive: bool) -> sqlite3.Connection:
-    """Open the file: durable, and shared through the write-ahead log or used exclusively."""
+    """Open the file: durable, shared through the write-ahead log or used exclusively."""
     # One connection serves all threads: the store locks around it.
     database = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
@@ -99,15 +99,15 @@ def _set_up(database: sqlite3.Connection, exclusive: bool) -> None:
     for pragma in _PRAGMAS:
         database.execute(f"PRAGMA {pragma}")
     if exclusive:
-        database.execute("BEGIN EXCLUSIVE")  # take the lock now; in this mode it is kept
+        database.execute("BEGIN EXCLUSIVE")  # take the lock now; this mode keeps it
         database.execute("COMMIT")
 
 
 def begin(database: sqlite3.Connection, busy_s: float) -> None:
-    """Begin to write, waiting for others up to ``busy_s``.
+    """Begin a write transaction, waiting for other writers up to ``busy_s``.
 
-    SQLite asks again after 1 ms, then ever more rarely, so that a busy crowd starves the one who waits
-    longest. Short waits one after the other keep everybody asking often.
+    SQLite retries after 1 ms, then less and less often, so under contention the longest waiter starves. Many
+    short waits keep every process retrying often.
     """
     deadline = time.monotonic() + busy_s
     database.execute(f"PRAGMA busy_timeout = {SHORT_WAIT_MS}")
@@ -129,8 +129,8 @@ def _began(database: sqlite3.Connection, deadline: float) -> bool:
 
 
 _PRAGMAS = (
-    "synchronous = FULL",  # what is acknowledged survives a power cut
-    "fullfsync = ON",  # the same on macOS, where fsync alone does not
+    "synchronous = FULL",  # acknowledged data survives a power cut
+    "fullfsync = ON",  # the same on macOS, where fsync alone is not enough
     "checkpoint_fullfsync = ON",
     "foreign_keys = ON",
     "trusted_schema = OFF",
@@ -140,9 +140,9 @@ _PRAGMAS = (
 
 
 def connect_read_only(path: Path, at_rest: bool) -> sqlite3.Connection:
-    """Open the file to look at it; nothing in it changes.
+    """Open the file read-only.
 
-    At rest, with nobody writing, SQLite is told not to lay its shared memory beside it either.
+    With ``at_rest`` (no other process has it open), SQLite does not create its shared-memory file either.
     """
     how = "mode=ro&immutable=1" if at_rest else "mode=ro"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=10)

@@ -17,7 +17,7 @@ from clew.store.migrate import migrate
 
 
 class Database:
-    """Gives out the file's one connection, to one thread at a time, and opens it anew where it must."""
+    """Lends the file's only connection to one thread at a time, and reopens it if necessary."""
 
     def __init__(self, path: Path, busy_s: float, exclusive: bool) -> None:
         self.path = path
@@ -31,17 +31,17 @@ class Database:
         with translated(path):
             create_private(path)
         with self.reading():
-            pass  # so that what is wrong with the file shows now
+            pass  # so that a problem with the file is reported now
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._closed = True
             self._drop()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection. What goes wrong with it is raised as one of our own errors."""
+        """Lend the connection. Its errors are raised as clew's own."""
         with self._lock, translated(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} was closed")
@@ -51,13 +51,13 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection inside a transaction, which ends with all or nothing."""
+        """Lend the connection inside a transaction, which commits everything or nothing."""
         with self.reading() as connection:
             try:
                 begin(connection, self._busy_s)
                 if not self._exclusive and self._checkpoints.due:
                     self._checkpoints.run()
-                    connection.execute("ROLLBACK")  # the log begins anew with the next transaction only
+                    connection.execute("ROLLBACK")  # the log restarts with the next transaction only
                     begin(connection, self._busy_s)
                 yield connection
                 connection.execute("COMMIT")
@@ -78,7 +78,7 @@ class Database:
         try:
             connection.execute("ROLLBACK")
         except sqlite3.Error:
-            self._drop()  # closing rolls back as well; the next caller gets a new connection
+            self._drop()  # closing rolls back too; the next caller gets a new connection
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -86,11 +86,11 @@ class Database:
             self._connection = None
 
     def _leave_to_parent(self) -> None:
-        """Forget the parent's connection: SQLite allows a fork neither to use nor to close it."""
+        """Forget the parent's connection: after a fork SQLite allows neither using nor closing it."""
         if self._connection is not None:
             _abandoned.append(self._connection)
             self._connection = None
-        self._lock = threading.Lock()  # whoever held it lives on in the parent only
+        self._lock = threading.Lock()  # its holder exists only in the parent
 
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()

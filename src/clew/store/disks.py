@@ -1,7 +1,7 @@
-"""Which disk a file lies on, and whether SQLite can trust it.
+"""Detect network file systems, on which SQLite is not safe.
 
-SQLite's write-ahead log needs shared memory and honest locks. File systems shared between machines, or
-between a machine and its guest, have neither, and break quietly under load.
+SQLite's write-ahead log needs shared memory and working locks. File systems shared between machines, or
+between a machine and its guest, have neither, and fail silently under load.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ MOUNTS = Path("/proc/self/mounts")
 
 NETWORK = frozenset(
     (
-        *("9p", "drvfs"),  # how WSL shows Windows drives
+        *("9p", "drvfs"),  # how WSL mounts Windows drives
         *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "coda", "ncpfs", "davfs"),
         *("beegfs", "ceph", "glusterfs", "gpfs", "lustre", "orangefs"),
-        *("prl_fs", "vboxsf", "virtiofs", "vmhgfs"),  # a machine's disk seen from its guest
+        *("prl_fs", "vboxsf", "virtiofs", "vmhgfs"),  # a host's disk mounted in its guest
         *("fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.juicefs"),
         *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
     )
 )
-"""The types of file systems that are not this machine's own."""
+"""Types of file systems that are not local."""
 
 
 class Mount(NamedTuple):
@@ -34,7 +34,7 @@ class Mount(NamedTuple):
 
 
 def read_mounts(table: Path = MOUNTS) -> list[Mount]:
-    """Return the mount table; empty where the system has none that can be read (macOS, Windows)."""
+    """Return the mount table; empty if the system has no readable one (macOS, Windows)."""
     try:
         text = table.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -47,18 +47,18 @@ def read_mounts(table: Path = MOUNTS) -> list[Mount]:
 
 
 def _plain(field: str) -> str:
-    """Undo the octal escapes that the kernel writes for blanks."""
+    """Decode the octal escapes that the kernel writes for spaces."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
 
 
 def network_type(path: Path, mounts: Iterable[Mount]) -> str | None:
-    """Return the type of the network file system that the path lies on, or None if it is local."""
+    """Return the type of the network file system that the path is on; None if it is local."""
     if str(path).startswith(("\\\\", "//")):
         return "a Windows share"
     real = path.resolve()
     best: Mount | None = None
     for mount in mounts:
-        deeper = best is None or len(mount.point) >= len(best.point)  # of equals, the later lies on top
+        deeper = best is None or len(mount.point) >= len(best.point)  # of equals, the later is mounted on top
         if deeper and real.is_relative_to(mount.point):
             best = mount
     return best.type if best and best.type in NETWORK else None

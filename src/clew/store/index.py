@@ -1,4 +1,4 @@
-"""The search index in the same SQLite file as the log: FTS5 for words, vectors beside it."""
+"""The search index, in the same SQLite file as the log: FTS5 for terms, and vectors."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from clew.store.index_vectors import Signs
 from clew.store.sql import statements
 
 POSTINGS = 5_000
-"""How many matches are read for one question, over all its words. Rare words are read first; what is only
-found by words so common that they do not fit tells little about what is meant."""
+"""How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
+say little about what is meant. Chosen by hand for latency on large stores."""
 COUNTED = 4_000
-"""Up to here it is counted how many entries have a word; the rest is taken to be like the beginning."""
+"""Up to this many entries with a term are counted; beyond it, the count is extrapolated."""
 GROWN = 1.05
-"""Counts are taken anew when a workspace has grown by this much."""
+"""Counts are refreshed when a workspace has grown by this factor."""
 
 
 def _sql(name: str) -> str:
@@ -45,15 +45,15 @@ def _sql(name: str) -> str:
 
 
 class SqliteIndex(Index, VectorIndex):
-    """Finds entries in a SQLite file. Share one between threads; after a fork each process has its own."""
+    """Searches entries in a SQLite file. Share one between threads; after a fork each process has its own."""
 
     def __init__(
         self, path: Path, busy_s: float = 10.0, exclusive: bool = False, model: str | None = None
     ) -> None:
         """Open the file's index.
 
-        ``model`` is the embedder whose vectors are searched: without a name, the one that comes with clew
-        if numpy is installed; none if the name is empty.
+        ``model`` names the embedder whose vectors are searched: if None, the one that ships with clew if
+        numpy is installed; if empty, none.
         """
         has_numpy = find_spec("numpy") is not None
         if model and not has_numpy:
@@ -63,10 +63,10 @@ class SqliteIndex(Index, VectorIndex):
         self._signs = Signs()
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         self._whole: dict[str, int] = {}
-        """For each model, a key up to which nothing lacks an embedding."""
+        """For each model, a key up to which every entry has an embedding."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -77,12 +77,12 @@ class SqliteIndex(Index, VectorIndex):
     ) -> None:
         self.close()
 
-    # What is in it -------------------------------------------------------------------------------------
+    # Contents ------------------------------------------------------------------------------------------
 
     def add(
         self, workspace: str, entries: Sequence[Analysed], marks: Mapping[str, Mark] | None = None
     ) -> None:
-        """Put entries in, all or none; one that is there already is replaced."""
+        """Add entries, all or none; an existing one is replaced."""
         with self._database.writing() as connection:
             home = _workspace(connection, workspace) or _added(connection, "add_workspace", name=workspace)
             sessions = {one.entry.session for one in entries} | set(marks or ())
@@ -97,7 +97,7 @@ class SqliteIndex(Index, VectorIndex):
                 connection.execute(_sql("read_upto"), read)
 
     def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
-        """Take entries out. With a digest go its lines: ``d3.4`` with ``d3``."""
+        """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
         with self._database.writing() as connection:
             home = _workspace(connection, workspace)
             if home is None:
@@ -111,12 +111,12 @@ class SqliteIndex(Index, VectorIndex):
             writer.finish()
             self._signs.forget()
 
-    # What can be found ---------------------------------------------------------------------------------
+    # Search --------------------------------------------------------------------------------------------
 
     def stats(
         self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
     ) -> tuple[Stats, Mark]:
-        """Return how common the terms are, and how far the session's log is in here."""
+        """Return the frequencies of the terms, and how far the session's log is indexed."""
         with self._database.reading() as connection:
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
@@ -133,7 +133,7 @@ class SqliteIndex(Index, VectorIndex):
         return Stats(entries, words / entries if entries else 0.0, having, near), mark
 
     def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
-        """Return the keys of what matches, the most promising first."""
+        """Return the keys of matching entries, best first."""
         with self._database.reading() as connection:
             row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
             if row is None:
@@ -190,7 +190,7 @@ class SqliteIndex(Index, VectorIndex):
         return self._model
 
     def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Return keys and texts that have no embedding by this model, oldest first."""
+        """Return keys and texts without an embedding by this model, oldest first."""
         wanted = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
         with self._database.reading() as connection:
             (last,) = connection.execute(_sql("last_key_of_all")).fetchone()
@@ -199,15 +199,15 @@ class SqliteIndex(Index, VectorIndex):
         return found
 
     def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
-        """Keep embeddings. Those by another model are replaced."""
+        """Store embeddings; they replace those of another model."""
         rows = [{"key": key, "model": model, "vector": vector} for key, vector in vectors.items()]
         with self._database.writing() as connection:
             connection.executemany(_sql("put_vector"), rows)
         if not rows:
             return
-        self._whole = {model: self._whole.get(model, -1)}  # whatever others had there is theirs no more
+        self._whole = {model: self._whole.get(model, -1)}  # the other models' vectors were replaced
         if min(vectors) <= self._signs.last:
-            self._signs.forget()  # some lie before what was read already
+            self._signs.forget()  # some come before what was already read
 
     def progress(self, model: str) -> tuple[int, int]:
         """Return how many entries have an embedding by this model, and how many there are."""
@@ -227,7 +227,7 @@ class _Writer:
         self._home = home
         (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(home)).fetchone()
         self.before = self._last
-        """All that is written has a higher key."""
+        """Every entry written gets a higher key than this."""
         self._places: dict[tuple[int, str], int] = {}
         self._entries = self._words = 0
 
@@ -267,7 +267,7 @@ class _Writer:
 
 
 class _Looking:
-    """Looks for matches in one workspace, within the filters."""
+    """Searches one workspace within the filters."""
 
     def __init__(self, connection: sqlite3.Connection, home: int, scope: str, filters: Filters) -> None:
         self._connection = connection
@@ -277,13 +277,13 @@ class _Looking:
         self._bounds |= {"after": filters.after, "before": filters.before}
 
     def only_on(self, days: Sequence[str]) -> None:
-        """Look at entries of these days only."""
+        """Restrict the search to entries of these days."""
         if days:
             on = f"scope : ({' OR '.join(map(quoted, days))})"
             self._scope = f"{self._scope} AND {on}" if self._scope else on
 
     def latest(self, match: str, limit: int) -> list[int]:
-        """Return the latest keys that match; with no match given, the latest within the filters."""
+        """Return the latest keys that match; without a match expression, the latest within the filters."""
         both = " AND ".join(part for part in (match, self._scope) if part) or "scope : t*"
         found = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
         return list(chain.from_iterable(found))
@@ -291,7 +291,7 @@ class _Looking:
     def any_of(
         self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
     ) -> list[int]:
-        """Return the keys whose terms weigh most; rare terms are read first, as far as the bound allows."""
+        """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
         left = POSTINGS
         worth: dict[int, float] = {}
         for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
@@ -307,14 +307,14 @@ class _Looking:
         mask = KEYS.length_mask
         for key, total in worth.items():
             worth[key] = total * shares[key & mask]
-        # Thousands of pairs to sort would be thousands of objects for the garbage collector to look through.
+        # Sorting all pairs would create thousands of objects for the garbage collector.
         least = min(nlargest(limit, worth.values()), default=0.0)
         best = [(total, key) for key, total in worth.items() if total >= least]
         return [key for _, key in sorted(best, reverse=True)[:limit]]
 
 
 def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
-    """Return the keys of the sessions that are asked for, as far as they are there."""
+    """Return the keys of the requested sessions that exist."""
     named = ({"workspace": home, "id": name} for name in filters.sessions)
     found = (connection.execute(_sql("index_session"), one).fetchone() for one in named)
     return [row[0] for row in found if row]
@@ -327,14 +327,14 @@ def _words_like(connection: sqlite3.Connection, wanted: Mapping[str, Any]) -> li
 def _called(
     connection: sqlite3.Connection, sessions: Sequence[int], refs: Sequence[str], limit: int
 ) -> list[int]:
-    """Return the keys of what is called so in these sessions, in the order it came."""
+    """Return the keys of entries with these references in these sessions, in order."""
     wanted = {"refs": json.dumps(refs), "limit": limit}
     rows = (connection.execute(_sql("called"), {**wanted, "session": session}) for session in sessions)
     return [key for found in rows for (key,) in found][:limit]
 
 
 def _scope(filters: Filters, sessions: Sequence[int]) -> str:
-    """Return the filters as a condition on the index."""
+    """Return the filters as an FTS5 condition."""
     groups = scope_words(filters, sessions)
     return " AND ".join(f"scope : ({' OR '.join(map(quoted, group))})" for group in groups)
 

@@ -4,7 +4,7 @@ SELECT key, entries, words FROM index_workspace WHERE name = :name
 -- add_workspace: one more workspace
 INSERT INTO index_workspace (name) VALUES (:name)
 
--- grow_workspace: entries came or went
+-- grow_workspace: update the totals of a workspace
 UPDATE index_workspace SET entries = entries + :entries, words = words + :words WHERE key = :key
 
 -- index_session: a session of the index
@@ -13,7 +13,7 @@ SELECT key, upto, messages FROM index_session WHERE workspace = :workspace AND i
 -- add_index_session: one more session
 INSERT INTO index_session (workspace, id) VALUES (:workspace, :id)
 
--- read_upto: how far a session's log has been read
+-- read_upto: how far a session's log has been indexed
 UPDATE index_session SET upto = max(upto, :upto), messages = max(messages, :messages) WHERE key = :key
 
 -- last_key: the last key of a range
@@ -25,7 +25,7 @@ SELECT coalesce(max(key), -1) FROM entry
 -- next_place: the next free place in a session
 SELECT coalesce(max(place) + 1, 0) FROM entry WHERE session = :session AND kind = :kind
 
--- entry_at: the key, place and kind of an entry that is there already
+-- entry_at: the key, place and kind of an existing entry
 SELECT key, place, kind FROM entry WHERE session = :session AND ref = :ref AND start = :start
 
 -- entries_of: every entry of a reference, the lines of a digest with it
@@ -33,7 +33,7 @@ SELECT key FROM entry WHERE session = :session AND ref = :ref
 UNION
 SELECT key FROM entry WHERE session = :session AND kind = 'digest' AND ref > :ref || '.' AND ref < :ref || '/'
 
--- called: the keys of what is called so
+-- called: the keys of entries with these references
 SELECT entry.key FROM json_each(:refs) AS wanted
 JOIN entry ON entry.ref = wanted.value AND entry.session = :session
 ORDER BY entry.key LIMIT :limit
@@ -44,17 +44,17 @@ INSERT INTO entry (key, session, kind, place, ref, start, time, role, speaker, t
 VALUES (:key, :session, :kind, :place, :ref, :start, :time, :role, :speaker, :trust, :files, :length, :traits, :days,
         :terms, :scope, :text, :seq, :sources)
 
--- add_entry_text: its words
+-- add_entry_text: adds its terms
 INSERT INTO entry_text (rowid, terms, scope) VALUES (:key, :terms, :scope)
 
--- drop_entry_text: its words no more
+-- drop_entry_text: removes its terms
 INSERT INTO entry_text (entry_text, rowid, terms, scope)
 SELECT 'delete', key, terms, scope FROM entry WHERE key = :key
 
--- drop_vector: its vector no more
+-- drop_vector: removes its vector
 DELETE FROM entry_vector WHERE key = :key
 
--- drop_entry: an entry no more
+-- drop_entry: removes an entry
 DELETE FROM entry WHERE key = :key RETURNING length
 
 -- matching: the latest keys that match
@@ -89,7 +89,7 @@ JOIN entry AS beside ON beside.session = hit.session AND beside.kind = hit.kind
 SELECT entry.key, entry.text FROM entry LEFT JOIN entry_vector ON entry_vector.key = entry.key
 WHERE entry.key > :after AND entry_vector.model IS NOT :model ORDER BY entry.key LIMIT :limit
 
--- put_vector: a vector, in the place of an older one
+-- put_vector: adds or replaces a vector
 INSERT OR REPLACE INTO entry_vector (key, model, vector) VALUES (:key, :model, :vector)
 
 -- vectors_after: vectors past a key, for the matrix in memory
@@ -98,6 +98,6 @@ SELECT key, vector FROM entry_vector WHERE model = :model AND key > :after ORDER
 -- count_vectors: how many entries have a vector of a model, and how many there are
 SELECT (SELECT count(*) FROM entry_vector WHERE model = :model), (SELECT count(*) FROM entry)
 
--- words_like: words of the index that begin so and are about so long
+-- words_like: terms of the index with this prefix and about this length
 SELECT term FROM entry_word
 WHERE term >= :first AND term < :beyond AND length(term) BETWEEN :shortest AND :longest AND col = 'terms' LIMIT :limit

@@ -14,21 +14,21 @@ from clew.store.calendar import days_between
 
 
 class _Keys:
-    """Lays out keys: workspace, number, and in the last bits how long the entry is.
+    """Layout of keys: workspace, number, and in the last bits the length class of the entry.
 
-    So one workspace is one range of keys, and a first ranking can weigh lengths without reading any entry.
+    So a workspace is one range of keys, and a first ranking can weigh lengths without reading any entry.
     """
 
     _WORKSPACE_BITS = 40
     _LENGTH_BITS = 4
-    _STEPS = 1.5  # per doubling of the length
+    _STEPS = 1.5  # length classes per doubling of the length
 
     def of(self, home: int) -> range:
         """Return the keys of a workspace."""
         return range(home << self._WORKSPACE_BITS, (home + 1) << self._WORKSPACE_BITS)
 
     def bounds(self, home: int) -> dict[str, Any]:
-        """Return the first and the last of them, as statements take them."""
+        """Return its first and last key as parameters of a statement."""
         keys = self.of(home)
         return {"first": keys[0], "last": keys[-1]}
 
@@ -38,17 +38,17 @@ class _Keys:
         return ((key >> self._LENGTH_BITS) + 1 << self._LENGTH_BITS) + step
 
     def number(self, key: int) -> int:
-        """Return how many entries its workspace had when it came, the gone ones counted in."""
+        """Return how many entries its workspace had when this one was added, including removed ones."""
         return (key & (1 << self._WORKSPACE_BITS) - 1) >> self._LENGTH_BITS
 
     def shares(self, mean_length: float) -> list[float]:
-        """Return for each value of a key's last bits how much a match counts in a text of that length."""
+        """Return for each length class how much a match counts: BM25's length factor, k1 = 1.2, b = 0.75."""
         lengths = (2 ** ((step + 0.5) / self._STEPS) - 1 for step in range(1 << self._LENGTH_BITS))
         return [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / (mean_length or 1.0))) for length in lengths]
 
     @property
     def length_mask(self) -> int:
-        """Return what cuts a key down to its last bits."""
+        """Return the mask of a key's last bits."""
         return (1 << self._LENGTH_BITS) - 1
 
 
@@ -56,7 +56,7 @@ KEYS = _Keys()
 
 
 def quoted(words: str) -> str:
-    """Return words as one string of an FTS5 expression."""
+    """Return a text as one quoted string of an FTS5 expression."""
     return '"' + words.replace('"', '""') + '"'
 
 
@@ -94,7 +94,7 @@ def _scope_of(analysed: Analysed, session: int) -> Sequence[str]:
 
 
 def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]]:
-    """Return what an entry's scope must hold: of each group, any one."""
+    """Return the groups of scope terms that an entry must match: one of each group."""
     groups = [
         [f"s{key}" for key in sessions],
         [_kind(kind) for kind in filters.kinds],
@@ -119,17 +119,17 @@ def _file(name: str) -> str:
 
 
 def _hashed(family: str, name: str) -> str:
-    """Return a name as one word, whatever characters it has."""
+    """Return a name as one term, whatever its characters."""
     return family + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-# Looked up for every row of every search; an enum's own look-up takes longer than all the rest.
+# Looked up for every row of every search; an enum's own look-up takes longer than everything else.
 _KINDS = {str(kind): kind for kind in EntryKind}
 _LABELS = {int(trust): trust for trust in Trust}
 
 
 def row_of(row: tuple[Any, ...], model: str) -> Row:
-    """Return an entry from its row, with its vector if it is this model's."""
+    """Return an entry from its row, with its vector if that is by this model."""
     key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
     seq, sources, terms, length, traits, days, by, vector = rest
     known = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))

@@ -1,4 +1,4 @@
-"""Words of the index that are spelled almost like another one: one or two slips of the keyboard apart."""
+"""Find terms of the index that are spelled almost like a given one: one or two typos apart."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 SHORTEST = 5
-"""Letters of a word that may be misspelled; in a shorter one a slip makes another word as often as not."""
+"""Shortest word, in letters, that may be misspelled; in a shorter one a typo often makes another word. The
+limits in this module were chosen by hand."""
 TWO_SLIPS = 9
-"""Letters from which on two slips are forgiven; with fewer, one."""
+"""Words of at least this many letters may have two typos, shorter ones one."""
 ALIKE_AT_FIRST = 2
-"""Letters that must be right: people rarely miss the first ones, and the others would all have to be read."""
+"""Leading letters that must be right: typos there are rare, and it limits what must be read."""
 MOST_READ = 4_000
-"""Words of the index that are compared, so that the time stays bounded in a large store."""
+"""How many terms are compared at most, which bounds the time in a large store."""
 MOST_LIKE = 3
 
 
 def spelled_like(word: str, read: Callable[[Mapping[str, Any]], Iterable[str]]) -> list[str]:
-    """Return the words that ``read`` knows and that are spelled almost like this one, the nearest first.
+    """Return the terms from ``read`` that are spelled almost like this word, nearest first.
 
     ``read`` takes a range of words (first, beyond), of lengths (shortest, longest) and a limit.
     """
@@ -37,7 +38,7 @@ def spelled_like(word: str, read: Callable[[Mapping[str, Any]], Iterable[str]]) 
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Return how many letters are wrong, missing, added or swapped; more than ``most`` is ``most + 1``."""
+    """Return the edit distance (letters wrong, missing, added or swapped), at most ``most + 1``."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     before: list[int] = []

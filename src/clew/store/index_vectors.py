@@ -1,4 +1,4 @@
-"""The vectors' signs, in memory: near ones are found by counting the bits that differ."""
+"""The signs of all vectors in memory: neighbours are found by counting differing bits."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ PAGE = 50_000
 
 
 class Signs:
-    """One bit per number of each vector: 32 MB for a million vectors of 256 numbers.
+    """One bit per vector component: 32 MB for a million vectors of 256 components.
 
-    The sign alone says enough to tell a few hundred candidates from a million; what they are worth is
-    computed from the vectors themselves.
+    Signs are enough to pick a few hundred candidates out of a million; their scores are computed from the
+    full vectors.
     """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew: what was read is no longer what lies in the file."""
+        """Start over: the file has changed."""
         self.last = -1
         self._keys: NDArray[numpy.int64] | None = None
         self._bits: NDArray[numpy.uint64] | None = None
         self._used = 0
 
     def catch_up(self, rows: Iterable[tuple[int, bytes]]) -> None:
-        """Read the vectors that came since; ``rows`` are in the order of their keys."""
+        """Read vectors added since; ``rows`` are ordered by key."""
         page: list[tuple[int, bytes]] = []
         for row in rows:
             page.append(row)
@@ -58,7 +58,7 @@ class Signs:
         differing = np.zeros(len(bits), dtype=np.uint16)
         for column, word in enumerate(_packed([vector])[0]):
             differing += np.bitwise_count(bits[:, column] ^ word)
-        # Few values, each many times over: counting them is quicker than any sorting.
+        # Few distinct values, each many times: counting them is faster than sorting.
         enough = int(np.searchsorted(np.cumsum(np.bincount(differing)), limit))
         best = np.flatnonzero(differing <= enough)
         best = best[np.argsort(differing[best], kind="stable")][:limit]
@@ -87,7 +87,7 @@ class Signs:
 
 
 def _packed(vectors: list[bytes]) -> NDArray[numpy.uint64]:
-    """Return the signs of vectors, 64 to a number."""
+    """Return the signs of vectors, packed 64 to an integer."""
     import numpy as np
 
     numbers = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(len(vectors), -1) > 0

@@ -1,4 +1,4 @@
-"""The log in memory: the same promises, but for outliving the process."""
+"""A store in memory: like the SQLite store, but it does not outlive the process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.ports import Ctx, Event, Head, SessionInfo, Store, Stored, require_nam
 class _Session:
     head: Head
     kept: list[tuple[Stored, bytes]] = field(default_factory=list)
-    """Each event with its body as bytes: what is read is nobody else's to change."""
+    """Each event with its body as bytes, so that callers cannot change what is stored."""
     places: dict[str, int] = field(default_factory=dict)
 
 
@@ -47,7 +47,7 @@ class MemoryStore(Store):
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
     ) -> Iterator[Stored]:
-        """Yield the events in order: those past ``after`` up to ``until``, of these kinds."""
+        """Yield the events in order: those after ``after`` up to ``until``, of these kinds."""
         with self._lock:
             session = self._sessions.get(ctx)
             end = None if until is None else max(until, 0)
@@ -57,13 +57,13 @@ class MemoryStore(Store):
                 yield _fresh(stored, body)
 
     def head(self, ctx: Ctx) -> Head:
-        """Return the head; of a session that has no events, 0 and the root of its name."""
+        """Return the head; for a session without events, 0 and the root hash of its name."""
         with self._lock:
             session = self._sessions.get(ctx)
             return session.head if session else root(ctx.session)
 
     def find(self, ctx: Ctx, event_id: str) -> Stored:
-        """Return the event of that id, or raise ``NotFound``."""
+        """Return the event with that id, or raise ``NotFound``."""
         require_name("event id", event_id)
         with self._lock:
             session = self._sessions.get(ctx)

@@ -1,4 +1,4 @@
-"""Bringing a store to the schema that this clew knows."""
+"""Migrate a store to the current schema."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from clew.store.sql import Migration, migrations, statements
 
 
 def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = None) -> None:
-    """Run the migrations that the file has not seen, all or none."""
+    """Run the migrations that the file has not had yet, all or none."""
     known = migrations() if known is None else known
     if not _pending(database, known):
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        for migration in _pending(database, known):  # again: another process may have been faster
+        for migration in _pending(database, known):  # checked again: another process may have migrated
             for step in migration.steps():
                 database.execute(step)
             row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}

@@ -14,7 +14,7 @@ from clew.store.sql import statements
 
 
 def find_session(database: sqlite3.Connection, ctx: Ctx) -> tuple[int | None, Head]:
-    """Return a session's key and head; no key where it has no events yet."""
+    """Return a session's key and head; the key is None if it has no events yet."""
     query = {"workspace": ctx.workspace, "session": ctx.session}
     row = database.execute(statements()["session_of"], query).fetchone()
     if row is None:
@@ -26,7 +26,7 @@ def find_session(database: sqlite3.Connection, ctx: Ctx) -> tuple[int | None, He
 
 
 def move_head(database: sqlite3.Connection, ctx: Ctx, key: int | None, head: Head) -> int | None:
-    """Write a session's new head, making the session with it; return its key."""
+    """Write a session's new head, creating the session if needed; return its key."""
     if key is not None:
         database.execute(statements()["move_head"], {"key": key, **head._asdict()})
         return key
@@ -35,9 +35,9 @@ def move_head(database: sqlite3.Connection, ctx: Ctx, key: int | None, head: Hea
 
 
 def session_seal(ctx: Ctx) -> str:
-    """Return what binds a session to its workspace.
+    """Return the hash that binds a session to its workspace.
 
-    The chain covers the session's name only, so that it can be imported whole into another workspace.
+    The chain covers the session's name only, so that a session can be imported into another workspace.
     """
     return digest_of_fields("clew.store/1", ctx.workspace, ctx.session)
 
@@ -45,7 +45,7 @@ def session_seal(ctx: Ctx) -> str:
 def add_events(
     database: sqlite3.Connection, key: int | None, stored: Sequence[Stored], bodies: Sequence[bytes]
 ) -> None:
-    """Write events with their bodies as they are to lie in the file."""
+    """Write events with their bodies as laid out for the file."""
     rows = (
         (key, s.seq, s.event.id, s.event.kind, s.event.version, s.event.time, s.digest, s.hash, body)
         for s, body in zip(stored, bodies, strict=True)
@@ -66,7 +66,7 @@ def events_statement(kinds: Collection[str] | None) -> str:
 
 
 def event_of(ctx: Ctx, row: tuple[Any, ...], fetch: Callable[[str], bytes]) -> Stored:
-    """Return the event of a row, its body checked; ``fetch`` gives a blob by its digest."""
+    """Return the event of a row after checking its body; ``fetch`` returns a blob by its digest."""
     seq, event_id, kind, version, time, body_digest, event_hash, laid_out = row
     try:
         body = attach(laid_out, fetch)

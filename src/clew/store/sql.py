@@ -1,4 +1,4 @@
-"""The store's SQL, which lives in .sql files."""
+"""Loads the store's SQL from .sql files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Migration:
         return digest(self.text.encode())
 
     def steps(self) -> Iterator[str]:
-        """Yield its statements one by one; sqlite3 would commit before running them as one script."""
+        """Return the hash of its text: a released migration never changes."""
         step = ""
         for line in self.text.splitlines(keepends=True):
             step += line

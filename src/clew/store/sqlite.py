@@ -1,4 +1,4 @@
-"""The log in a SQLite file: one file, no server, several threads and processes."""
+"""The log in a SQLite file: no server, several threads and processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from clew.store.rows import add_events, event_of, events_statement, find_session
 from clew.store.sql import statements
 
 PAGE = 256
-"""Events read at a time: no transaction stays open while the caller thinks about one."""
+"""Events read at a time: no transaction stays open while the caller handles one."""
 
 
 class SqliteStore(Store, Snapshots):
     """Keeps logs in a SQLite file. Share one between threads; after a fork each process has its own.
 
-    On a network file system it refuses to open, or with ``NetworkDisk.EXCLUSIVE`` opens for one process
-    at a time.
+    On a network file system it refuses to open, or with ``NetworkDisk.EXCLUSIVE`` opens for one process at a
+    time.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class SqliteStore(Store, Snapshots):
         self._database = Database(path, busy_s, exclusive=kind is not None)
 
     def close(self) -> None:
-        """Let go of the file. The store cannot be used afterwards."""
+        """Close the file. The store cannot be used afterwards."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class SqliteStore(Store, Snapshots):
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
     ) -> Iterator[Stored]:
-        """Yield the events in order: those past ``after`` up to ``until``, of these kinds."""
+        """Yield the events in order: those after ``after`` up to ``until``, of these kinds."""
         with self._database.reading() as connection:
             key, head = find_session(connection, ctx)
         query = {
@@ -98,12 +98,12 @@ class SqliteStore(Store, Snapshots):
             query["after"] = rows[-1][0]
 
     def head(self, ctx: Ctx) -> Head:
-        """Return the head; of a session that has no events, 0 and the root of its name."""
+        """Return the head; for a session without events, 0 and the root hash of its name."""
         with self._database.reading() as connection:
             return find_session(connection, ctx)[1]
 
     def find(self, ctx: Ctx, event_id: str) -> Stored:
-        """Return the event of that id, or raise ``NotFound``."""
+        """Return the event with that id, or raise ``NotFound``."""
         require_name("event id", event_id)
         with self._database.reading() as connection:
             key, _ = find_session(connection, ctx)
@@ -121,7 +121,7 @@ class SqliteStore(Store, Snapshots):
             yield SessionInfo(session, Head(seq, head_hash), first, last)
 
     def keep(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
-        """Keep what was derived from the session up to that head, in place of what was kept before."""
+        """Store a snapshot of the session at that head, replacing an earlier one."""
         text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
         checksum, content = pack(text)
         row = {"seq": head.seq, "hash": head.hash, "digest": digest(text), "checksum": checksum}
@@ -132,7 +132,7 @@ class SqliteStore(Store, Snapshots):
                 connection.execute(statements()["keep_snapshot"], query)
 
     def kept(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
-        """Return what was kept last; None where there is nothing, or nothing that can be read."""
+        """Return the last snapshot; None if there is none or it cannot be read."""
         with self._database.reading() as connection:
             key, _ = find_session(connection, ctx)
             row = connection.execute(statements()["snapshot"], {"session": key}).fetchone()
@@ -149,7 +149,7 @@ class SqliteStore(Store, Snapshots):
     def _lay_out(
         self, ctx: Ctx, encoded: Sequence[Encoded]
     ) -> tuple[list[bytes], list[tuple[str, str, int, bytes]]]:
-        """Return the bodies as they will lie in the file, and the blobs that are new; needs no write lock."""
+        """Return the bodies as laid out for the file, and the new blobs; needs no write lock."""
         bodies = []
         apart: dict[str, bytes] = {}
         for event in encoded:

@@ -1,7 +1,7 @@
--- migrations: what made this file, oldest first
+-- migrations: the migrations of this file, oldest first
 SELECT version, name, checksum FROM migration ORDER BY version
 
--- record_migration: one more
+-- record_migration: records a migration
 INSERT INTO migration (version, name, checksum) VALUES (:version, :name, :checksum)
 
 -- schema: every object of the schema as it was created
@@ -20,7 +20,7 @@ UPDATE session SET seq = :seq, hash = :hash WHERE key = :key
 INSERT INTO event (session, seq, id, kind, version, time, digest, hash, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- events: events of a session past a place, oldest first
+-- events: events of a session after a sequence number, oldest first
 SELECT seq, id, kind, version, time, digest, hash, body FROM event
 WHERE session = :key AND seq > :after AND seq <= :until
 ORDER BY seq LIMIT :page
@@ -31,7 +31,7 @@ WHERE session = :key AND seq > :after AND seq <= :until
   AND kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY seq LIMIT :page
 
--- other_events_of_kinds: the same where messages are not asked for, so that none need be passed over
+-- other_events_of_kinds: the same without messages, so that an index can skip them
 SELECT seq, id, kind, version, time, digest, hash, body FROM event INDEXED BY event_other
 WHERE session = :key AND seq > :after AND seq <= :until
   AND kind <> 'message' AND kind IN (SELECT value FROM json_each(:kinds))
@@ -49,7 +49,7 @@ WHERE session.workspace = :workspace ORDER BY session.key
 -- has_blob: whether a workspace has a blob
 SELECT 1 FROM blob WHERE workspace = :workspace AND digest = :digest
 
--- add_blob: a blob, unless somebody was faster
+-- add_blob: adds a blob unless it exists
 INSERT OR IGNORE INTO blob (workspace, digest, checksum, content) VALUES (?, ?, ?, ?)
 
 -- blob: a blob's content
@@ -74,9 +74,9 @@ WHERE rowid >= :from ORDER BY rowid
 -- all_blobs: every blob, for an audit
 SELECT rowid, workspace, digest, checksum, content FROM blob WHERE rowid >= :from ORDER BY rowid
 
--- keep_snapshot: what was derived from a session, in place of what was kept before
+-- keep_snapshot: stores a snapshot of a session, replacing an earlier one
 INSERT OR REPLACE INTO snapshot (session, seq, hash, digest, checksum, content)
 VALUES (:session, :seq, :hash, :digest, :checksum, :content)
 
--- snapshot: what was derived from a session last
+-- snapshot: the last snapshot of a session
 SELECT seq, hash, digest, checksum, content FROM snapshot WHERE session = :session
