@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.chat import Chat, Compacted, Failed, open_chat
+from clew.log.store import SqliteStore
+from clew.memory.index.sqlite import SqliteIndex
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 
 RESULTS = Path(__file__).parent / "results" / "chat.md"
 WINDOW = 16_000

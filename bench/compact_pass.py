@@ -26,14 +26,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from clew.ladder.climb import Situation, propose
-from clew.ladder.told import brief_of
+from clew.compaction.plan.apply import apply
+from clew.compaction.propose.climb import Situation, propose
+from clew.compaction.propose.told import brief_of
+from clew.compaction.verify import Evidence, LedgerEntry, verify
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS
 from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, said
-from clew.plan.apply import apply
 from clew.tokens import TokenCounter, counter_for
-from clew.verify import Evidence, LedgerEntry, verify
 
 RESULTS = Path(__file__).parent / "results" / "compact_pass.md"
 MODEL = "claude-sonnet-4-5"

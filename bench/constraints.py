@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 
 from clew.errors import InputError
-from clew.ledger.constraints import Constraint, find_candidates, retire
 from clew.message import Message, Role, Text, said
+from clew.rules import Constraint, find_candidates, retire
 from clew.transcripts import load, open_source
 
 HERE = Path(__file__).parent

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from constraints import COLD, FRESH, INVENTED, labelled
 
-from clew.ledger.constraints.find import spoken
-from clew.ledger.constraints.model import model
 from clew.message import Trust
+from clew.rules.find import spoken
+from clew.rules.model import model
 
 WORTH = {"standing": 2.0, "decision": 0.05, "none": 1.0}
 LEARNT_FROM = frozenset(("dev", "learnt"))

@@ -15,8 +15,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from clew.ledger.constraints import Constraint, find, find_candidates, retire
 from clew.message import Role, said
+from clew.rules import Constraint, find, find_candidates, retire
 
 DATA = Path(os.environ.get("CLEW_TEST_DATA", Path(__file__).parents[2] / "shared" / "data")) / "injection"
 BASE = "Never modify files under legacy/."

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from constraints import user_texts, wilson
 
-from clew.ledger.constraints import find
-from clew.ledger.constraints.sentences import sentences
 from clew.message import Role, said
+from clew.rules import find
+from clew.rules.sentences import sentences
 
 LABELS = Path(__file__).parents[1] / "tests" / "ledger" / "rules.jsonl"
 RIGHT = ("standing", "temporary")

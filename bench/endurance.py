@@ -33,10 +33,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clew.compaction.plan import Digest
+from clew.log.store import SqliteStore
 from clew.message import Media, Message, Role, Text, ToolCall, ToolResult, said
-from clew.plan import Digest
 from clew.session import Session
-from clew.store import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "endurance.md"
 RULES = (

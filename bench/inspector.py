@@ -28,9 +28,9 @@ from typing import NamedTuple
 from clew.inspector import context, transcript
 from clew.inspector.shelf import Shelf
 from clew.log import TOKEN_BUDGET, message_event, new_event
+from clew.log.events import Ctx, Event
+from clew.log.store import SqliteStore
 from clew.message import Role, said
-from clew.ports import Ctx, Event
-from clew.store import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "inspector.md"
 CTX = Ctx(workspace="local", session="long")

@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from clew.log import Ref, canonical, fold, load, message_event, message_to_json, new_event
+from clew.log.events import Ctx, Event
+from clew.log.store import SqliteStore
+from clew.log.store.audit import audit
+from clew.log.store.blobs import unpack
 from clew.message import Message, Role, said
-from clew.ports import Ctx, Event
-from clew.store import SqliteStore
-from clew.store.audit import audit
-from clew.store.blobs import unpack
 
 RESULTS = Path(__file__).parent / "results" / "log.md"
 ROOT = Path(__file__).parent.parent

@@ -3,8 +3,9 @@
     uv run --with numpy --with scikit-learn python bench/retention_fit.py PATH... [--measure] [--write]
 
 Every subject that a session has named by a cut is a candidate; its label is whether the continuation needed
-it (``clew.evals``). The table of ``clew.ladder.retention`` is fitted as a logistic regression with one column
-for every step, sessions counting alike. Each set of sessions (another repository, another tool) is judged
+it (``clew_evals``). The table of ``clew.compaction.propose.retention`` is fitted as a logistic regression
+with one column for every step, sessions counting alike. Each set of sessions (another repository, another
+tool) is judged
 by a table fitted without it. ``--measure`` compacts every cut to a tenth by that table, and by hand, and
 scores what is left; ``--write`` fits on all of them and writes ``retention.toml``.
 """
@@ -25,22 +26,31 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from clew.evals.asking import needs_of, session_name
-from clew.evals.cuts import COUNTER, Cut, cuts_of
-from clew.evals.exact import key_of
-from clew.evals.files import SessionFile, labels_near, session_files
-from clew.evals.policies import POLICIES, Policy
-from clew.evals.score import Score, scored
-from clew.evals.study import Study, common_keys, mark, sessions_of
-from clew.ladder import Situation, brief_of, propose
-from clew.ladder.company import Company
-from clew.ladder.retention import EDGES, TABLE, VERSION, VOICES, Ranking, Table, features, table_of
-from clew.ladder.subjects import subjects
-from clew.ladder.worth import worth
+from clew.compaction.plan.apply import apply
+from clew.compaction.propose import Situation, brief_of, propose
+from clew.compaction.propose.company import Company
+from clew.compaction.propose.retention import (
+    EDGES,
+    TABLE,
+    VERSION,
+    VOICES,
+    Ranking,
+    Table,
+    features,
+    table_of,
+)
+from clew.compaction.propose.subjects import subjects
+from clew.compaction.propose.worth import worth
 from clew.ledger import Ledger
 from clew.ledger.kinds import ValueKind
 from clew.message import Item
-from clew.plan.apply import apply
+from clew_evals.asking import needs_of, session_name
+from clew_evals.cuts import COUNTER, Cut, cuts_of
+from clew_evals.exact import key_of
+from clew_evals.files import SessionFile, labels_near, session_files
+from clew_evals.policies import POLICIES, Policy
+from clew_evals.score import Score, scored
+from clew_evals.study import Study, common_keys, mark, sessions_of
 
 TARGET = Path(__file__).parents[1] / "src" / "clew" / "ladder" / TABLE
 SHARES = (0.01, 0.03)
@@ -306,7 +316,7 @@ def as_toml(table: Mapping[str, Any], report: str) -> str:
     lines = [
         "# Points for what a subject is, who named it, how often and how recently: added up they are the",
         "# log-odds that the session needs it again. Made by bench/retention_fit.py of public sessions; see",
-        "# docs/concepts/retention.md. The steps are those of clew.ladder.retention.EDGES.",
+        "# docs/concepts/retention.md. The steps are those of clew.compaction.propose.retention.EDGES.",
         f"version = {VERSION}",
         "# held-out: cuts | needed of named | area, learnt and by hand | held by names of 1 %, and of 3 %",
         f'report = "{report.strip("| ")}"',

@@ -24,12 +24,12 @@ from itertools import accumulate
 from pathlib import Path
 
 from clew.memory.embedding import embed_lacking
+from clew.memory.index.protocol import Entry
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, search
 from clew.memory.static import StaticEmbedder
 from clew.memory.words import analyse
 from clew.message import Trust
-from clew.ports.index import Entry
-from clew.store.index import SqliteIndex
 
 WORDS = 50_000
 PER_SESSION = 400

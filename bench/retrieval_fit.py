@@ -20,13 +20,13 @@ import numpy as np
 import retrieval_shown as shown
 
 from clew import Session, SqliteStore
-from clew.evals.exact import first_place
 from clew.memory import Memory, StaticEmbedder, analyse, embed_lacking, passages
-from clew.memory.datasets import datasets
 from clew.memory.features import DENSE, LEXICAL
 from clew.memory.in_view import InView
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, judge
-from clew.store.index import SqliteIndex
+from clew_evals.exact import first_place
+from clew_evals.retrieval.datasets import datasets
 
 WEIGHTS = Path(__file__).parent.parent / "src" / "clew" / "memory" / "weights.toml"
 STRENGTH = 1e-3

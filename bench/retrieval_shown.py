@@ -34,13 +34,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from clew import Session, SqliteStore
-from clew.evals.cuts import cuts_of
-from clew.evals.exact import first_place
-from clew.evals.files import session_files
-from clew.evals.reading import view_text
-from clew.evals.reuse import reuse_probes
-from clew.evals.study import sessions_of
 from clew.memory.tools import ask_later
+from clew_evals.cuts import cuts_of
+from clew_evals.exact import first_place
+from clew_evals.files import session_files
+from clew_evals.reading import view_text
+from clew_evals.reuse import reuse_probes
+from clew_evals.study import sessions_of
 
 SESSIONS = 30
 PER_SET = 4

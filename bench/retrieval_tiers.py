@@ -18,16 +18,16 @@ import tempfile
 import time
 from pathlib import Path
 
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan
+from clew.compaction.plan.codec import plan_to_json, shown_messages
+from clew.compaction.plan.spans import spans
 from clew.log import COMPACTION, iso_time, message_event, message_to_json
+from clew.log.events import Ctx, Event
+from clew.log.store import SqliteStore
 from clew.memory import Memory
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers import Tier
 from clew.message import Cite, Role, Trust, said
-from clew.plan import Claim, ClaimKind, Condense, Digest, Plan
-from clew.plan.codec import plan_to_json, shown_messages
-from clew.plan.spans import spans
-from clew.ports import Ctx, Event
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 
 CTX = Ctx(workspace="w", session="long")
 SPAN = 200

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from compact_pass import session as made_up
 
+from clew.log.store import SqliteStore
 from clew.message import Item
 from clew.session import Session
-from clew.store import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "session.md"
 WINDOW = 60_000

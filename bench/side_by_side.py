@@ -24,8 +24,8 @@ from compact_pass import session
 from peers.catalogue import Peer, read_peers
 from peers.run import JOB_SECONDS, Adapter, PeerMissing, Result
 
+from clew.providers import OPENAI, Scope
 from clew.tokens import counter_for
-from clew.wire import OPENAI, Scope
 
 RESULTS = Path(__file__).parent / "results" / "side_by_side.md"
 SIZES = (1_000, 10_000)

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from clew.message import Message, Role, ToolCall, said
-from clew.ports import Ask, Reply, Stop, Usage
+from clew.providers.model import Ask, Reply, Stop, Usage
 from clew.testing.server import ScriptedServer
 
 PICTURE = Path(__file__).parent.parent / "docs" / "guides" / "hosts.svg"

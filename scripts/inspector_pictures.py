@@ -21,11 +21,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from clew.inspector.server import Server
 from clew.inspector.shelf import Options, Shelf
+from clew.log.store import SqliteStore
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Author, Category, Draft, Notebook, Source
 from clew.message import Trust
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 from clew.transcripts import Start, open_source, read
 from clew.transcripts.transcript import collected
 

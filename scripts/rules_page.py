@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from clew.wire import WIRES
-from clew.wire.rules import Rule, Scope
+from clew.providers import WIRES
+from clew.providers.rules import Rule, Scope
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "rules.md"
 

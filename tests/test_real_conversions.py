@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import UnknownFormat
+from clew.providers import WIRES, Scope, convert
 from clew.transcripts import Transcript, load, open_source
-from clew.wire import WIRES, Scope, convert
 from tests.conftest import DATA, real_data
 
 SETS = sorted(p.name for p in (DATA / "transcripts").glob("*") if p.is_dir() and not p.name.startswith("_"))

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clew.message import Message
+from clew.providers import wire_named
 from clew.session.parsed_input import ParsedInput
-from clew.wire import wire_named
 
 RULE = "Never modify files under legacy/."
 WINDOW = 40_000

@@ -11,10 +11,10 @@ from typing import Any
 from peers.catalogue import OWN
 from peers.tables import HEADS, Measured, place_of, rank_of, write_both
 
-from clew.evals import Row, summarised
-from clew.evals.chain import Link
-from clew.evals.paired import difference
-from clew.evals.summary import HEADLINE
+from clew_evals import Row, summarised
+from clew_evals.chain import Link
+from clew_evals.paired import difference
+from clew_evals.summary import HEADLINE
 
 DRIFTING = ("constraints", "retained", "far", HEADLINE, "roundtrip", "files", "open")
 """What is told after each number of compactions, and compared: more is better."""

@@ -40,10 +40,10 @@ from peers.run import Adapter, PeerMissing, Result
 from peers.sample import Case, as_case, sample
 from peers.tables import Measured
 
-from clew.evals import POLICIES
-from clew.evals.chain import Link, after_times, pieces, planted
-from clew.evals.cuts import COUNTER
-from clew.wire import OPENAI
+from clew.providers import OPENAI
+from clew_evals import POLICIES
+from clew_evals.chain import Link, after_times, pieces, planted
+from clew_evals.cuts import COUNTER
 
 TIMES = (1, 5, 20)
 SHARE = 0.10

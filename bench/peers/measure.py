@@ -30,9 +30,9 @@ from peers.run import Adapter, PeerMissing, Result
 from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json, write
 
-from clew.evals import POLICIES, Row, Score, score_of, scored
-from clew.evals.score import refusal
-from clew.wire import OPENAI, Scope
+from clew.providers import OPENAI, Scope
+from clew_evals import POLICIES, Row, Score, score_of, scored
+from clew_evals.score import refusal
 
 SHARES = (0.05, 0.10, 0.20, 0.40)
 SESSIONS = 80

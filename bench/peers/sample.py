@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from clew.evals import Cut, SessionFile, Study, cuts_of, labels_near, needs_of, session_files
-from clew.evals.asking import session_name
-from clew.evals.cuts import LEAST_TOKENS
-from clew.evals.study import Common, Progress, common_keys, mapped, sessions_of
-from clew.evals.study import mark as key_mark
 from clew.message import Item, Message, Thinking
-from clew.wire import OPENAI
-from clew.wire.convert import convert
+from clew.providers import OPENAI
+from clew.providers.convert import convert
+from clew_evals import Cut, SessionFile, Study, cuts_of, labels_near, needs_of, session_files
+from clew_evals.asking import session_name
+from clew_evals.cuts import LEAST_TOKENS
+from clew_evals.study import Common, Progress, common_keys, mapped, sessions_of
+from clew_evals.study import mark as key_mark
 
 SEED = 20_260
 Chat = list[dict[str, Any]]

@@ -13,11 +13,11 @@ from typing import Any
 
 from peers.catalogue import OWN, REPOSITORY, Peer
 
-from clew.evals import POLICIES, Row, agreement, summarised
-from clew.evals.paired import difference
-from clew.evals.report.figures import SLACK
-from clew.evals.study import probes_by_cut, usual_budget
-from clew.evals.summary import HEADLINE
+from clew_evals import POLICIES, Row, agreement, summarised
+from clew_evals.paired import difference
+from clew_evals.report.figures import SLACK
+from clew_evals.study import probes_by_cut, usual_budget
+from clew_evals.summary import HEADLINE
 
 RESULTS = REPOSITORY / "bench" / "results"
 COMPARED = (

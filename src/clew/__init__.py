@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from clew.errors import ClewError
     from clew.integrations.client import wrap
     from clew.log import fold, message_event
+    from clew.log.events import Ctx, Event, Head
+    from clew.log.protocol import Store
+    from clew.log.store import MemoryStore, SqliteStore
     from clew.message import (
         ApprovalAnswer,
         ApprovalRequest,
@@ -35,12 +38,10 @@ if TYPE_CHECKING:
         said,
         turns,
     )
-    from clew.ports import Ctx, Event, Head, Store
+    from clew.providers import WIRES, Body, Wire, convert, wire_named
     from clew.session import Compactor, CompactResult, Session, compact, compact_async
-    from clew.store import MemoryStore, SqliteStore
     from clew.tokens import TokenCounter, counter_for, model_named
     from clew.transcripts import Transcript, find_sessions, load, open_source, read
-    from clew.wire import WIRES, Body, Wire, convert, wire_named
 
 _ROOMS = {
     "errors": ("ClewError",),
@@ -66,12 +67,13 @@ _ROOMS = {
         "said",
         "turns",
     ),
-    "ports": ("Ctx", "Event", "Head", "Store"),
+    "log.events": ("Ctx", "Event", "Head"),
+    "log.protocol": ("Store",),
     "session": ("CompactResult", "Compactor", "Session", "compact", "compact_async"),
-    "store": ("MemoryStore", "SqliteStore"),
+    "log.store": ("MemoryStore", "SqliteStore"),
     "tokens": ("TokenCounter", "counter_for", "model_named"),
     "transcripts": ("Transcript", "find_sessions", "load", "open_source", "read"),
-    "wire": ("WIRES", "Body", "Wire", "convert", "wire_named"),
+    "providers": ("WIRES", "Body", "Wire", "convert", "wire_named"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from evaluate import budgets, lines_at, page, show, summary_of
 
-from clew.cli.eval_figures import figures
-from clew.evals import POLICIES, Study, session_files, study
-from clew.evals.report import Findings
+from clew_evals import POLICIES, Study, session_files, study
+from clew_evals.cli.eval_figures import figures
+from clew_evals.report import Findings
 from tests.evals.sessions import write_sessions
 
 NAMES = ("tail", "frame", "bare-values", "whole", "oracle")

@@ -12,8 +12,8 @@ from peers.run import Result
 from peers.sample import Case, sample
 from peers.tables import Measured, page, to_json
 
-from clew.evals import score_of
-from clew.wire import OPENAI, Scope
+from clew.providers import OPENAI, Scope
+from clew_evals import score_of
 from tests.evals.sessions import write_sessions
 
 CLEW = read_peers()["clew"]

@@ -3,7 +3,7 @@ from peers.catalogue import read_peers
 from peers.run import Result
 from side_by_side import EARLY, LATER, Row, case, parallel_case
 
-from clew.wire import OPENAI, Scope
+from clew.providers import OPENAI, Scope
 
 CLEW = read_peers()["clew"]
 

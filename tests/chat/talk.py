@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from clew.chat import Answer, ApprovalWanted, Chat, Happening, Said, Turn, open_chat
+from clew.log.store import MemoryStore, SqliteStore
+from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Message, Role, Text, ToolCall, Trust
-from clew.models import StreamingModel
-from clew.ports import Reply, Stop
+from clew.providers.clients import StreamingModel
+from clew.providers.model import Reply, Stop
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
-from clew.store.index import SqliteIndex
 
 WINDOW = 64_000
 

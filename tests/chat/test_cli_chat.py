@@ -16,10 +16,10 @@ import pexpect
 import pytest
 
 from clew.log import check_session
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
 from clew.message import Role
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
 from clew.testing import Broken, ScriptedServer
 
 PROMPT = "› "

@@ -11,8 +11,8 @@ import pytest
 from clew.chat import Answer, ApprovalWanted, Failed, Stopped
 from clew.chat.hands import NOT_RUN
 from clew.chat.under_way import lock_path
+from clew.log.store import MemoryStore, SqliteStore
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, kinds, new_chat, played, tell
 
@@ -115,7 +115,7 @@ import sys
 from pathlib import Path
 from clew.chat import open_chat
 from clew.session import Session
-from clew.store import SqliteStore
+from clew.log.store import SqliteStore
 turn = open_chat(Session.open("talk", SqliteStore(Path(sys.argv[1])))).turn("hi")
 print(next(turn), flush=True)
 sys.stdin.read()

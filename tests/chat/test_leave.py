@@ -11,9 +11,9 @@ from clew.chat import Answer, ApprovalWanted
 from clew.chat.asking import what_of
 from clew.chat.sessions import fork
 from clew.log import APPROVAL, export_session, import_session
+from clew.log.store import MemoryStore
 from clew.message import Role, said
 from clew.session import Session
-from clew.store import MemoryStore
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, new_chat, tell
 

@@ -19,14 +19,14 @@ from clew.chat.commands import run_command
 from clew.chat.loop import INTERRUPTED
 from clew.chat.providers import Wanted, local_models, named_model
 from clew.errors import InputError
+from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust
-from clew.models import RemoteModel, open_model
-from clew.ports import Ask, Reply, Stop, Usage
+from clew.providers.clients import RemoteModel, open_model
+from clew.providers.model import Ask, Reply, Stop, Usage
 from clew.session import Session
-from clew.store import MemoryStore
 from clew.testing import Broken, ScriptedServer, ServerLine, extractive
 from tests.chat.talk import kinds, tell
-from tests.models.lines import ANTHROPIC, CHAT, KEY, ONCE, RESPONSES, Line, each_line
+from tests.providers_clients.lines import ANTHROPIC, CHAT, KEY, ONCE, RESPONSES, Line, each_line
 
 FACT = "The width of part {0} is {0}7 mm, as Anna told Bert at the meeting about parts and their widths."
 

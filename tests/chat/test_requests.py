@@ -16,10 +16,10 @@ from clew.chat.sessions import begun_with, fork, latest, new_name
 from clew.chat.stats import Stats
 from clew.errors import NotFound
 from clew.log import INSTRUCTION, PROGRESS
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.message import Role, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import MemoryStore
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, new_chat, played, reply_to, tell
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from clew.evals.whole_bill import bills_of
 from clew.message import Message, Origin, Role
 from clew.message import said as said_by
 from clew.transcripts import Boundary, Entry, Start, Transcript, Usage, load
 from clew.transcripts.labels import relabelled
+from clew_evals.whole_bill import bills_of
 from tests.cli.homes import Home, home, is_golden
 from tests.conftest import real_data
 
@@ -138,8 +138,8 @@ def test_nothing_to_price_is_none():
 def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew always compact to 3,000 tokens: the golden files are about the bill."""
     fitted = SimpleNamespace(changed=True, tokens_after=3_000)
-    monkeypatch.setattr("clew.evals.whole_bill.compact", lambda *_args, **_options: fitted)
-    monkeypatch.setattr("clew.cli.bill_report.prices_date", lambda: "2026-11-15")
+    monkeypatch.setattr("clew_evals.whole_bill.compact", lambda *_args, **_options: fitted)
+    monkeypatch.setattr("clew_evals.cli.bill_report.prices_date", lambda: "2026-11-15")
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
 

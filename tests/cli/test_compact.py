@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.providers import Scope, wire_named
 from clew.tokens import counter_for
-from clew.wire import Scope, wire_named
 from tests.cli.conftest import EXAMPLE, Run
 from tests.cli.golden.make import SCREEN, body, screen
 from tests.session.talk import RULE

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.log.store import SqliteStore
+from clew.providers import Body
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.wire import Body
 from tests.cli.conftest import Run
 from tests.cli.golden.make import body
 from tests.session.talk import RULE

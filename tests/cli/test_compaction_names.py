@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from clew.errors import NotFound, NothingToGain
+from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, said
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
 from tests.cli.conftest import EXAMPLE, Run
 
 NAME = "mini-swe-agent:sphinx-9229"

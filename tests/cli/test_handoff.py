@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from clew.plan.handoff import HEADINGS, parse_handoff
+from clew.compaction.plan.handoff import HEADINGS, parse_handoff
 from clew.tokens import counter_for
 from clew.transcripts import load
 from tests.cli.homes import RULE, Home, home, is_golden

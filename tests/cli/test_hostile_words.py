@@ -14,9 +14,9 @@ import pytest
 
 from clew.cli import main
 from clew.errors import ClewError
+from clew.log.store import SqliteStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, said
 from clew.session import Session
-from clew.store import SqliteStore
 
 TYPED = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 EVIL = f"{TYPED}\u202egnp"

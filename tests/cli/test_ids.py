@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.cli.inputs import WORKSPACE, looks_like_id
-from clew.store import SqliteStore
+from clew.log.store import SqliteStore
 from tests.cli.homes import CLAUDE, CODEX, COPILOT, OPENCODE, Home, home
 
 __all__ = ["home"]  # a fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import zstandard
 
-from clew.store import SqliteStore
+from clew.log.store import SqliteStore
 from tests.cli.conftest import EXAMPLE, Run
 
 SESSION = "mini-swe-agent:sphinx-9229"

@@ -11,9 +11,9 @@ import pytest
 from clew.chat.stats import stats_of
 from clew.cli.inputs import own_name
 from clew.errors import InputError
+from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Origin, Role, said
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
 from tests.cli.conftest import Run
 
 LONG = "claude-code:0276a600-2f22-4d2b-844c-3feb9c5aa108"

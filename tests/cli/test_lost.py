@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.evals.forgotten import Kind, forgotten
 from clew.transcripts import load
+from clew_evals.forgotten import Kind, forgotten
 from tests.cli.homes import CLAUDE, RULE, Home, home, is_golden
 from tests.conftest import real_data
 
@@ -19,7 +19,7 @@ __all__ = ["home"]
 def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew keep the same words whatever its compactor chooses: the golden files are about the report."""
     kept = f"{RULE} Round half up in the tax table. rate_17_42 tax_table.py 1 failed"
-    monkeypatch.setattr("clew.evals.forgotten._by_clew", lambda _cut: kept)
+    monkeypatch.setattr("clew_evals.forgotten._by_clew", lambda _cut: kept)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
 

@@ -10,9 +10,9 @@ from clew.cli.import_ import import_transcript
 from clew.inspector.shelf import Shelf
 from clew.inspector.timeline import timeline
 from clew.log import MESSAGE, TOOL_COMPACTION
+from clew.log.store import MemoryStore
 from clew.message import Role
 from clew.message import said as said_by
-from clew.store import MemoryStore
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
 from clew.transcripts.compactions import tool_compactions
 from tests.cli.homes import CLAUDE, Home, home, is_golden

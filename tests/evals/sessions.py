@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from clew.evals.asking import needs_of
-from clew.evals.cuts import Cut
-from clew.evals.needs import Needs
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew_evals.asking import needs_of
+from clew_evals.cuts import Cut
+from clew_evals.needs import Needs
 
 FILLER = "the quick brown fox jumps over the lazy dog while nothing of note happens here\n" * 12
 

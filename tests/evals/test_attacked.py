@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from clew.evals import POLICIES, Study, session_files
-from clew.evals.attacked import Assault, assaults, attacked, survival, survives
-from clew.evals.chain import planted
-from clew.evals.cuts import Cut
-from clew.evals.evictions import GOAL, Eviction, evictions
-from clew.evals.policies.fit import as_summary
-from clew.evals.reading import view_text
+from clew_evals import POLICIES, Study, session_files
+from clew_evals.attacked import Assault, assaults, attacked, survival, survives
+from clew_evals.chain import planted
+from clew_evals.cuts import Cut
+from clew_evals.evictions import GOAL, Eviction, evictions
+from clew_evals.policies.fit import as_summary
+from clew_evals.reading import view_text
 from tests.conftest import real_data
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 

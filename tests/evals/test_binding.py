@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.evals.binding import Binding, _common
-from clew.evals.words import plain_words
+from clew_evals.binding import Binding, _common
+from clew_evals.words import plain_words
 from tests.evals.sessions import FILLER, agent, cut, needs, user
 
 LINE = "the retry limit of the upload stage is HTTP_4XX_CAP seconds after a failure"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clew.evals.cuts import Cut
-from clew.evals.layout import sections_of
-from clew.evals.policies import POLICIES
-from clew.evals.policies.fit import as_summary
-from clew.evals.redo import overruled
-from clew.evals.score import Score, score_of
-from clew.evals.turns import Turn, goals_of, turns_of
 from clew.message import Item, Message, Origin, Role, Text
+from clew_evals.cuts import Cut
+from clew_evals.layout import sections_of
+from clew_evals.policies import POLICIES
+from clew_evals.policies.fit import as_summary
+from clew_evals.redo import overruled
+from clew_evals.score import Score, score_of
+from clew_evals.turns import Turn, goals_of, turns_of
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 FIRST = "Add a retry to the upload worker and cover it with a test."

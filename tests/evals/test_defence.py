@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from clew.evals.cuts import Cut
-from clew.evals.paired import difference
-from clew.evals.policies import POLICIES
-from clew.evals.policies.fit import as_summary
-from clew.evals.score import METRICS, Score, score_of, scored
-from clew.evals.study import Row
+from clew_evals.cuts import Cut
+from clew_evals.paired import difference
+from clew_evals.policies import POLICIES
+from clew_evals.policies.fit import as_summary
+from clew_evals.score import METRICS, Score, score_of, scored
+from clew_evals.study import Row
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 CHEATS = ("bare-values", "stuffed")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.evals.grounding import unsupported
-from clew.evals.policies.fit import as_summary
+from clew_evals.grounding import unsupported
+from clew_evals.policies.fit import as_summary
 from tests.evals.sessions import agent, cut, user
 
 GIVEN = cut(

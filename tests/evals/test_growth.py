@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from clew.errors import BudgetExceeded
-from clew.evals.chain import planted
-from clew.evals.cuts import COUNTER, Cut
-from clew.evals.growth import drift, grown, growth_of
-from clew.evals.policies import POLICIES, Policy
-from clew.evals.policies.fit import as_summary, newest_that_fit
+from clew_evals.chain import planted
+from clew_evals.cuts import COUNTER, Cut
+from clew_evals.growth import drift, grown, growth_of
+from clew_evals.policies import POLICIES, Policy
+from clew_evals.policies.fit import as_summary, newest_that_fit
 from tests.cli.conftest import Run, clew
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user, write_sessions
 

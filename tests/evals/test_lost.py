@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.evals import POLICIES, Study, session_files
-from clew.evals.lost import SEALED, TOO_SHORT, Asked, Lost, OwnCompactions, Unjudged, lost_by_tools
-from clew.evals.report.losses import in_words, sides, use_of
+from clew_evals import POLICIES, Study, session_files
+from clew_evals.lost import SEALED, TOO_SHORT, Asked, Lost, OwnCompactions, Unjudged, lost_by_tools
+from clew_evals.report.losses import in_words, sides, use_of
 from tests.conftest import real_data
 from tests.evals.sessions import FILLER
 

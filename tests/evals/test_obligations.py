@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.evals.obligations import (
+from clew_evals.obligations import (
     Exchange,
     Superseded,
     changed_files,
@@ -12,7 +12,7 @@ from clew.evals.obligations import (
     open_tasks,
     superseded,
 )
-from clew.evals.survive import Survival
+from clew_evals.survive import Survival
 from tests.evals.sessions import call, items, result
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import PinsDoNotFit
-from clew.evals.cuts import Cut
-from clew.evals.policies import POLICIES, Policy
-from clew.evals.score import Score, scored
+from clew_evals.cuts import Cut
+from clew_evals.policies import POLICIES, Policy
+from clew_evals.score import Score, scored
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 BUDGETED = [policy for policy in POLICIES.values() if policy.keeps_budget]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from clew.errors import ModelTimeout
-from clew.evals.asked_model import ModelReader, reader_named
-from clew.evals.policies import Policy
-from clew.evals.policies.fit import as_summary
-from clew.evals.questions import MOST_QUESTIONS, Question, questions_of
-from clew.evals.reader import read_plainly
-from clew.evals.score import score_of, scored
-from clew.models.scripted import ScriptedModel
+from clew.providers.clients.scripted import ScriptedModel
+from clew_evals.asked_model import ModelReader, reader_named
+from clew_evals.policies import Policy
+from clew_evals.policies.fit import as_summary
+from clew_evals.questions import MOST_QUESTIONS, Question, questions_of
+from clew_evals.reader import read_plainly
+from clew_evals.score import score_of, scored
 from tests.evals.sessions import agent, cut, needs, result, user
 
 SAID = "We found that the retry limit of the upload worker is called upload_retry_cap there."

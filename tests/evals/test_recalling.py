@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew.evals.cuts import Cut
-from clew.evals.policies import POLICIES, Policy
-from clew.evals.recalling import by_value, by_words
-from clew.evals.score import scored
+from clew_evals.cuts import Cut
+from clew_evals.policies import POLICIES, Policy
+from clew_evals.recalling import by_value, by_words
+from clew_evals.score import scored
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clew.evals.cuts import Cut
-from clew.evals.reading import Speaker
-from clew.evals.reuse import reuse_probes
+from clew_evals.cuts import Cut
+from clew_evals.reading import Speaker
+from clew_evals.reuse import reuse_probes
 from tests.evals.sessions import FILLER, agent, call, cut, needs, result, user
 
 BEFORE = [

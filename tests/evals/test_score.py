@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from clew.evals.asking import needs_of
-from clew.evals.cuts import Cut
-from clew.evals.needs import Label
-from clew.evals.policies.fit import as_summary
-from clew.evals.score import Score, score_of
+from clew_evals.asking import needs_of
+from clew_evals.cuts import Cut
+from clew_evals.needs import Label
+from clew_evals.policies.fit import as_summary
+from clew_evals.score import Score, score_of
 from tests.evals.sessions import FILLER, agent, call, cut, result, user
 
 RULE = "Never modify generated files under the vendor folder."

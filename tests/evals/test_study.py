@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.evals import (
+from clew_evals import (
     POLICIES,
     Row,
     SessionFile,
@@ -20,10 +20,10 @@ from clew.evals import (
     study,
     summarised,
 )
-from clew.evals.chain import chained
-from clew.evals.report import Findings, page
-from clew.evals.study import common_keys, mark
-from clew.evals.summary import kendall
+from clew_evals.chain import chained
+from clew_evals.report import Findings, page
+from clew_evals.study import common_keys, mark
+from clew_evals.summary import kendall
 from tests.conftest import real_data
 from tests.evals.sessions import write_sessions
 

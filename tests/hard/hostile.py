@@ -8,16 +8,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from clew.compaction.plan.handoff import parse_handoff, render_handoff
+from clew.compaction.plan.render import parse_digest
+from clew.compaction.plan.spans import unspan
 from clew.errors import ClewError
 from clew.log import import_session, message_from_json, message_to_json
+from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, ToolResult, Trust
-from clew.plan.handoff import parse_handoff, render_handoff
-from clew.plan.render import parse_digest
-from clew.plan.spans import unspan
-from clew.store import MemoryStore
+from clew.providers import WIRES, Body, Choices, Scope, convert
 from clew.transcripts import FORMATS, Start, Transcript, detect, open_source
 from clew.transcripts.transcript import collected
-from clew.wire import WIRES, Body, Choices, Scope, convert
 
 Promise = Callable[[bytes], None]
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clew.errors import ClewError
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
+from clew.log.store.audit import audit
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.audit import audit
 
 CTX = Ctx(workspace="local", session="main")
 KILL = -1

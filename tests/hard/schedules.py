@@ -14,12 +14,12 @@ from random import Random
 
 from clew.errors import ClewError
 from clew.log import COMPACTION
+from clew.log.events import Ctx, Event, Head, Stored
+from clew.log.store import MemoryStore
 from clew.memory.notes import Draft, Notebook, Scope
 from clew.message import Message, Role, said
-from clew.ports import Ctx, Event, Head, Stored
 from clew.session import Session
 from clew.session.replay import Replay
-from clew.store import MemoryStore
 from clew.tokens import UNKNOWN, counter_for
 from tests.session.talk import answer, call, talk
 

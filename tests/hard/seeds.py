@@ -7,13 +7,13 @@ import json
 import sqlite3
 from pathlib import Path
 
+from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan.handoff import handoff_of, render_handoff
+from clew.compaction.plan.render import render_digest
 from clew.log import export_session, message_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.message import Cite, Role, Trust, said
-from clew.plan import Claim, ClaimKind, Digest, Pin
-from clew.plan.handoff import handoff_of, render_handoff
-from clew.plan.render import render_digest
-from clew.ports import Ctx
-from clew.store import MemoryStore
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"
 

@@ -10,10 +10,10 @@ import pytest
 
 from clew.budget import Stop
 from clew.errors import BudgetExceeded
+from clew.log.store import SqliteStore
 from clew.message import Role, said
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
-from clew.store import SqliteStore
 from tests.session.talk import talk
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))

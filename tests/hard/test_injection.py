@@ -8,11 +8,11 @@ from itertools import islice
 
 import pytest
 
+from clew.compaction.plan import ClaimKind
 from clew.ledger.ledger import Ledger
+from clew.log.store import MemoryStore
 from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.plan import ClaimKind
 from clew.session import Session
-from clew.store import MemoryStore
 from tests.conftest import real_data
 
 RULE = "Never modify files under legacy/."

@@ -13,13 +13,13 @@ import pytest
 
 from clew.errors import InputError
 from clew.log import export_session, import_session
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook, Scope
 from clew.memory.search import Query, search
 from clew.message import Message, Role, Text, ToolCall, ToolResult, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 from clew.transcripts import open_source
 from clew.transcripts.readers.claude_files import SideFolder
 from tests.hard import seeds

@@ -17,8 +17,8 @@ import zstandard
 
 from clew.log import message_to_json
 from clew.message import Unknown
+from clew.providers import WIRES
 from clew.transcripts import load, open_source
-from clew.wire import WIRES
 from tests.hard import seeds
 from tests.hard.conftest import tries
 from tests.hard.hostile import READERS, TARGETS, read_as

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from clew.errors import ClewError
+from clew.log.store import SqliteStore
+from clew.log.store.audit import audit
 from clew.message import Role, said
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.audit import audit
 from clew.testing import BAD_SUMMARISERS, bad_summariser, good_summariser
 from tests.hard.life import RULE, exchange
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from clew.log.store import SqliteStore
+from clew.log.store.audit import audit
 from clew.message import Role, said
 from clew.session import Session
 from clew.session.check import act_problems
-from clew.store import SqliteStore
-from clew.store.audit import audit
 from tests.hard.conftest import tries
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clew.errors import ClewError
+from clew.log.store import SqliteStore
 from clew.message import Role, said
-from clew.ports import Reply
+from clew.providers.model import Reply
 from clew.session import Session
-from clew.store import SqliteStore
 from clew.testing import good_summariser
 from tests.hard.life import exchange
 

@@ -19,7 +19,7 @@ import pytest
 from clew.cli import main
 from clew.errors import ContextTooLong
 from clew.message import Role, said
-from clew.ports import Ask, Reply, Usage
+from clew.providers.model import Ask, Reply, Usage
 from clew.testing.server import Request, ScriptedServer
 
 RULE = "Never touch the files under legacy/."

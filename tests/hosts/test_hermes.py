@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clew.hosts import hook
+from clew.providers import WIRES
 from clew.testing.server import ScriptedServer
-from clew.wire import WIRES
 from tests.hosts.real import RULE, Computer, SilentModel, holds
 
 CONFIG = """\

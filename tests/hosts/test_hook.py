@@ -187,7 +187,7 @@ def test_the_hook_imports_neither_the_session_nor_a_terminal(
     given_ = json.dumps(event("PreCompact", session(*WORK)))
     code = (
         "import sys; from clew.cli import main; main(['hook', 'claude-code']); "
-        "heavy = ('clew.session', 'clew.ladder', 'clew.verify', 'rich', 'argparse'); "
+        "heavy = ('clew.session', 'clew.compaction.propose', 'clew.compaction.verify', 'rich', 'argparse'); "
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from clew.inspector.shelf import Options, Shelf
 from clew.log import message_event
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
+from clew.memory.index.sqlite import SqliteIndex
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.models.pieces import Piece, Streamed
-from clew.ports import Ctx, Reply, Stop
+from clew.providers.clients.pieces import Piece, Streamed
+from clew.providers.model import Reply, Stop
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 from tests.session.talk import talk
 
 WORKSPACE = "local"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from clew.budget import Region
+from clew.compaction.plan import ClaimKind
+from clew.compaction.plan.render import render_digest
 from clew.errors import InputError, NotFound, StalePlan
 from clew.inspector import acts, context, history, kept, sessions, timeline, transcript
 from clew.inspector.app import Answer
@@ -16,8 +18,6 @@ from clew.inspector.sources import expanded
 from clew.inspector.words import marked_to_json
 from clew.log import UNDO, fold, load, names, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.plan import ClaimKind
-from clew.plan.render import render_digest
 from clew.session import Quote, Request, Session
 from tests.inspector.house import TOUR, Counting, House, long
 from tests.session.talk import RULE

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from clew.inspector.places import Places
 from clew.log import MESSAGE, fold, message_event, new_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
 from tests.inspector.house import TOUR, House
 
 CTX = Ctx(workspace="local", session="s")

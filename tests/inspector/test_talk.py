@@ -18,8 +18,8 @@ from clew.inspector.server import Server
 from clew.inspector.shelf import Options
 from clew.inspector.talk import ROOM_HERE, Talks
 from clew.message import JsonObject, Message, Role, Text, ToolCall, said
-from clew.models.pieces import Piece, Streamed
-from clew.ports import Reply, Stop
+from clew.providers.clients.pieces import Piece, Streamed
+from clew.providers.model import Reply, Stop
 from clew.session import Session
 from tests.inspector.house import MODEL, TOUR, WINDOW, Asking, House
 from tests.inspector.test_guard import ask, same_origin

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from frameworks.drivers import ASKS, DRIVERS, RULE, Run
 
 import clew
-from clew.wire import Choices, Scope, convert
+from clew.providers import Choices, Scope, convert
 
 PACKAGES = {
     "anthropic": "anthropic",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ladder import brief_of
+from clew.compaction.propose import brief_of
 from clew.ledger.checked import verdict_of
 from clew.message import Role, said
-from tests.ladder.sessions import items, read, step
+from tests.compaction_propose.sessions import items, read, step
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import find_candidates
 from clew.message import Role, Trust, said
+from clew.rules import find_candidates
 
 FILLER = "The importer reads a row, looks its owner up and writes both to the new table.\n"
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints import (
+from clew.message import Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.rules import (
     Duration,
     Force,
     Found,
@@ -20,11 +21,10 @@ from clew.ledger.constraints import (
     Strength,
     find_candidates,
 )
-from clew.ledger.constraints.evidence import is_silent
-from clew.ledger.constraints.find import sentences_that_tell, spoken
-from clew.ledger.constraints.model import model
-from clew.ledger.constraints.pasted import LONG
-from clew.message import Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.rules.evidence import is_silent
+from clew.rules.find import sentences_that_tell, spoken
+from clew.rules.model import model
+from clew.rules.pasted import LONG
 
 
 def user(text: str) -> Message:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger import Ledger
-from clew.ledger.constraints import Force, find, find_candidates
 from clew.message import Item, Message, Role, Text, Trust, said
+from clew.rules import Force, find, find_candidates
 
 STANDING = (
     "Never modify files under legacy/.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, find_candidates, retire
 from clew.message import Role, said
+from clew.rules import Constraint, find_candidates, retire
 
 MAIN = "Never push to main."
 LEGACY = "Never touch anything under legacy/."

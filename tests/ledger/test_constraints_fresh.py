@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.ledger.constraints import find_candidates
 from clew.message import Role, said
+from clew.rules import find_candidates
 
 FRESH = [json.loads(line) for line in Path(__file__).with_name("fresh.jsonl").read_text("utf-8").splitlines()]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.ledger.constraints import find_candidates
-from clew.ledger.constraints.languages import guess, language
-from clew.ledger.constraints.model import model
-from clew.ledger.constraints.tables import table
-from clew.ledger.constraints.tokens import plain_words, tokens
 from clew.message import Role, said
+from clew.rules import find_candidates
+from clew.rules.languages import guess, language
+from clew.rules.model import model
+from clew.rules.tables import table
+from clew.rules.tokens import plain_words, tokens
 
 INVENTED = [
     json.loads(line) for line in Path(__file__).with_name("invented.jsonl").read_text("utf-8").splitlines()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger.constraints import Constraint, How, Kind, find_candidates, retire
 from clew.message import Role, said
+from clew.rules import Constraint, How, Kind, find_candidates, retire
 
 
 def quotes(text: str) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints import Constraint, How, Retirement, Span, find_candidates, retire
 from clew.message import Message, Origin, Role, Text, Trust, said
+from clew.rules import Constraint, How, Retirement, Span, find_candidates, retire
 
 
 def rules(*texts: str, role: Role = Role.USER) -> list[Constraint]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints.sentences import Sentence, sentences
-from clew.ledger.constraints.tokens import CODE, PATH, QUOTE, tokens
+from clew.rules.sentences import Sentence, sentences
+from clew.rules.tokens import CODE, PATH, QUOTE, tokens
 
 
 def texts(text: str) -> list[str]:

@@ -6,14 +6,14 @@ import pytest
 
 from clew.errors import NotFound
 from clew.ledger import Ledger
-from clew.ledger.constraints import Constraint, find
-from clew.ledger.constraints.active import MOST_NEAR, ActiveRules
-from clew.ledger.constraints.subject import Subject
 from clew.ledger.failing import FailingTests
 from clew.ledger.floods import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND
 from clew.ledger.loop import Closed, LoopKind
 from clew.ledger.phrases import Foreign
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
+from clew.rules import Constraint, find
+from clew.rules.active import MOST_NEAR, ActiveRules
+from clew.rules.subject import Subject
 
 
 def ran(number: int, command: str, output: str) -> list[Item]:

@@ -6,8 +6,8 @@ import pytest
 
 from clew.errors import NotFound
 from clew.ledger import Ledger, MadeBy, Pin, PinStatus
-from clew.ledger.constraints.values import Kind, Scope
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.rules.values import Kind, Scope
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, user
 
 RULE = "Never modify files under legacy/."

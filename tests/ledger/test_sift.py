@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.constraints.evidence import is_silent, may_matter
 from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, WORD
-from clew.ledger.sift import CHUNKS, Chunks, chunks_with, marks
+from clew.rules.evidence import is_silent, may_matter
+from clew.rules.sift import CHUNKS, Chunks, chunks_with, marks
 
 WORDS = st.sampled_from(
     [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from clew.compaction.plan.render import TAG
 from clew.ledger import Ledger
-from clew.ledger.constraints import find
 from clew.ledger.speech import DIGEST_TAG
 from clew.ledger.testcounts import Counts, counts_in
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
-from clew.plan.render import TAG
+from clew.rules import find
 
 WORKFLOW = """Why is this red?
 

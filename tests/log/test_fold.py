@@ -30,9 +30,9 @@ from clew.log import (
     view_from_json,
     view_to_json,
 )
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.message import Role, said
-from clew.ports import Ctx
-from clew.store import MemoryStore
 
 CTX = Ctx(workspace="north", session="main")
 

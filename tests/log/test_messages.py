@@ -13,7 +13,7 @@ from clew.errors import StoreDamaged
 from clew.log import canonical, message_from_json, message_to_json, parse
 from clew.log.messages import _TYPES
 from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.wire import ANTHROPIC, WIRES
+from clew.providers import ANTHROPIC, WIRES
 from tests.log.generated import messages
 from tests.strategies import ITEMS, json_values, mangled
 

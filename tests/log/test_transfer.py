@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from clew.errors import ExportDamaged, InputError, NotFound, SessionDiverged, StoreTooNew
 from clew.log import export_session, export_session_zstd, import_session, new_event, root
-from clew.ports import Ctx
-from clew.store import MemoryStore
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from tests.log.generated import bodies
 
 CTX = Ctx(workspace="north", session="main")

@@ -2,8 +2,8 @@
 
 from datetime import date
 
+from clew.memory.index.protocol import Entry
 from clew.message import Trust
-from clew.ports.index import Entry
 
 MONDAY = date(2023, 5, 8)
 AT = "2023-06-01T12:00:00.000Z"

@@ -2,10 +2,10 @@
 
 from random import Random
 
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan, Shrink
+from clew.compaction.plan.codec import plan_to_json, shown_messages
 from clew.log import COMPACTION, message_event, message_to_json, new_event
 from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.plan import Claim, ClaimKind, Condense, Digest, Plan, Shrink
-from clew.plan.codec import plan_to_json, shown_messages
 
 WORDS = ("build", "deploy", "kiln", "oven", "glaze", "clay", "firing", "shelf", "wheel", "pottery", "invoice")
 

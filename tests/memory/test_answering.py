@@ -2,12 +2,12 @@
 
 import pytest
 
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
 from clew.memory import Memory
+from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Message, Role, Text, ToolCall, ToolResult, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 
 QUESTION = "what port did we choose for the kiln"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.log.store import SqliteStore
 from clew.message import Role, said
 from clew.session import Session
-from clew.store import SqliteStore
 from tests.cli.conftest import Run, clew
 
 __all__ = ["clew"]  # a fixture

@@ -5,16 +5,16 @@ import json
 import pytest
 
 from clew.log import message_event, new_event
+from clew.log.events import Ctx
 from clew.log.kinds import UNDO
+from clew.log.store import MemoryStore
 from clew.memory import Memory, Query, catch_up, catch_up_all, passages, search
+from clew.memory.index.protocol import ANYTHING, EntryKind, Filters, Mark
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook
 from clew.memory.tiers import TierPolicy
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.ports import Ctx
-from clew.ports.index import ANYTHING, EntryKind, Filters, Mark
 from clew.session import Session
-from clew.store import MemoryStore
-from clew.store.index import SqliteIndex
 from tests.memory.said import AT, together, turn
 from tests.memory.talks import compaction, turns
 

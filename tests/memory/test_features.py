@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.memory.features import look
+from clew.memory.index.protocol import Analysed, Row
 from clew.memory.question import understand
-from clew.ports.index import Analysed, Row
 from tests.memory.said import turn
 
 WORDS = st.lists(st.sampled_from(["kiln", "kil", "ln", "k", "oven"]), max_size=12)

@@ -7,15 +7,15 @@ import pytest
 from clew.chat.sessions import fork
 from clew.errors import InputError
 from clew.log import export_session, import_session, message_event
+from clew.log.events import Ctx
 from clew.log.imports import IMPORTS_SESSION, Foreign, foreign
+from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
+from clew.memory.index.protocol import Filters
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import NOTES_SESSION, Author, Category, Draft, Notebook, Scope, Source, Status
 from clew.message import Message, Role, Text, Trust, said
-from clew.ports import Ctx
-from clew.ports.index import Filters
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
-from clew.store.index import SqliteIndex
 
 OTHER = Ctx(workspace="away", session="holiday")
 HERE = Ctx(workspace="local", session="holiday")

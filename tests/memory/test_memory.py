@@ -5,16 +5,16 @@ from random import Random
 
 import pytest
 
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, StaticEmbedder
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.injecting import EXCERPT, Passage, recalled, render_passages
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, Source
 from clew.memory.tiers import Tier
 from clew.message import Message, Role, Text, ToolResult, Trust, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
-from clew.store.index import SqliteIndex
 from clew.tokens import counter_for
 from tests.memory.talks import round_of
 

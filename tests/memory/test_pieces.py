@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
+from clew.log.store.migrate import migrate
+from clew.log.store.sql import migrations
 from clew.memory import Memory, Query, analyse, passages, search
 from clew.memory.findable import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.in_view import InView
+from clew.memory.index.spelling import distance
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.words import joined_terms, name_terms
 from clew.message import Role, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
-from clew.store.index_spelling import distance
-from clew.store.migrate import migrate
-from clew.store.sql import migrations
 from tests.memory.said import AT, together, turn
 
 LOG = "\n".join(f"step {n}: the glaze of batch {n} was even and dry" for n in range(400))

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from clew.chat import open_chat
+from clew.log.events import Ctx
+from clew.log.store import SqliteStore
 from clew.memory import Memory
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import Where, project_at
 from clew.message import Role, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import SqliteStore
-from clew.store.index import SqliteIndex
 from tests.cli.conftest import Run, clew
 
 __all__ = ["clew"]  # a fixture

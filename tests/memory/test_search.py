@@ -4,16 +4,16 @@ import pytest
 
 from clew.errors import NotFound
 from clew.log import message_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
-from clew.memory.datasets import datasets
 from clew.memory.findable import PIECE
+from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import stands_in
-from clew.memory.trial import ask_all, fill, summary
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.ports import Ctx
-from clew.ports.index import EntryKind, Filters
-from clew.store import MemoryStore
-from clew.store.index import SqliteIndex
+from clew_evals.retrieval.datasets import datasets
+from clew_evals.retrieval.trial import ask_all, fill, summary
 from tests.conftest import real_data
 from tests.memory.said import AT, together, turn
 

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION, new_event
+from clew.log.events import Ctx, Stored
 from clew.log.kinds import TIER, UNDO
+from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
+from clew.memory.index.protocol import EntryKind
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers import (
     NOTHING_LEFT,
     Excerpt,
@@ -26,10 +30,6 @@ from clew.memory.tiers import (
     moves_for,
     tiers_of,
 )
-from clew.ports import Ctx, Stored
-from clew.ports.index import EntryKind
-from clew.store import MemoryStore, SqliteStore
-from clew.store.index import SqliteIndex
 from tests.memory.talks import compaction, turns
 
 CTX = Ctx(workspace="north", session="main")

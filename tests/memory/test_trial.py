@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from clew.memory.datasets import datasets
-from clew.memory.trial import ask_all, ask_baselines, fill, summary
-from clew.store.index import SqliteIndex
+from clew.memory.index.sqlite import SqliteIndex
+from clew_evals.retrieval.datasets import datasets
+from clew_evals.retrieval.trial import ask_all, ask_baselines, fill, summary
 
 
 @pytest.fixture

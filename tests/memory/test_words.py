@@ -50,7 +50,7 @@ def test_marks_are_as_fine_as_the_date_that_is_asked_for():
 @pytest.mark.parametrize(
     ("question", "values"),
     [
-        ("where did src/clew/store/sql.py fail?", ("src/clew/store/sql.py",)),
+        ("where did src/clew/log/store/sql.py fail?", ("src/clew/log/store/sql.py",)),
         ("what about ~/notes/a.md and E1234", ("~/notes/a.md", "E1234")),
         ("who said 'no such table: entry' first?", ("no such table: entry",)),
         ("when did max_tokens raise KeyError?", ("max_tokens", "KeyError")),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from clew.log.store import MemoryStore
 from clew.memory.notes import Author, Category, Draft, Notebook, Priority, Scope, Source
 from clew.message import Item, Message, Role, Text, ToolResult, Trust, said
-from clew.store import MemoryStore
 
 AT_MS = 1_790_000_000_000
 NOW = "2026-09-21T14:13:20.000Z"

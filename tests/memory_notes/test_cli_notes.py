@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from clew.log.store import SqliteStore
 from clew.memory.notes import Category, Notebook
-from clew.store import SqliteStore
 from tests.cli.conftest import Run, clew
 from tests.memory_notes.drafts import proposal
 

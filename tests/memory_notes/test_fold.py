@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from clew.errors import ClewError, StoreBusy, StoreDamaged
 from clew.log import KINDS, fold, new_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.memory.notes import NO_NOTES, NOTE, NOTES_SESSION, Scope, Situation, Status, fold_notes, select
 from clew.memory.notes.events import added
 from clew.memory.notes.journal import Journal
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
 from clew.message import Trust
-from clew.ports import Ctx
-from clew.store import MemoryStore
 from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page
 
 SHARED = Ctx(workspace="home", session=NOTES_SESSION)

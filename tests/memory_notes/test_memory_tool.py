@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import InputError
+from clew.log.events import Ctx
 from clew.log.kinds import MEMORY_FILE
+from clew.log.store import MemoryStore
 from clew.memory.anthropic_tool import AsyncMemoryTool, MemoryTool
 from clew.memory.notes.commands import MemoryFiles, run_command
 from clew.memory.notes.file_text import FILE_BYTES, resolve
 from clew.memory.notes.files import fold_files
 from clew.memory.notes.notebook import NOTES_SESSION
-from clew.ports import Ctx
-from clew.store import MemoryStore
 
 CTX = Ctx(workspace="local", session=NOTES_SESSION)
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.plan.render import digest_message
 from clew.errors import InputError, NotFound
+from clew.log.store import MemoryStore
 from clew.memory.notes import Category, Scope, Status, standing
 from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
 from clew.message import Cite, Item, Role, Trust, said
-from clew.plan import Claim, ClaimKind, Digest
-from clew.plan.render import digest_message
-from clew.store import MemoryStore
 from tests.memory_notes.drafts import NOW, draft, notebook, page, proposal, user
 
 POLICY = {"category": Category.ORGANIZATION_POLICY, "trust": Trust.DEVELOPER}

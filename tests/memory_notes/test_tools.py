@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import UnknownWire
+from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Notebook, Status
 from clew.memory.tools import TOOLS, Consent, Wish
 from clew.memory.tools.passages import MOST_CHARACTERS, fenced
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.session import Session
-from clew.store import MemoryStore, SqliteStore
-from clew.store.index import SqliteIndex
 from tests.memory_notes.drafts import AT_MS, draft, proposal
 from tests.strategies import json_values
 

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 import clew
+from clew.compaction.plan import ClaimKind
+from clew.compaction.plan.render import NOTE
 from clew.errors import InputError
+from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, Text, Trust, said
-from clew.plan import ClaimKind
-from clew.plan.render import NOTE
 from clew.session import Session
-from clew.store import MemoryStore
 from clew.testing import good_summariser
 from tests.session.talk import RULE, talk
 from tests.session.test_session import Awaited

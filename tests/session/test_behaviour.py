@@ -11,11 +11,11 @@ import re
 
 import pytest
 
+from clew.log.store import MemoryStore
 from clew.message import Item, Role, said
-from clew.models.extractive import quotes, shown
 from clew.session import Session
-from clew.store import MemoryStore
 from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
+from clew.testing.extractive import quotes, shown
 from tests.session.talk import RULE, talk
 
 _FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)

@@ -11,21 +11,21 @@ import zstandard
 
 import clew.ledger.pins as pins_module
 from clew.errors import InputError, NotFound, StalePlan, StoreDamaged
-from clew.ledger.constraints.values import Found, Kind, Scope, Span, Strength
 from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
 from clew.ledger.pins import Pins
 from clew.log import LOOP, PIN, RULES, export_session, import_session, message_event, new_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore, SqliteStore
+from clew.log.store.audit import audit
 from clew.memory.entries import catch_up
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.ports import Ctx
+from clew.rules.values import Found, Kind, Scope, Span, Strength
 from clew.session import Session
 from clew.session.by_hand import redo_imported
 from clew.session.check import act_problems
 from clew.session.past import past_of
-from clew.store import MemoryStore, SqliteStore
-from clew.store.audit import audit
-from clew.store.index import SqliteIndex
 from tests.session.golden.make import RACES, WINDOW, race, shown
 from tests.session.talk import RULE, talk
 

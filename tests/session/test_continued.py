@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clew
+from clew.providers import Scope
+from clew.providers.canonical import marks_in
 from clew.session.conversation import Record
-from clew.wire import Scope
-from clew.wire.canonical import marks_in
 
 RULE = "Never modify files under legacy/."
 MARK = {"type": "ephemeral"}

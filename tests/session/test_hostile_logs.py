@@ -11,10 +11,10 @@ import pytest
 
 from clew.errors import ClewError, ExportDamaged
 from clew.log import chain, encode, export_session, import_session, message_event, root
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, said
-from clew.ports import Ctx
 from clew.session import Session
-from clew.store import MemoryStore
 from tests.session.talk import talk
 
 CTX = Ctx(workspace="local", session="main")

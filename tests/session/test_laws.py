@@ -3,14 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, CompactionRefused
+from clew.log.store import MemoryStore
 from clew.message import Item, Role, Trust
-from clew.plan.render import parse_digest
+from clew.providers import Scope
 from clew.session import Session
 from clew.session.replay import region_of
-from clew.store import MemoryStore
 from clew.testing import BAD_SUMMARISERS, bad_summariser
-from clew.wire import Scope
 from tests.session.sessions import RULES, sessions
 from tests.session.talk import RULE, talk
 

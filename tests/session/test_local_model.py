@@ -2,11 +2,11 @@
 
 import pytest
 
+from clew.compaction.verify import Level
+from clew.log.store import MemoryStore
 from clew.message import Role, said
-from clew.models import open_model
+from clew.providers.clients import open_model
 from clew.session import Session
-from clew.store import MemoryStore
-from clew.verify import Level
 from tests.local_model import served
 from tests.session.talk import RULE, talk
 from tests.session.test_behaviour import agent

@@ -6,11 +6,11 @@ import textwrap
 import pytest
 
 import clew
+from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, said
-from clew.plan.render import parse_digest
+from clew.providers import Scope, convert
 from clew.testing import good_summariser
-from clew.wire import Scope, convert
 from tests.session.talk import RULE, talk
 
 

@@ -4,11 +4,12 @@ import sqlite3
 
 import pytest
 
+from clew.log.events import Head
+from clew.log.snapshots import Snapshots
+from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, said
-from clew.ports import Head, Snapshots
 from clew.session import Session
 from clew.session.replay import SAVE_EVERY
-from clew.store import MemoryStore, SqliteStore
 from tests.session.talk import talk
 
 

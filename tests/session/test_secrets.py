@@ -5,13 +5,13 @@ import json
 import clew
 from clew.budget import FRESH
 from clew.errors import ModelFailed
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.memory.notes.commands import MemoryFiles
 from clew.memory.notes.note import Draft
 from clew.message import Role, said
-from clew.ports import Ctx
 from clew.session import Session
 from clew.session.record import refusal_event
-from clew.store import MemoryStore
 
 KEY = "ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
 

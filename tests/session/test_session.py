@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from clew.budget import Compact, Region
+from clew.compaction.plan.render import parse_digest
 from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Native, Origin, Role, said
-from clew.plan.render import parse_digest
-from clew.ports import Ctx
 from clew.session import Request, Session
-from clew.store import MemoryStore, SqliteStore
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
 from tests.session.talk import RULE, talk
 

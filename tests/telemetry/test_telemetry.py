@@ -9,12 +9,12 @@ from datetime import datetime
 
 import pytest
 
+from clew.integrations.telemetry import Scale, lines, moments
 from clew.log import CALL
+from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, said
-from clew.models.scripted import ScriptedModel
+from clew.providers.clients.scripted import ScriptedModel
 from clew.session import Session
-from clew.store import MemoryStore
-from clew.telemetry import Scale, lines, moments
 from clew.testing.summarisers import GOOD_SUMMARISERS
 
 USAGE: JsonObject = {
@@ -173,7 +173,7 @@ def test_spans_go_to_any_exporter(session: Session) -> None:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from opentelemetry.trace import SpanKind, StatusCode
 
-    from clew.telemetry.otel import spans_of
+    from clew.integrations.telemetry.otel import spans_of
 
     exporter = InMemorySpanExporter()
     assert exporter.export(spans_of(session.name, session.events())) is SpanExportResult.SUCCESS
@@ -193,7 +193,7 @@ def test_spans_go_to_any_exporter(session: Session) -> None:
 
 def test_a_session_exported_twice_is_the_same_trace(session: Session) -> None:
     pytest.importorskip("opentelemetry.sdk")
-    from clew.telemetry.otel import spans_of
+    from clew.integrations.telemetry.otel import spans_of
 
     first, second = (spans_of(session.name, session.events()) for _ in range(2))
     assert [span.to_json() for span in first] == [span.to_json() for span in second]
@@ -202,7 +202,7 @@ def test_a_session_exported_twice_is_the_same_trace(session: Session) -> None:
 
 def test_times_of_spans_are_those_of_the_log(session: Session) -> None:
     pytest.importorskip("opentelemetry.sdk")
-    from clew.telemetry.otel import spans_of
+    from clew.integrations.telemetry.otel import spans_of
 
     times = [stored.event.time for stored in session.events()]
     root = spans_of(session.name, session.events())[0]
@@ -213,13 +213,13 @@ def test_times_of_spans_are_those_of_the_log(session: Session) -> None:
 
 def test_a_session_of_nothing_has_no_spans() -> None:
     pytest.importorskip("opentelemetry.sdk")
-    from clew.telemetry.otel import spans_of
+    from clew.integrations.telemetry.otel import spans_of
 
     assert spans_of("x", []) == ()
 
 
 def test_lines_need_no_opentelemetry() -> None:
-    code = "import sys; sys.modules['opentelemetry'] = None; import clew.telemetry"
+    code = "import sys; sys.modules['opentelemetry'] = None; import clew.integrations.telemetry"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -227,7 +227,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None\n"
         "from clew.errors import MissingExtra\n"
-        "try:\n    import clew.telemetry.otel\n"
+        "try:\n    import clew.integrations.telemetry.otel\n"
         "except MissingExtra as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import ClewError, ModelBusy
 from clew.message import Role, said
-from clew.ports import Ask, Reply, Stop
+from clew.providers.model import Ask, Reply, Stop
 from clew.testing import AsyncScriptedModel, ScriptedModel, ScriptExhausted
 
 GO = Ask(instruction="Summarise the session.", purpose="summarise")

@@ -12,9 +12,9 @@ import openai
 import pytest
 
 from clew.message import Message, Role, Text, Thinking, ToolCall
-from clew.ports import Reply, Stop, Usage
+from clew.providers.model import Reply, Stop, Usage
 from clew.testing import HangUp, ScriptedServer, ScriptExhausted, Status
-from tests.models.lines import KEY
+from tests.providers_clients.lines import KEY
 
 WORDS = "A long enough answer that is streamed in several pieces, with é and 漢字."
 THINK, SAY = Thinking("Let me see, this may take a while.", "c2ln"), Text(WORDS)

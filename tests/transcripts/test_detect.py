@@ -124,7 +124,7 @@ def test_knowing_the_formats_imports_no_reader():
     import subprocess
     import sys
 
-    code = "import sys, clew.transcripts; print([m for m in sys.modules if m.startswith('clew.wire')])"
+    code = "import sys, clew.transcripts; print([m for m in sys.modules if m.startswith('clew.providers')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.transcripts.readers.dialogue import read, sniff
+from clew_evals.readers.dialogue import read, sniff
 from tests.transcripts.telling import document, lines_source, tell
 
 PAIRS = [{"user": "a", "sys": "b"}, {"user": "c", "sys": ""}]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.transcripts.readers.inspect_log import read, sniff
 from clew.transcripts.records import Start
+from clew_evals.readers.inspect_log import read, sniff
 from tests.transcripts.telling import document, tell
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from clew.providers import OPENAI
 from clew.transcripts.readers.mini_swe_agent import read, sniff
 from clew.transcripts.records import Start, Usage
-from clew.wire import OPENAI
 from tests.transcripts.telling import document, tell
 
 INFO = {"mini_version": "1.15.0", "config": {"model": {"model_name": "m"}, "environment": {"cwd": "/w"}}}

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from clew.providers import WIRES
 from clew.transcripts.readers.plain_lists import ANTHROPIC, GEMINI, OPENAI, RESPONSES
 from clew.transcripts.records import Entry
 from clew.transcripts.source import open_source
-from clew.wire import WIRES
 from tests.transcripts.telling import document, lines_source, tell
 
 READERS = {"anthropic": ANTHROPIC, "openai": OPENAI, "responses": RESPONSES, "gemini": GEMINI}

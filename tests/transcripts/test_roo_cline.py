@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from clew.message import Trust
+from clew.providers import ANTHROPIC
 from clew.transcripts.readers.roo_cline import read, sniff
 from clew.transcripts.records import Entry
 from clew.transcripts.source import open_source
-from clew.wire import ANTHROPIC
 from tests.transcripts.telling import document, tell
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from clew.providers import OPENAI
 from clew.transcripts.readers.swe_agent import read, sniff
 from clew.transcripts.records import Entry
-from clew.wire import OPENAI
 from tests.transcripts.telling import document, tell
 
 SYSTEM = {"role": "system", "content": "Be good.", "agent": "main"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clew.transcripts.readers import tau2, tau_bench
+from clew.providers import OPENAI
 from clew.transcripts.records import Entry, Usage
 from clew.transcripts.source import open_source
-from clew.wire import OPENAI
+from clew_evals.readers import tau2, tau_bench
 from tests.transcripts.telling import document, tell
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "think", "arguments": "{}"}}

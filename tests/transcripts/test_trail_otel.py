@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.transcripts.readers.trail_otel import read, sniff
 from clew.transcripts.records import Start, Usage
+from clew_evals.readers.trail_otel import read, sniff
 from tests.transcripts.telling import document, tell
 
 

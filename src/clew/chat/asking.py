@@ -11,8 +11,8 @@ from unicodedata import normalize
 
 from clew.chat.places import called, inside
 from clew.errors import InputError
-from clew.ledger.constraints.values import Kind
 from clew.ledger.pins import Pin
+from clew.rules.values import Kind
 
 LONGEST_TEXT = 300
 """Characters of what a file is to hold; a note or a rule is shown whole."""

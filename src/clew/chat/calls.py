@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from clew.context.cache import Call, Layout, layout_of
-from clew.context.cache.cause import Life
 from clew.log import CALL
 from clew.message import JsonObject
-from clew.models import StreamingModel
-from clew.ports import Reply
+from clew.providers.clients import StreamingModel
+from clew.providers.model import Reply
+from clew.request.cache import Call, Layout, layout_of
+from clew.request.cache.cause import Life
 from clew.session import Session
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from clew.chat.notice import Notice
 from clew.errors import ClewError
 from clew.message import JsonObject, Message, Trust
-from clew.ports import Stop, Usage
+from clew.providers.model import Stop, Usage
 
 
 class Answer(StrEnum):

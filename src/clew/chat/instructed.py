@@ -14,7 +14,9 @@ from pathlib import Path
 from clew.chat.approvals import Approvals
 from clew.chat.asking import folded
 from clew.chat.places import inside
-from clew.context.instructions import (
+from clew.errors import InputError
+from clew.log import INSTRUCTION
+from clew.request.instructions import (
     Disk,
     Instruction,
     Loaded,
@@ -26,9 +28,7 @@ from clew.context.instructions import (
     pieces_of,
     settled,
 )
-from clew.context.piece import Piece
-from clew.errors import InputError
-from clew.log import INSTRUCTION
+from clew.request.piece import Piece
 from clew.session import Session
 
 OWN = "this session wrote it, and nobody said that it counts; /trust says so"

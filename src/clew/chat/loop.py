@@ -33,7 +33,6 @@ from clew.chat.kit import Kit
 from clew.chat.progressed import Progressed
 from clew.chat.request import Requests
 from clew.chat.under_way import turn_of
-from clew.context.diagnose import Scene
 from clew.errors import (
     BudgetExceeded,
     ContextTooLong,
@@ -42,8 +41,9 @@ from clew.errors import (
 )
 from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, said
-from clew.models import RemoteModel, Streamed, StreamingModel
-from clew.ports import Reply, Stop
+from clew.providers.clients import RemoteModel, Streamed, StreamingModel
+from clew.providers.model import Reply, Stop
+from clew.request.diagnose import Scene
 from clew.session import Session
 
 __all__ = ["MAKE_ROOM", "Chat", "Turn"]

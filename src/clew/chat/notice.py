@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from clew.compaction.plan import Condense, Drop, Plan, Shrink
+from clew.compaction.verify import Kept, Matter, Report
 from clew.message import JsonObject
-from clew.plan import Condense, Drop, Plan, Shrink
 from clew.session import Compaction, Outcome
-from clew.verify import Kept, Matter, Report
 
 _PLURAL = {
     Matter.RULE: "rules",

@@ -10,13 +10,13 @@ from clew.chat.kit import Kit, as_asked
 from clew.chat.loop import Chat
 from clew.chat.offline import OfflineModel
 from clew.chat.workspace import workspace_tools
-from clew.context.diagnose import Scene, diagnostic_tools
 from clew.memory import Memory
+from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
 from clew.memory.tools.budget import CONTEXT_BUDGET
 from clew.memory.tools.desk import Desk
-from clew.models import StreamingModel
-from clew.ports.index import Index
+from clew.providers.clients import StreamingModel
+from clew.request.diagnose import Scene, diagnostic_tools
 from clew.session import Session
 
 TOOLS_SHARE = 0.25

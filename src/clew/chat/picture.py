@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from clew.budget import Fill, Region, TokenBudget
-from clew.context.piece import Contribution
-from clew.context.request import Assembled
+from clew.request.piece import Contribution
+from clew.request.request import Assembled
 
 BAR = 40
 MOST_SOURCES = 5

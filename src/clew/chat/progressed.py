@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from clew.context.piece import Piece
-from clew.context.progress import (
+from clew.log import PROGRESS
+from clew.memory import Memory
+from clew.request.piece import Piece
+from clew.request.progress import (
     Checkpoint,
     as_text,
     checkpoint_to_json,
@@ -11,8 +13,6 @@ from clew.context.progress import (
     next_checkpoint,
     progress_piece,
 )
-from clew.log import PROGRESS
-from clew.memory import Memory
 from clew.session import Session
 
 

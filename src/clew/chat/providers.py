@@ -11,7 +11,7 @@ from typing import cast
 
 from clew.chat.offline import OFFLINE, OfflineModel
 from clew.errors import InputError
-from clew.models import StreamingModel, open_model
+from clew.providers.clients import StreamingModel, open_model
 from clew.session import Session
 
 OLLAMA = "http://127.0.0.1:11434"

@@ -1,4 +1,4 @@
-"""What is sent to the model for a session as it stands: the place where a chat meets ``clew.context``."""
+"""What is sent to the model for a session as it stands: the place where a chat meets ``clew.request``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clew.chat.approvals import Approvals
 from clew.chat.instructed import Instructed
 from clew.chat.kit import Kit
 from clew.chat.progressed import Progressed
-from clew.context.assemble import Parts, assemble
-from clew.context.cache import Call, Marks
-from clew.context.clauses import clauses_for
-from clew.context.diagnose import Scene
-from clew.context.fence import Fence, session_key
-from clew.context.piece import Piece
-from clew.context.rehydrate import Now, invoked_skills, rehydrate
-from clew.context.remembered import remembered
-from clew.context.request import Assembled
-from clew.context.room import Room
-from clew.context.sections import PLAN
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Origin, Role, Trust
-from clew.models import StreamingModel
+from clew.providers.clients import StreamingModel
+from clew.request.assemble import Parts, assemble
+from clew.request.cache import Call, Marks
+from clew.request.clauses import clauses_for
+from clew.request.diagnose import Scene
+from clew.request.fence import Fence, session_key
+from clew.request.piece import Piece
+from clew.request.rehydrate import Now, invoked_skills, rehydrate
+from clew.request.remembered import remembered
+from clew.request.request import Assembled
+from clew.request.room import Room
+from clew.request.sections import PLAN
 from clew.secrets.key import own_key
 from clew.session import Session
 

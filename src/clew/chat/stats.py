@@ -9,8 +9,8 @@ from typing import Any
 
 from clew.budget import Trigger
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
+from clew.log.events import Stored
 from clew.message import JsonObject, Origin, Role
-from clew.ports import Stored
 
 RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})
 

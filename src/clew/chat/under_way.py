@@ -14,9 +14,10 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from clew.log import canonical
-from clew.ports import Ctx, Store
+from clew.log.events import Ctx
+from clew.log.protocol import Store
+from clew.log.store import SqliteStore
 from clew.session import Session
-from clew.store import SqliteStore
 
 try:
     import fcntl

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
+from clew.log.store.audit import AuditReport, audit
 from clew.session.check import act_problems
 from clew.settings import store_path
-from clew.store.audit import AuditReport, audit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -39,8 +39,9 @@ from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive, printable
 from clew.errors import ClewError, InputError
+from clew.log.events import Ctx
+from clew.log.protocol import Store
 from clew.memory.scope import Where, project_at
-from clew.ports import Ctx, Store
 from clew.session import Session
 from clew.settings import Preset, Settings, configured, store_path
 
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError("SESSION, --resume and --fork each name a session", "give one of them")
     if args.root and not args.root.is_dir():
         raise InputError(f"{args.root} is no folder", "--root names one")
-    from clew.store.index import SqliteIndex
+    from clew.memory.index.sqlite import SqliteIndex
 
     settings = _settings(args)
     lines = Lines.of(sys.stdin, term.out)

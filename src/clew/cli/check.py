@@ -23,11 +23,22 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import UnknownFormat
 from clew.message import JsonObject
+from clew.providers import (
+    WIRES,
+    Choices,
+    Level,
+    Report,
+    Scope,
+    Unverified,
+    Violation,
+    Wire,
+    convert,
+    wire_named,
+)
+from clew.providers.body import Body
 from clew.tokens import counter_for, model_named
 from clew.transcripts import detect
 from clew.transcripts.json_document import is_lines
-from clew.wire import WIRES, Choices, Level, Report, Scope, Unverified, Violation, Wire, convert, wire_named
-from clew.wire.body import Body
 
 NATIVE_WIRES = {"codex": "responses", "gemini-cli": "gemini", "qwen-code": "gemini", "openai": "openai"}
 """The provider's format that a tool's sessions are closest to; Anthropic's, the strictest, for all else."""

@@ -19,9 +19,9 @@ from clew.cli.inputs import WORKSPACE, own_store
 from clew.cli.stored import ADVICE, a_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.context.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
 from clew.errors import NotFound
 from clew.log.imports import OWN
+from clew.request.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

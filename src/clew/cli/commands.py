@@ -36,7 +36,8 @@ class Command:
 
     def load(self) -> CommandModule:
         """Import the command's module."""
-        return cast(CommandModule, importlib.import_module(f"clew.cli.{self.module}"))
+        name = self.module if "." in self.module else f"clew.cli.{self.module}"
+        return cast(CommandModule, importlib.import_module(name))
 
 
 COMMANDS = (
@@ -55,12 +56,14 @@ COMMANDS = (
     Command("notes", "keep, approve and forget notes that outlive a session", "notes"),
     Command("import", "take a session into clew's own log", "import_"),
     Command("export", "write a session of the log as one file", "export"),
-    Command("lost", "show what your tool's compactions dropped, and what clew keeps", "lost"),
-    Command("bill", "price real sessions: as they were, without compaction, with clew", "bill"),
+    Command("lost", "show what your tool's compactions dropped, and what clew keeps", "clew_evals.cli.lost"),
+    Command(
+        "bill", "price real sessions: as they were, without compaction, with clew", "clew_evals.cli.bill"
+    ),
     Command("handoff", "write what a new session or another agent can start from", "handoff"),
-    Command("eval", "measure what a compaction keeps, on real sessions", "eval"),
+    Command("eval", "measure what a compaction keeps, on real sessions", "clew_evals.cli.eval"),
     Command("audit", "re-derive every hash and every view of the log", "audit"),
-    Command("bench", "measure how well clew finds things again", "bench"),
+    Command("bench", "measure how well clew finds things again", "clew_evals.cli.bench"),
     Command("chat", "talk to a model in a session that can run for ever", "chat"),
     Command("stats", "count what compactions did, and what was recalled after", "stats"),
     Command("secrets", "show which secrets of a text would be masked", "secrets"),

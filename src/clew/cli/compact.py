@@ -32,14 +32,14 @@ from clew.cli.progress import Wait, Watched, waiting
 from clew.cli.stored import log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, positive, printable
+from clew.compaction.plan.codec import claim_to_json, plan_to_json
+from clew.compaction.plan.render import render_digest
 from clew.errors import CompactionRefused, InputError
 from clew.ledger.codec import to_json
 from clew.ledger.pins import Pin
 from clew.message import JsonObject
-from clew.models import open_model
-from clew.plan.codec import claim_to_json, plan_to_json
-from clew.plan.render import render_digest
-from clew.wire import WIRES
+from clew.providers import WIRES
+from clew.providers.clients import open_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

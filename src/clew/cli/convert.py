@@ -20,7 +20,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import CannotCarry
 from clew.message import JsonObject
-from clew.wire import WIRES, Converted, convert, wire_named
+from clew.providers import WIRES, Converted, convert, wire_named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from textwrap import wrap
 from rich.text import Text as Styled
 
 from clew.cli.text import printable
-from clew.plan import Digest
-from clew.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
+from clew.compaction.plan import Digest
+from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
 
 NARROWEST = 40
 INDENT = "  "

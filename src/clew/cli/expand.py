@@ -29,11 +29,11 @@ from clew.cli.show import SIGNS, part_words, speaker
 from clew.cli.stored import Log, history, log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
+from clew.compaction.plan import Claim, Digest
+from clew.compaction.plan.codec import claim_to_json
+from clew.compaction.plan.spans import spans
 from clew.errors import NotFound
 from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
-from clew.plan import Claim, Digest
-from clew.plan.codec import claim_to_json
-from clew.plan.spans import spans
 from clew.session import CompactResult, Expansion, Quote
 from clew.session.look import how_ended
 

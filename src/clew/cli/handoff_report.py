@@ -11,10 +11,10 @@ from clew.cli.inputs import OWN_FORMAT, conversation, opened
 from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
+from clew.compaction.plan.handoff import render_handoff
 from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
 from clew.message import Item
-from clew.plan.handoff import render_handoff
 from clew.secrets import mask
 from clew.session.handoff import Sections, sections_of, seed_handoff
 from clew.tokens import counter_for

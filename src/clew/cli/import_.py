@@ -34,14 +34,15 @@ from clew.log import (
     message_to_json,
     new_event,
 )
+from clew.log.events import Ctx, Event
+from clew.log.protocol import Store
 from clew.memory.scope import project_at
 from clew.message import JsonObject, Message
-from clew.ports import Ctx, Event, Store
+from clew.providers import WIRES
 from clew.secrets import mask_message
 from clew.session import Session
 from clew.transcripts import Entry, Source, Transcript
 from clew.transcripts.compactions import tool_compactions
-from clew.wire import WIRES
 
 BATCH = 500
 

@@ -29,12 +29,12 @@ from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive, printable
 from clew.errors import InputError, NotFound
+from clew.log.store import SqliteStore
 from clew.settings import configured, store_path
-from clew.store import SqliteStore
 
 if TYPE_CHECKING:
     from clew.inspector.shelf import Shelf
-    from clew.models import StreamingModel
+    from clew.providers.clients import StreamingModel
     from clew.session import Session
 
 LOOPBACK = "127.0.0.1"
@@ -192,7 +192,7 @@ def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, s
 @contextmanager
 def _shelved(store: SqliteStore, path: Path, args: argparse.Namespace, note: str = "") -> Iterator[Shelf]:
     from clew.inspector.shelf import Options, Shelf
-    from clew.store.index import SqliteIndex
+    from clew.memory.index.sqlite import SqliteIndex
 
     with SqliteIndex(path) as index:
         yield Shelf(

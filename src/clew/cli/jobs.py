@@ -12,17 +12,17 @@ from clew.budget import DEFAULT, Asked, Asker, Compact, Policy, Stop
 from clew.cli.progress import Watched
 from clew.cli.stored import Log
 from clew.cli.text import count
+from clew.compaction.plan import Digest
+from clew.compaction.plan.apply import apply
+from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
-from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
-from clew.plan import Digest
-from clew.plan.apply import apply
+from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
 from clew.session.fit import Gauge, by_region
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
-from clew.wire import WIRES, Converted, Wire, convert, wire_named
 
 NEVER_FULL = 1 << 40
 """A window in which a list is only read: its messages numbered, its ledger kept."""

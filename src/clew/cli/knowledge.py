@@ -23,13 +23,13 @@ from pathlib import Path
 from clew.cli.inputs import WORKSPACE
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
-from clew.context.knowledge import Document, Manifest, look_up, passage, update
-from clew.context.knowledge.documents import manifest_path, manifests, read_manifest, write_manifest
-from clew.context.knowledge.topics import REFERENCE, title_of, topics
 from clew.errors import InputError, NotFound
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Hit, Query
+from clew.request.knowledge import Document, Manifest, look_up, passage, update
+from clew.request.knowledge.documents import manifest_path, manifests, read_manifest, write_manifest
+from clew.request.knowledge.topics import REFERENCE, title_of, topics
 from clew.settings import clew_home, store_path
-from clew.store.index import SqliteIndex
 
 ADVICE = "`clew knowledge index DIR` reads one in"
 

@@ -21,6 +21,8 @@ from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store, the_stor
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, positive, printable
 from clew.errors import NotFound
+from clew.log.protocol import Store
+from clew.log.store import MemoryStore
 from clew.memory.notes import (
     Category,
     Change,
@@ -37,8 +39,6 @@ from clew.memory.notes.note import LIVE, WAITING
 from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
 from clew.message import Json, Trust
-from clew.ports import Store
-from clew.store import MemoryStore
 
 # Whoever can write clew's own log is its operator, and may set policy as well.
 OPERATOR = Trust.DEVELOPER

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line
-from clew.ports import Ask, Model, Reply
-from clew.session.bill import Bill
+from clew.compaction.bill import Bill
+from clew.providers.model import Ask, Model, Reply
 
 Tell: TypeAlias = Callable[[str], None]
 """Says which step begins."""

@@ -25,15 +25,16 @@ from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, MissingExtra, NotFound
+from clew.log.events import Ctx
+from clew.log.protocol import Store
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
+from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import ADVICE as LOOK
 from clew.memory.scope import Where, project_at
 from clew.message import Json, JsonObject, Role, Trust
-from clew.ports import Ctx, Store
-from clew.ports.index import EntryKind, Filters
 from clew.settings import configured, store_path
-from clew.store.index import SqliteIndex
 
 EXCERPT = 280
 NOWHERE = "clew:recall"

@@ -21,7 +21,7 @@ from clew.cli.inputs import WORKSPACE, own_store
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.ports import Ctx
+from clew.log.events import Ctx
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from clew.cli.inputs import WORKSPACE, Input, no_session, opened, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
-from clew.ports import Ctx, Store
+from clew.log.events import Ctx
+from clew.log.protocol import Store
+from clew.log.store import MemoryStore
 from clew.session import Session
 from clew.session.past import Past, past_of
-from clew.store import MemoryStore
 from clew.transcripts import Source
 
 ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` brings one in"

@@ -29,13 +29,13 @@ from clew.cli.stored import Log, Refusal, history, log_or_input, past_named, ref
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.cli.trace_tool import trace_tool
+from clew.compaction.plan.spans import spans
+from clew.compaction.verify import render_report
+from clew.integrations.telemetry import lines
 from clew.ledger.codec import to_json
 from clew.message import JsonObject
-from clew.plan.spans import spans
 from clew.session import Outcome
 from clew.session.past import Past
-from clew.telemetry import lines
-from clew.verify import render_report
 
 LABEL = 6
 DETAIL = 9

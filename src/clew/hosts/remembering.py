@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 
 from clew.hosts.current import CurrentSession
+from clew.log.store import SqliteStore
 from clew.memory.notes.note import Author, Category, Draft, Scope, Source, Status
 from clew.memory.notes.notebook import Notebook
 from clew.memory.notes.rules import key_of
 from clew.message import Trust
 from clew.settings import store_path
-from clew.store import SqliteStore
 
 MOST_NOTES = 20
 

@@ -12,13 +12,13 @@ from clew.hosts.current import CurrentSession, project_sessions
 from clew.hosts.reading import HostSession, read_session
 from clew.hosts.work_state import flat
 from clew.log import message_event
+from clew.log.events import Ctx
+from clew.log.store import MemoryStore
 from clew.memory import Memory
+from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.injecting import excerpt_start
-from clew.ports import Ctx
-from clew.ports.index import EntryKind, Filters
 from clew.secrets import mask_message
-from clew.store import MemoryStore
-from clew.store.index import SqliteIndex
 
 WORKSPACE = "host"
 EXCERPT = 240

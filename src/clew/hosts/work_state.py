@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from clew.hosts.reading import HostSession
 from clew.hosts.reminder import Line, WorkState, plain
-from clew.ledger.constraints.values import Kind, Lasts
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.ledger.pins import MadeBy, Pin
 from clew.message import Trust
 from clew.message.lookalike import escaped
+from clew.rules.values import Kind, Lasts
 
 SURE = 0.8
 """Confidence of a rule that is injected. On the labelled Claude Code, Codex and opencode sessions this and

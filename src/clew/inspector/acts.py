@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clew.compaction.plan import Condense, Shrink
+from clew.compaction.plan.spans import spans
+from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json
 from clew.inspector.shelf import Book, Shelf
 from clew.inspector.transcript import message_at
-from clew.ladder.tail import leading_system
 from clew.memory.notes import Category, Draft, Scope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, words
-from clew.plan import Condense, Shrink
-from clew.plan.spans import spans
 from clew.session import Compaction, Outcome
 
 MOST_WORDS = 20_000

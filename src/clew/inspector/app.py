@@ -25,8 +25,8 @@ from clew.inspector.guard import Gate, Guard
 from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.sources import expanded, explained
 from clew.inspector.talk import Talk, Talks, Telling
+from clew.log.events import Ctx
 from clew.message import JsonObject
-from clew.ports import Ctx
 
 STATIC = Path(str(files("clew.inspector"))) / "static"
 FOLLOW_SECONDS = 0.5

@@ -8,16 +8,16 @@ from typing import Any
 
 from clew.budget import FRESH, Fill, Region
 from clew.budget.levels import Levels, levels_for
+from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.shelf import Book, Shown
 from clew.inspector.words import first_words, speaker
 from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
-from clew.models.api import whole
-from clew.plan import Condense, Drop, Operation, Shrink
+from clew.providers.clients.api import whole
+from clew.providers.shapes import as_text, objects
 from clew.session.record import read_compaction
 from clew.session.replay import region_of
-from clew.wire.shapes import as_text, objects
 
 MOST_BLOCKS = 4_000
 """Messages of a view that are drawn; of a larger one the last."""

@@ -7,17 +7,17 @@ from itertools import takewhile
 
 from clew.budget import Cache
 from clew.budget.undo import undo_price
+from clew.compaction.plan import Claim, Pin
+from clew.compaction.plan.spans import spans
+from clew.compaction.verify import Report
+from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound
 from clew.inspector.shelf import Book
 from clew.ledger.codec import to_json
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject
-from clew.plan import Claim, Pin
-from clew.plan.spans import spans
 from clew.session import past as every
 from clew.session.past import Past
-from clew.verify import Report
-from clew.verify.checks import CHECKS
 
 MOST_WEIGHED = 20_000
 """Messages of a view that are weighed to say what an undo costs."""

@@ -12,10 +12,10 @@ from clew.ledger.failures import Failure
 from clew.ledger.loop import Loop
 from clew.ledger.pins import Pin
 from clew.memory import catch_up
+from clew.memory.index.protocol import Filters
 from clew.memory.notes import note_to_json, standing
 from clew.memory.search import Hit, Query, search
 from clew.message import Json, JsonObject
-from clew.ports.index import Filters
 
 MOST_LISTED = 200
 """Of each sort, the latest; how many there are is told."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View, apply
-from clew.ports import Ctx, Store, Stored
+from clew.log.events import Ctx, Stored
+from clew.log.protocol import Store
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
 AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})

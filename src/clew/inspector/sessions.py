@@ -10,10 +10,10 @@ from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.transcript import message_of
 from clew.inspector.words import excerpt
 from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
+from clew.log.events import Ctx, SessionInfo
 from clew.log.imports import OWN
 from clew.message import Json, JsonObject, Origin, Role
-from clew.ports import Ctx, SessionInfo
-from clew.wire.shapes import as_object
+from clew.providers.shapes import as_object
 
 MOST_READ = 20_000
 """Messages that are read to count turns; of longer sessions that is not told."""

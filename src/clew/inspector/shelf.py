@@ -12,10 +12,12 @@ from clew.budget import DEFAULT
 from clew.errors import NotFound
 from clew.inspector.places import Places
 from clew.log import ABOUT, Ref, Visible, load
+from clew.log.events import Ctx
+from clew.log.protocol import Store
+from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
 from clew.message import Item
-from clew.ports import Ctx, Model, Store
-from clew.ports.index import Index
+from clew.providers.model import Model
 from clew.session import Session
 from clew.session.fit import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named

@@ -37,7 +37,7 @@ from clew.errors import ClewError, InputError
 from clew.inspector.shelf import Shelf
 from clew.inspector.words import excerpt
 from clew.message import JsonObject
-from clew.models import StreamingModel
+from clew.providers.clients import StreamingModel
 from clew.session import Session
 
 ANSWER_SECONDS = 1_800

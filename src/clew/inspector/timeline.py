@@ -12,12 +12,12 @@ from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
+from clew.log.events import Stored
 from clew.message import Json, JsonObject, Origin
-from clew.models.api import whole
-from clew.ports import Stored
+from clew.providers.clients.api import whole
+from clew.providers.shapes import as_object, as_text, objects
 from clew.session.past import Past
 from clew.tokens import Model, model_named
-from clew.wire.shapes import as_object, as_text, objects
 
 MOST_POINTS = 1_200
 MOST_MESSAGES = 50_000

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from clew.ledger.constraints.active import ActiveRules
-from clew.ledger.constraints.find import find_candidates
-from clew.ledger.constraints.retire import retire
-from clew.ledger.constraints.silence import may_state_rule
-from clew.ledger.constraints.values import Constraint, Force, Found
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
 from clew.ledger.speech import PLAN, USER, Said
 from clew.message import Cite, Message, Role, Text, Trust
+from clew.rules.active import ActiveRules
+from clew.rules.find import find_candidates
+from clew.rules.retire import retire
+from clew.rules.silence import may_state_rule
+from clew.rules.values import Constraint, Force, Found
 
 
 class DecidedBy(StrEnum):

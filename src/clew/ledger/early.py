@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clew.ledger.constraints.languages import is_english
-from clew.ledger.constraints.pasted import foreign
-from clew.ledger.constraints.tokens import words_again
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
 from clew.ledger.speech import USER, WHOLE_SPEECH, Said
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Message, Text, Trust
+from clew.rules.languages import is_english
+from clew.rules.pasted import foreign
+from clew.rules.tokens import words_again
 
 SAID_EARLY, MAY_RESTRICT = "it was said early", "it names a place and may forbid something"
 EARLY_TURNS = 6

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.ledger.codec import from_json, to_json
-from clew.ledger.constraints.values import Force, Found, How, Kind, Reason, Scope, Span, Strength
 from clew.ledger.speech import said
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
+from clew.rules.values import Force, Found, How, Kind, Reason, Scope, Span, Strength
 
 FINDER = 1
 """Version of the rule finder. Increment it with every change of what it finds or ends."""

@@ -16,15 +16,19 @@ from typing import Any
 
 from clew.errors import NotFound
 from clew.ledger.codec import copied
-from clew.ledger.constraints.active import ActiveRules
-from clew.ledger.constraints.find import find, find_candidates
-from clew.ledger.constraints.force import LIKELY
-from clew.ledger.constraints.provisional import go_ahead
-from clew.ledger.constraints.retire import retire
-from clew.ledger.constraints.scope import scope_of
-from clew.ledger.constraints.silence import may_state_rule
-from clew.ledger.constraints.tokens import tokens
-from clew.ledger.constraints.values import (
+from clew.ledger.exchange import Reading
+from clew.ledger.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
+from clew.ledger.speech import USER, WHOLE_SPEECH, speech
+from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
+from clew.rules.active import ActiveRules
+from clew.rules.find import find, find_candidates
+from clew.rules.force import LIKELY
+from clew.rules.provisional import go_ahead
+from clew.rules.retire import retire
+from clew.rules.scope import scope_of
+from clew.rules.silence import may_state_rule
+from clew.rules.tokens import tokens
+from clew.rules.values import (
     Constraint,
     Found,
     How,
@@ -35,10 +39,6 @@ from clew.ledger.constraints.values import (
     Span,
     Strength,
 )
-from clew.ledger.exchange import Reading
-from clew.ledger.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
-from clew.ledger.speech import USER, WHOLE_SPEECH, speech
-from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 
 class PinStatus(StrEnum):

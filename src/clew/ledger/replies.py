@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from clew.ledger.constraints.languages import is_function_word
+from clew.rules.languages import is_function_word
 
 _LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""

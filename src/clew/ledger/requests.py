@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from clew.ledger.constraints.find import find_candidates
-from clew.ledger.constraints.sentences import Sentence, sentences
-from clew.ledger.constraints.silence import may_state_rule
-from clew.ledger.constraints.values import Found, Kind
-from clew.ledger.sift import CHUNKS, marks
 from clew.message import Message, Role, Text, Trust
+from clew.rules.find import find_candidates
+from clew.rules.sentences import Sentence, sentences
+from clew.rules.sift import CHUNKS, marks
+from clew.rules.silence import may_state_rule
+from clew.rules.values import Found, Kind
 
 _LONGEST = 600
 """Characters above which a text always counts as a request; chosen by hand."""

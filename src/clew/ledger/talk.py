@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.ledger.constraints.sentences import sentences
 from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.goal import asks_nothing_new
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
@@ -26,6 +25,7 @@ from clew.ledger.requests import only_tells
 from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_names import Does
 from clew.message import Cite, Json
+from clew.rules.sentences import sentences
 
 _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12

@@ -13,8 +13,8 @@ from typing import Any
 from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, pieces_of, values_in
 from clew.ledger.lines import Lines, Place
 from clew.ledger.passages import ASSISTANT, WHOLE, Voice, passages
-from clew.ledger.sift import marks
 from clew.message import Cite, Item, Json, JsonObject, Part, Text
+from clew.rules.sift import marks
 
 MOST_VALUES = 60_000
 _KEPT_WHEN_FULL = 45_000

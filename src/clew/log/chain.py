@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.log.canon import canonical, digest, digest_of_fields
-from clew.ports import Event, Head, Stored
+from clew.log.events import Event, Head, Stored
 
 FORMAT = "clew.log/1"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from clew.errors import InputError, StoreDamaged
+from clew.log.events import Ctx, Stored
 from clew.log.kinds import KINDS, Kind
+from clew.log.protocol import Store
 from clew.log.view import LogProblem, Ref, View
 from clew.message import Message
-from clew.ports import Ctx, Store, Stored
 
 READ_THROUGH = 16
 """The largest gap between references that is read through instead of starting another query; chosen by hand.

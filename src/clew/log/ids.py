@@ -6,8 +6,8 @@ import os
 import time
 from datetime import datetime, timedelta
 
+from clew.log.events import Event
 from clew.message import JsonObject
-from clew.ports import Event
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: without i, l, o, u
 _PAIRS = [first + second for first in _DIGITS for second in _DIGITS]

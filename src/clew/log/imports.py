@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.errors import InputError
+from clew.log.events import Ctx
 from clew.log.ids import new_event
 from clew.log.kinds import ABOUT
+from clew.log.protocol import Store
 from clew.message import JsonObject
-from clew.ports import Ctx, Store
 
 OWN = "clew:"
 """Prefix of clew's own sessions, which cannot be imported."""

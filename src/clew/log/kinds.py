@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from clew.errors import StoreDamaged, StoreTooNew
+from clew.log.events import Event, Stored
 from clew.log.ids import new_event
 from clew.log.messages import message_from_json, message_to_json
 from clew.log.view import Ref, Splice, View
 from clew.message import Json, JsonObject, Message
-from clew.ports import Event, Stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from typing import IO, Any, NamedTuple
 from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
 from clew.log.canon import canonical, parse
 from clew.log.chain import chain, encode, root
+from clew.log.events import Ctx, Event, Head, Stored
 from clew.log.imports import note_import, require_foreign_name
+from clew.log.protocol import Store
 from clew.message import JsonObject
 from clew.message.shape import shaped
-from clew.ports import Ctx, Event, Head, Store, Stored
 
 EXPORT_VERSION = 1
 BATCH_EVENTS = 500

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from clew.errors import StoreError
 from clew.log.canon import canonical, digest
 from clew.log.chain import Header, link, root
-from clew.ports import Ctx, Head, Store, Stored
+from clew.log.events import Ctx, Head, Stored
+from clew.log.protocol import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from clew.memory.index.protocol import Embedder, Index
 from clew.memory.search import Found, Hit, Query, find
 from clew.memory.words import stop_words, terms
-from clew.ports.index import Embedder, Index
 
 MEANS = 0.4
 """How near in meaning something is that has none of the words."""

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from clew.memory.index.protocol import Entry
 from clew.memory.words import stop_words
-from clew.ports.index import Entry
 
 K1, B = 1.2, 0.75
 _WORD = re.compile(r"\w+")

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from clew.compaction.plan import Claim, Digest
+from clew.compaction.plan.codec import digest_from_json
+from clew.compaction.plan.spans import spans, unspan
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
+from clew.log.events import Stored
 from clew.message import Json
-from clew.plan import Claim, Digest
-from clew.plan.codec import digest_from_json
-from clew.plan.spans import spans, unspan
-from clew.ports import Stored
 
 
 def own_digests(stored: Stored) -> Iterator[Digest]:

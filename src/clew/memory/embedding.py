@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.ports.index import Embedder, VectorIndex
+from clew.memory.index.protocol import Embedder, VectorIndex
 
 BATCH = 256
 

@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from clew.ledger.values import LOOKING_BACK
 from clew.log import COMPACTION, MESSAGE, UNDO
+from clew.log.events import Ctx, Stored
 from clew.log.imports import Foreign, foreign
 from clew.log.kinds import NOTE, TIER
+from clew.log.protocol import Store
 from clew.memory.condensed import digest_ids, own_digests, stale_undos, undone_since
 from clew.memory.findable import (
     Unescaped,
@@ -20,14 +22,13 @@ from clew.memory.findable import (
     note_entry,
     said_at,
 )
+from clew.memory.index.protocol import Analysed, Entry, Index, Mark
 from clew.memory.notes.fold import fold_notes, vouched
 from clew.memory.notes.note import Status
 from clew.memory.tiers.codec import move_from_json
 from clew.memory.tiers.tier import Tier
 from clew.memory.words import analyse
 from clew.message import Message, ToolCall, ToolResult, Trust
-from clew.ports import Ctx, Store, Stored
-from clew.ports.index import Analysed, Entry, Index, Mark
 
 AT_ONCE = 500
 """Entries that are put in together."""

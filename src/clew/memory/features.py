@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple, TypeAlias
 
+from clew.memory.index.protocol import Analysed, Row, Stats
 from clew.memory.question import Question, stands_in
 from clew.memory.stem import stem
 from clew.memory.when import Span
 from clew.memory.words import NAMES_SHIFT, Trait, marks_to_find, surface
-from clew.ports.index import Analysed, Row, Stats
 
 LEXICAL = (
     "words", "window", "window_if_short", "covered", "covered_squared", "window_covered", "session_words",

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from clew.compaction.plan import Digest
 from clew.log import iso_time
+from clew.log.events import Stored
+from clew.memory.index.protocol import Entry, EntryKind
 from clew.memory.notes.note import Note
 from clew.message import Json, Message, ToolCall, Trust, lowest, words
-from clew.plan import Digest
-from clew.ports import Stored
-from clew.ports.index import Entry, EntryKind
 
 PIECE = 800
 """Most characters of one entry. A longer text is several entries: a hit is then short enough to be shown

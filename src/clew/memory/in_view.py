@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from clew.memory.findable import text_of
+from clew.memory.index.protocol import Entry, EntryKind
 from clew.message import Item, Origin
-from clew.ports.index import Entry, EntryKind
 
 
 class InView:

@@ -10,12 +10,25 @@ from typing import TYPE_CHECKING, Literal
 
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
+from clew.log.events import Ctx
 from clew.log.imports import OWN
 from clew.log.kinds import TIER
+from clew.log.protocol import Store
 from clew.memory.answering import recall
 from clew.memory.embedding import embed_new
 from clew.memory.entries import catch_up
 from clew.memory.in_view import InView
+from clew.memory.index.protocol import (
+    ANYTHING,
+    SHIPPED_MODEL,
+    Embedder,
+    Entry,
+    EntryKind,
+    Filters,
+    Index,
+    Mark,
+    VectorIndex,
+)
 from clew.memory.injecting import Injection, Passage, passage_of, recalled, speaks_for_itself
 from clew.memory.notes.journal import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Note, Status
@@ -40,18 +53,6 @@ from clew.memory.tiers import (
     moves_for,
 )
 from clew.message import Trust
-from clew.ports import Ctx, Store
-from clew.ports.index import (
-    ANYTHING,
-    SHIPPED_MODEL,
-    Embedder,
-    Entry,
-    EntryKind,
-    Filters,
-    Index,
-    Mark,
-    VectorIndex,
-)
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:

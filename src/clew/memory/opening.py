@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Protocol
 
+from clew.compaction.plan import Claim, Digest
 from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
+from clew.log.events import Ctx, Stored
 from clew.log.imports import OWN, foreign
 from clew.log.kinds import TIER
+from clew.log.protocol import Store
 from clew.memory.condensed import line_of, own_digests
 from clew.memory.findable import said_at, text_of, trust_of
+from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
 from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
 from clew.message import Trust
-from clew.plan import Claim, Digest
-from clew.ports import Ctx, Store, Stored
-from clew.ports.index import Entry, Filters, Index, Mark, Wanted
 
 MOST_PIECES = 1_000
 """Of one document."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from clew.errors import InputError
-from clew.ports.index import Filters
+from clew.memory.index.protocol import Filters
 
 
 def in_utc(filters: Filters) -> Filters:

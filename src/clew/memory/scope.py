@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.log import ABOUT
+from clew.log.events import Ctx
 from clew.log.imports import OWN
-from clew.ports import Ctx, Store
+from clew.log.protocol import Store
 
 
 class Where(StrEnum):

@@ -14,11 +14,21 @@ from operator import mul
 from typing import NamedTuple
 
 from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
+from clew.memory.index.protocol import (
+    ANYTHING,
+    Embedder,
+    Entry,
+    EntryKind,
+    Filters,
+    Index,
+    Row,
+    Stats,
+    Wanted,
+)
 from clew.memory.meaning import dense
 from clew.memory.period import in_utc
 from clew.memory.question import Question, stands_in, understand
 from clew.memory.words import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
-from clew.ports.index import ANYTHING, Embedder, Entry, EntryKind, Filters, Index, Row, Stats, Wanted
 
 BY_WORDS = 100
 BY_ROLE = 100

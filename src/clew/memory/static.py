@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from clew.errors import MissingExtra
+from clew.memory.index.protocol import SHIPPED_MODEL
 from clew.memory.words import surface
-from clew.ports.index import SHIPPED_MODEL
 
 if TYPE_CHECKING:
     import numpy

@@ -9,9 +9,9 @@ from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 
+from clew.memory.index.protocol import Analysed, Entry
 from clew.memory.stem import stem
 from clew.memory.when import Span, spans
-from clew.ports.index import Analysed, Entry
 
 _WORD = re.compile(r"[^\W_]+")
 # Scripts that put no blanks between words: every two neighbouring characters are a term.

@@ -1,8 +1,8 @@
 """The facade: open a session, add to it, see it, compact it, undo that. See README.md."""
 
+from clew.compaction.decide import Attempt, Outcome
 from clew.session.compacting import Request
 from clew.session.compactor import Compactor
-from clew.session.engine import Attempt, Outcome
 from clew.session.fit import Fitted
 from clew.session.look import Expansion, Explanation, Quote
 from clew.session.plain import compact, compact_async

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TypeVar, cast
 
 from clew.errors import ClewError, ModelError, ModelFailed
-from clew.ports import Ask, AsyncModel, Model, Reply, Steps, drive
+from clew.providers.model import Ask, AsyncModel, Model, Reply
+from clew.providers.steps import Steps, drive
 
 Result = TypeVar("Result")
 _NOT_ITS_FAULT = (ClewError, AssertionError)

@@ -15,8 +15,8 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.pins import MadeBy, Pin, Pins
 from clew.log import LOOP, PIN, new_event
+from clew.log.events import Event
 from clew.message import Cite, Json, JsonObject, Trust
-from clew.ports import Event
 
 if TYPE_CHECKING:
     from clew.session.replay import Replay

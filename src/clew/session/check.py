@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from clew.errors import ClewError
 from clew.log import LogProblem
-from clew.ports import Ctx, Store
+from clew.log.events import Ctx
+from clew.log.protocol import Store
 from clew.session.replay import Replay
 from clew.tokens import UNKNOWN, counter_for
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
+from clew.compaction.decide import Job, Outcome, Writer, decide
+from clew.compaction.plan.apply import apply
+from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, NothingToGain, StalePlan
-from clew.ladder.tail import leading_system
+from clew.log.events import Event
 from clew.message import JsonObject
-from clew.plan.apply import apply
-from clew.ports import Event, Steps, drive
+from clew.providers.steps import Steps, drive
 from clew.session.asking import nobody
-from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.record import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay

@@ -14,11 +14,11 @@ from typing import Any, Unpack
 
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.ports import Model
+from clew.providers.canonical import begins_with
+from clew.providers.model import Model
 from clew.session.conversation import known_entries
 from clew.session.plain import compact
 from clew.session.result import CompactOptions, CompactResult
-from clew.wire.canonical import begins_with
 
 CONVERSATIONS = 256
 """How many are kept at most: each holds references to its messages and what was read from them."""

@@ -16,16 +16,16 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Region, State
+from clew.compaction.plan import Digest
+from clew.compaction.plan.recognise import as_told
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
-from clew.plan import Digest
-from clew.plan.recognise import as_told
+from clew.providers.canonical import begins_with, marks_in, place_marks, unmarked
+from clew.providers.foreign import Codec
 from clew.session.parsed_input import ParsedInput, codec_of
 from clew.session.recover import numbered, restore
 from clew.session.replay import region_of
 from clew.tokens import Family, TokenCounter
-from clew.wire.canonical import begins_with, marks_in, place_marks, unmarked
-from clew.wire.foreign import Codec
 
 RECENT = 16
 """Known entries at the end of a list that are looked at for changes in place on every call..."""

@@ -29,10 +29,10 @@ from clew.budget import (
     requests_to_come,
     window_for,
 )
-from clew.ladder.tail import Keep
+from clew.compaction.propose.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
+from clew.log.events import Event
 from clew.message import Item, JsonObject, Role
-from clew.ports import Event
 from clew.session.record import Compaction
 from clew.session.replay import region_of
 from clew.tokens import Model

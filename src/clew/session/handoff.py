@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from clew.compaction.plan.handoff import Handoff
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
 from clew.ledger.tool_names import BY_NAME, Does
 from clew.message import Cite, Item, Origin, Role, Trust, words
-from clew.plan.handoff import Handoff
 from clew.secrets import mask
 
 LONGEST_LINE = 300

@@ -12,15 +12,15 @@ from contextlib import suppress
 from typing import Any
 
 from clew.errors import InputError, StoreDamaged
-from clew.ledger.constraints.find import find_candidates
-from clew.ledger.constraints.values import Found
 from clew.ledger.exchange import Reading
 from clew.ledger.findings import RuleRef, number_of
 from clew.ledger.pins import Pins
 from clew.ledger.speech import said
 from clew.log import COMPACTION, MESSAGE, PIN
+from clew.log.events import Stored
 from clew.message import Item, Message
-from clew.ports import Stored
+from clew.rules.find import find_candidates
+from clew.rules.values import Found
 from clew.session.by_hand import FACT_ACTS, redo
 from clew.session.record import read_compaction
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from clew.compaction.plan.recognise import as_told, parted
 from clew.errors import InputError, UnknownEntry
 from clew.message import Json, JsonObject, Message, Unknown
-from clew.plan.recognise import as_told, parted
+from clew.providers import WIRES, Body, Wire, detect, wire_named
+from clew.providers.foreign import Codec, foreign_codec
+from clew.providers.openai.calls import STRAY
+from clew.providers.sdk import plain
 from clew.session.speakers import with_speakers
-from clew.wire import WIRES, Body, Wire, detect, wire_named
-from clew.wire.foreign import Codec, foreign_codec
-from clew.wire.openai.calls import STRAY
-from clew.wire.sdk import plain
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from clew.log import COMPACTION
+from clew.log.events import Stored
 from clew.message import Json
-from clew.ports import Stored
 from clew.session.record import Compaction, read_compaction
 
 

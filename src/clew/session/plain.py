@@ -15,20 +15,22 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from clew.budget import Cache, Compact, Milestone, Move, Region, Stop, Trigger
+from clew.compaction.decide import Job, Outcome, Writer, decide
+from clew.compaction.plan import Plan
+from clew.compaction.plan.apply import apply
+from clew.compaction.plan.codec import shown_messages
+from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, InputError
-from clew.ladder.brief import Brief
-from clew.ladder.tail import leading_system
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role
-from clew.plan import Plan
-from clew.plan.apply import apply
-from clew.plan.codec import shown_messages
-from clew.ports import AsyncModel, Model, Steps
+from clew.providers import wire_named
+from clew.providers.model import AsyncModel, Model
+from clew.providers.steps import Steps
 from clew.secrets import mask_message
 from clew.session.asking import answered, answered_async
 from clew.session.compacting import Wish
 from clew.session.conversation import Carry, advance, start
-from clew.session.engine import Job, Outcome, Writer, decide
 from clew.session.fit import Gauge, with_unread
 from clew.session.forgotten import warn_if_forgotten
 from clew.session.parsed_input import ParsedInput
@@ -36,7 +38,6 @@ from clew.session.recover import carried_by, restore
 from clew.session.result import CompactOptions, CompactResult, Options
 from clew.session.saved import restored
 from clew.tokens import TokenCounter, counter_for, model_named
-from clew.wire import wire_named
 
 
 def compact(

@@ -7,16 +7,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from clew.budget import State
+from clew.compaction.decide import Attempt, Outcome
+from clew.compaction.plan import Condense, Digest, Plan, Shrink
+from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messages
+from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
+from clew.log.events import Event, Stored
 from clew.message import Json, JsonObject
 from clew.message.shape import shaped
-from clew.plan import Condense, Digest, Plan, Shrink
-from clew.plan.codec import plan_from_json, plan_to_json, shown_messages
-from clew.ports import Event, Stored, Usage
+from clew.providers.model import Usage
 from clew.secrets import mask, mask_json
-from clew.session.engine import Attempt, Outcome
-from clew.verify import Report
 
 
 @dataclass(frozen=True, slots=True)

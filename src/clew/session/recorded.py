@@ -16,8 +16,8 @@ from clew.ledger.findings import FINDER, Findings, findings_from_json, findings_
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import RULES, message_event, new_event
+from clew.log.events import Event, Stored
 from clew.message import Item, Json, JsonObject, Message
-from clew.ports import Event, Stored
 
 
 @dataclass(frozen=True, slots=True)

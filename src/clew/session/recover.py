@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.ladder.brief import Brief
+from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.plan.recognise import as_told, recovered
+from clew.compaction.propose.brief import Brief
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role, Text
-from clew.plan import Claim, ClaimKind, Digest
-from clew.plan.recognise import as_told, recovered
 
 _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT)
 """What a ledger that did not see the covered messages cannot know, and a digest must go on telling."""

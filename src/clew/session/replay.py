@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from clew.budget import FRESH, Region, State
+from clew.compaction.plan import Digest
 from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.findings import RuleRef
 from clew.ledger.ledger import Ledger
@@ -36,10 +37,11 @@ from clew.log import (
     view_from_json,
     view_to_json,
 )
+from clew.log.events import Ctx, Event, Head, Stored
 from clew.log.imports import Foreign, foreign
+from clew.log.protocol import Store
+from clew.log.snapshots import Snapshots
 from clew.message import Item, JsonObject, Message, Role
-from clew.plan import Digest
-from clew.ports import Ctx, Event, Head, Snapshots, Store, Stored
 from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_imported, redo_loop
 from clew.session.legacy import KINDS as LEGACY_KINDS
 from clew.session.legacy import names_by_number, rules_meant

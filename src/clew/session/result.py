@@ -8,18 +8,18 @@ from types import MappingProxyType
 from typing import Any, TypedDict
 
 from clew.budget import DEFAULT, FRESH, Policy, State, TokenBudget
+from clew.compaction.decide import Attempt
+from clew.compaction.plan import Digest, Plan
+from clew.compaction.verify import Report
 from clew.errors import InputError
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.message import Item, JsonObject, Message
-from clew.plan import Digest, Plan
-from clew.ports import Usage
+from clew.providers import Wire
+from clew.providers.model import Usage
+from clew.providers.sdk import plain
 from clew.session.conversation import Carry
-from clew.session.engine import Attempt
 from clew.session.saved import saved_state
-from clew.verify import Report
-from clew.wire import Wire
-from clew.wire.sdk import plain
 
 
 class CompactOptions(TypedDict, total=False):

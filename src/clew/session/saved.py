@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from clew.budget import State
+from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.errors import ClewError
 from clew.log.messages import message_from_json, message_to_json
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult
-from clew.plan.codec import digest_from_json, digest_to_json
+from clew.providers.canonical import chained
+from clew.providers.sdk import plain
 from clew.session.conversation import Carry, Own, Record, View
 from clew.tokens import TokenCounter
-from clew.wire.canonical import chained
-from clew.wire.sdk import plain
 
 VERSION = 1
 

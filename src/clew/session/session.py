@@ -9,20 +9,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from clew.budget import DEFAULT, Policy, Trigger
+from clew.compaction.decide import Outcome, Writer
+from clew.compaction.propose.summary import SessionRequest
+from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError, NotFound
-from clew.ladder.summary import SessionRequest
-from clew.ladder.tail import leading_system
 from clew.ledger.kept import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
+from clew.log.events import Ctx, Event, Stored
+from clew.log.protocol import Store
 from clew.message import Item, Json, JsonObject, Message, Native, words
-from clew.ports import AsyncModel, Ctx, Event, Model, Steps, Store, Stored
+from clew.providers import Converted, convert, wire_named
+from clew.providers.model import AsyncModel, Model
+from clew.providers.steps import Steps
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.asking import answered, answered_async
 from clew.session.by_hand import on_fact, on_loop, on_pin
 from clew.session.compacting import Request, compacting, fitting, previewed, wish_of
-from clew.session.engine import Outcome, Writer
 from clew.session.fit import Fitted, Gauge
 from clew.session.look import Expansion, Explanation, expand, explain
 from clew.session.parsed_input import one_message
@@ -31,7 +35,6 @@ from clew.session.recorded import RuleChanges, changes, recorded_messages
 from clew.session.replay import Replay
 from clew.session.undoing import undo
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
-from clew.wire import Converted, convert, wire_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
 """Kinds of events that have their own methods, because they change what is shown or what stands."""
@@ -40,8 +43,8 @@ PLAIN = Request()
 Result = TypeVar("Result")
 
 if TYPE_CHECKING:
+    from clew.log.store import SqliteStore
     from clew.memory import Memory
-    from clew.store import SqliteStore
 
 
 class Session:
@@ -183,9 +186,9 @@ class Session:
         It needs a store in a file; with another, notes are kept and nothing can be searched.
         """
         if self._memory is None:
+            from clew.log.store import SqliteStore
             from clew.memory import Memory  # only where something is looked for
-            from clew.store import SqliteStore
-            from clew.store.index import SqliteIndex
+            from clew.memory.index.sqlite import SqliteIndex
 
             index = SqliteIndex(self.store.path) if isinstance(self.store, SqliteStore) else None
             self._memory = Memory(self.store, self.ctx, index, counter=self.counter, numbered=self)
@@ -457,7 +460,7 @@ class Session:
 
 
 def _own_store() -> SqliteStore:
+    from clew.log.store import SqliteStore
     from clew.settings import network_disk, store_path  # only where no store is given
-    from clew.store import SqliteStore
 
     return SqliteStore(store_path(), network=network_disk())

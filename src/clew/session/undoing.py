@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clew.errors import InputError, StalePlan
 from clew.log import UNDO, new_event
+from clew.log.events import Event
 from clew.message import JsonObject
-from clew.ports import Event
 from clew.session.record import Compaction
 from clew.session.replay import Replay
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from clew.message import Json, JsonObject
-from clew.ports import Reply
-from clew.wire import Wire
+from clew.providers import Wire
+from clew.providers.model import Reply
 
 PIECE_CHARS = 24
 """Characters of text in one streamed event."""

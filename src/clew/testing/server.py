@@ -22,13 +22,13 @@ from typing import TypeAlias
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
 from clew.message import JsonObject
-from clew.models.scripted import Line, ScriptExhausted, asked_by, spoken
-from clew.ports import Ask
+from clew.providers import Body, Report
+from clew.providers.clients.scripted import Line, ScriptExhausted, asked_by, spoken
+from clew.providers.model import Ask
 from clew.testing.dialect import Dialect
 from clew.testing.speak_anthropic import SpeakAnthropic
 from clew.testing.speak_chat import SpeakChat
 from clew.testing.speak_responses import SpeakResponses
-from clew.wire import Body, Report
 
 DIALECTS: dict[str, Dialect] = {
     "/messages": SpeakAnthropic(),

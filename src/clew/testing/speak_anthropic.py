@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
-from clew.ports import Reply, Stop
+from clew.providers import ANTHROPIC, Wire
+from clew.providers.model import Reply, Stop
+from clew.providers.shapes import as_object, as_text, objects
 from clew.testing.dialect import event, pieces
-from clew.wire import ANTHROPIC, Wire
-from clew.wire.shapes import as_object, as_text, objects
 
 _STOPS = {
     Stop.END: "end_turn",

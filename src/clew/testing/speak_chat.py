@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject, Thinking
-from clew.ports import Reply, Stop
+from clew.providers import OPENAI, Wire
+from clew.providers.model import Reply, Stop
+from clew.providers.shapes import as_object, as_text, objects
 from clew.testing.dialect import event, pieces
 from clew.testing.speak_openai import SpeakOpenai
-from clew.wire import OPENAI, Wire
-from clew.wire.shapes import as_object, as_text, objects
 
 _STOPS = {
     Stop.END: "stop",

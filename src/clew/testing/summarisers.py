@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from clew.compaction.plan import ClaimKind
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import Message, Role, Text, Thinking, ToolCall, said
-from clew.models.extractive import Said, Told, claims_text, extractive, quotes, shown
-from clew.models.scripted import Line, ScriptedModel
-from clew.plan import ClaimKind
-from clew.ports import Ask, Reply, Stop
+from clew.providers.clients.scripted import Line, ScriptedModel
+from clew.providers.model import Ask, Reply, Stop
+from clew.testing.extractive import Said, Told, claims_text, extractive, quotes, shown
 
 
 def _says(text: str, stop: Stop = Stop.END) -> Reply:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clew.message import Message, Part
-from clew.ports.tokens import Tokenizer
 from clew.tokens.cache import TextCache
 from clew.tokens.calibrate import Calibration
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs, available
 from clew.tokens.families import FAMILIES, OTHER, Family
 from clew.tokens.models import Model, model_named
+from clew.tokens.protocol import Tokenizer
 from clew.tokens.tally import Tally, total
 from clew.tokens.weigh import Balance
 

@@ -49,7 +49,7 @@ class Format:
     title: str
     """How it is named in prose: ``Claude Code``."""
     reader: str
-    """Its module in ``readers``, or ``module:NAME`` for a ``ReaderPair`` in one."""
+    """Its module in ``readers`` (or a full dotted name), or ``module:NAME`` for a ``ReaderPair`` in one."""
     locations: tuple[str, ...] = ()
     """Where the tool keeps its files, for people to read."""
 
@@ -63,7 +63,7 @@ class Format:
 
     def _reader(self) -> Reader:
         module, _, name = self.reader.partition(":")
-        found = import_module(f"clew.transcripts.readers.{module}")
+        found = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
         return cast(Reader, getattr(found, name) if name else found)
 
 
@@ -104,17 +104,17 @@ _ALL = (
     Format("cline", "Cline SDK", "cline", ("~/.cline/data/sessions/<id>/<id>.messages.json",)),
     Format("swe-agent", "SWE-agent", "swe_agent", ("trajectories/**/*.traj",)),
     Format("mini-swe-agent", "mini-swe-agent", "mini_swe_agent", ("*.traj.json",)),
-    Format("tau-bench", "τ-bench", "tau_bench"),
-    Format("tau2", "τ²-bench", "tau2"),
-    Format("inspect", "Inspect", "inspect_log", ("logs/*.json",)),
-    Format("trail-otel", "OpenTelemetry spans (TRAIL)", "trail_otel"),
+    Format("tau-bench", "τ-bench", "clew_evals.readers.tau_bench"),
+    Format("tau2", "τ²-bench", "clew_evals.readers.tau2"),
+    Format("inspect", "Inspect", "clew_evals.readers.inspect_log", ("logs/*.json",)),
+    Format("trail-otel", "OpenTelemetry spans (TRAIL)", "clew_evals.readers.trail_otel"),
     Format("aider", "aider", "aider", ("<project>/.aider.chat.history.md",)),
     Format("specstory", "SpecStory", "specstory", ("<project>/.specstory/history/*.md",)),
     Format("responses", "OpenAI Responses list or request", "plain_lists:RESPONSES"),
     Format("gemini", "Gemini list or request", "plain_lists:GEMINI"),
     Format("anthropic", "Anthropic list or request", "plain_lists:ANTHROPIC"),
     Format("openai", "OpenAI Chat list or request", "plain_lists:OPENAI"),
-    Format("dialogue", "plain dialogue", "dialogue"),
+    Format("dialogue", "plain dialogue", "clew_evals.readers.dialogue"),
 )
 
 FORMATS: dict[str, Format] = {format_.name: format_ for format_ in _ALL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from clew.message import Media, Trust
-from clew.wire.media import read_url
+from clew.providers.media import read_url
 
 Kind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
 _KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}

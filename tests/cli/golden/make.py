@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from clew.message import Role, said
-from clew.wire import convert
+from clew.providers import convert
 from tests.session.talk import talk
 
 SCREEN = Path(__file__).parent / "compact.txt"

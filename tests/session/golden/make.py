@@ -17,9 +17,9 @@ from pathlib import Path
 import zstandard
 
 from clew.errors import ClewError
+from clew.log.store import SqliteStore
 from clew.message import Role, said
 from clew.session import Session
-from clew.store import SqliteStore
 from tests.session.talk import answer, call, talk
 
 HERE = Path(__file__).parent

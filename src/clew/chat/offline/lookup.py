@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
+from clew.compaction.plan.render import parse_digest
 from clew.memory.question import understand
 from clew.memory.words import terms
 from clew.message import Item, Message, Origin, Role
-from clew.plan.render import parse_digest
 
 ENOUGH = 0.6
 """Of the weight of a question's words, found in a sentence that is taken for its answer."""

@@ -11,9 +11,9 @@ from clew.chat.offline.rules import forbidding
 from clew.ledger.pins import Pin
 from clew.memory.tools.passages import fenced
 from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.models import Streamed
-from clew.models.scripted import in_pieces
-from clew.ports import Reply, Stop, Usage
+from clew.providers.clients import Streamed
+from clew.providers.clients.scripted import in_pieces
+from clew.providers.model import Reply, Stop, Usage
 from clew.session import Session
 
 OFFLINE = "clew/offline"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.chat.asking import covers
-from clew.ledger.constraints.find import find_candidates
-from clew.ledger.constraints.values import Kind, Scope
 from clew.ledger.pins import Pin
 from clew.memory.stem import stem
 from clew.memory.words import terms
 from clew.message import Role, said
+from clew.rules.find import find_candidates
+from clew.rules.values import Kind, Scope
 
 MOST_TOPICS = 0.75
 """Of the words that a rule is about, named by a request that it forbids, where it names nothing firmer."""

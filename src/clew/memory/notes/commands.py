@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clew.log.events import Ctx
 from clew.log.kinds import MEMORY_FILE
+from clew.log.protocol import Store
 from clew.memory.notes.file_text import (
     DIRECTORY_BYTES,
     MOST_LINES,
@@ -40,7 +42,6 @@ from clew.memory.notes.files import (
 from clew.memory.notes.journal import Clock, Journal, unix_ms
 from clew.memory.notes.notebook import NOTES_SESSION
 from clew.message import JsonObject
-from clew.ports import Ctx, Store
 
 LEVELS = 2
 """Of a directory, that are shown."""

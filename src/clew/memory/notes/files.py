@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.log import digest
+from clew.log.events import Stored
 from clew.message import JsonObject
-from clew.ports import Stored
 
 Path: TypeAlias = tuple[str, ...]
 """The names below the root, from the top; the root itself is empty."""

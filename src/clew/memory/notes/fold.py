@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from clew.errors import StoreDamaged
+from clew.log.events import Ctx, Stored
 from clew.log.imports import foreign
+from clew.log.protocol import Store
 from clew.memory.notes.events import as_strangers, change_from, note_from
 from clew.memory.notes.note import LIVE, Category, Change, Note, Scope, Status
-from clew.ports import Ctx, Store, Stored
 
 Slot: TypeAlias = tuple[Status, tuple[str, Scope, Category]]
 

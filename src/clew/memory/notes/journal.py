@@ -9,9 +9,10 @@ from typing import Generic, TypeVar
 
 from clew.errors import HeadMoved, StoreBusy
 from clew.log import new_event
+from clew.log.events import Ctx, Stored
 from clew.log.kinds import Kind
+from clew.log.protocol import Store
 from clew.message import JsonObject
-from clew.ports import Ctx, Store, Stored
 
 TRIES = 16
 """How often an append is tried while others append to the same session."""

@@ -12,7 +12,9 @@ from datetime import timedelta
 
 from clew.errors import InputError, NotFound
 from clew.log import iso_time
+from clew.log.events import Ctx
 from clew.log.kinds import NOTE
+from clew.log.protocol import Store
 from clew.memory.notes.events import added, changed, shown
 from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes, vouched
 from clew.memory.notes.journal import Clock, Fold, Journal, unix_ms
@@ -22,7 +24,6 @@ from clew.memory.notes.rules import require_change, require_keepable, require_ro
 from clew.memory.notes.select import Selection
 from clew.memory.notes.standing import Conflict, standing
 from clew.message import Item, JsonObject, Trust
-from clew.ports import Ctx, Store
 from clew.secrets import mask
 
 NOTES_SESSION = "clew:notes"

@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from clew.compaction.plan.render import parse_digest
 from clew.memory.notes.relevance import exact_values
 from clew.memory.words import surface
 from clew.message import Item, Origin, Text, ToolResult, Trust, words
-from clew.plan.render import parse_digest
 
 RUN = 6
 """Words in a row that nobody says twice by chance."""

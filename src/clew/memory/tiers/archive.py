@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.plan import Claim, ClaimKind, Digest
-from clew.plan.digest import checksum
+from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.plan.digest import checksum
 
 LINES = 8
 """Of each digest that goes in."""

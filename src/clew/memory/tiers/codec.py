@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.errors import StoreDamaged
+from clew.log.events import Stored
 from clew.memory.tiers.tier import Excerpt, Left, Move, Tier
 from clew.message import Json, JsonObject
-from clew.plan.codec import digest_from_json, digest_to_json
-from clew.ports import Stored
 
 
 def move_to_json(move: Move) -> JsonObject:

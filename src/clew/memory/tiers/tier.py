@@ -9,8 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from clew.plan import Digest
-from clew.plan.spans import spans, unspan
+from clew.compaction.plan import Digest
+from clew.compaction.plan.spans import spans, unspan
 
 
 class Tier(StrEnum):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clew.memory.in_view import InView
-from clew.ports.index import Entry
+from clew.memory.index.protocol import Entry
 
 MOST_NAMES = 16
 """Names of one message: those nearest to what was found."""

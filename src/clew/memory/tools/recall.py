@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from clew.compaction.plan.spans import spans
 from clew.errors import InputError
 from clew.memory.in_view import InView
+from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import Opened, Quotation
 from clew.memory.scope import Where
@@ -18,8 +20,6 @@ from clew.memory.tools.passages import fenced, quoted
 from clew.memory.tools.schema import between, takes, text, whole
 from clew.memory.tools.tool import Tool, ToolAnswer
 from clew.message import Role
-from clew.plan.spans import spans
-from clew.ports.index import EntryKind, Filters
 
 MOST_HITS = 20
 EXCERPT = 1_600

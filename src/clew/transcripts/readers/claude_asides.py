@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from clew.message import Json, JsonObject, Message, Origin, Role, Text, Trust
+from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.fields import mapping, objects, string
 from clew.transcripts.labels import relabelled
 from clew.transcripts.readers.claude_words import spoken_message
 from clew.transcripts.typed import injected
-from clew.wire.anthropic.codec import parse_content
 
 _COMMAND = re.compile(r"/[a-z][\w:-]*\s*$")
 _TEXT_FIELDS = ("content", "text", "stdout", "snippet", "message")

@@ -14,10 +14,10 @@ from itertools import count as count_up
 from operator import is_
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
+from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.fields import count, mapping, string
 from clew.transcripts.readers.claude_words import rejection
 from clew.transcripts.records import Entry, Usage
-from clew.wire.anthropic.codec import parse_content
 
 Recover = Callable[[ToolResult], ToolResult | None]
 _SYNTHETIC = "<synthetic>"

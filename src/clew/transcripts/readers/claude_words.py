@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolResult, Trust
+from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.labels import relabelled
 from clew.transcripts.typed import MACHINE
 from clew.transcripts.typed import user_message as labelled_message
-from clew.wire.anthropic.codec import parse_content
 
 _MACHINE_TAGS = (
     "system-reminder",

@@ -19,6 +19,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
+from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
 from clew.transcripts.labels import relabelled
@@ -26,7 +27,6 @@ from clew.transcripts.marks import mark
 from clew.transcripts.media import kind_of
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source, open_source
-from clew.wire.anthropic.codec import parse_item
 
 NAME = "cline"
 _MESSAGES, _COMPACTION = ".messages.json", ".compaction.json"

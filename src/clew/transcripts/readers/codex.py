@@ -22,6 +22,7 @@ from clew.message import (
     ToolResult,
     Trust,
 )
+from clew.providers.responses.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.labels import relabelled
@@ -29,7 +30,6 @@ from clew.transcripts.readers.codex_words import with_speakers
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 from clew.transcripts.typed import injected
-from clew.wire.responses.codec import parse_item
 
 FORMAT = "codex"
 _RECORDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}

@@ -18,11 +18,11 @@ from clew.message import (
     ToolResult,
     Trust,
 )
+from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, objects, string
 from clew.transcripts.labels import relabelled
 from clew.transcripts.marks import mark
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Usage
-from clew.wire.gemini.codec import parse_item
 
 _SUMMARY_TAG = "<state_snapshot>"
 _MACHINE_STARTS = ("<session_context>", "<hook_context>", "System: Please continue.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.message import JsonObject
+from clew.providers.openai.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, gathered, is_lines, load, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
@@ -13,7 +14,6 @@ from clew.transcripts.readers.openhands_events import Conversation
 from clew.transcripts.readers.openhands_v0 import current, events_of, is_event
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
-from clew.wire.openai.codec import parse_item
 
 NAME = "openhands"
 _STATE = "base_state.json"

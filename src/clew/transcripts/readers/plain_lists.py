@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from clew.compaction.plan.recognise import as_told
+from clew.compaction.plan.render import TAG
 from clew.errors import UnknownWire
 from clew.message import Json, JsonObject, Message, Role, Trust
-from clew.plan.recognise import as_told
-from clew.plan.render import TAG
+from clew.providers import WIRES, Body, Wire, detect
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, gathered, is_lines, outline, walk
@@ -19,7 +20,6 @@ from clew.transcripts.jsonl import head_values, json_lines
 from clew.transcripts.labels import machine_text
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
-from clew.wire import WIRES, Body, Wire, detect
 
 _SURE, _POSSIBLE = 0.9, 0.5
 _SPOKEN = {"content", "parts", "tool_calls", "function_call"}

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, Thinking, Trust
+from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.labels import machine_text, relabelled
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, open_source
-from clew.wire.anthropic.codec import parse_item
 
 NAME = "roo-cline"
 _FILES = ("api_conversation_history.json", "claude_messages.json")

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, Trust
+from clew.providers.openai.codec import parse_item
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.labels import relabelled
 from clew.transcripts.readers.text_actions import result_of
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
-from clew.wire.openai.codec import parse_item
 
 NAME = "swe-agent"
 _STEP = {"action", "observation", "response"}

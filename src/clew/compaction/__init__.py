@@ -1,0 +1,1 @@
+"""Deciding on a compaction: plan, propose, verify, decide. See README.md."""

@@ -1,0 +1,50 @@
+"""What asking a model cost, added up as the questions go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from clew.errors import ModelError
+from clew.providers.model import Ask, Usage
+from clew.providers.steps import Steps
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Bill:
+    """Calls and tokens so far."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, more: Usage) -> None:
+        """Add what an answer cost."""
+        now = self.usage
+        self.usage = Usage(
+            now.input_tokens + more.input_tokens,
+            now.output_tokens + more.output_tokens,
+            now.cache_read_tokens + more.cache_read_tokens,
+            now.cache_write_tokens + more.cache_write_tokens,
+        )
+
+
+def billed(steps: Steps[Result], bill: Bill) -> Steps[Result]:
+    """Pass questions and answers through, and add them up; a call that failed counts as one."""
+    try:
+        ask: Ask = next(steps)
+        while True:
+            bill.calls += 1
+            try:
+                reply = yield ask
+            except ModelError as failure:
+                ask = steps.throw(failure)
+            else:
+                bill.add(reply.usage)
+                ask = steps.send(reply)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    finally:
+        steps.close()

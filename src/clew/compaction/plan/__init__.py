@@ -1,0 +1,18 @@
+"""A compaction as data: digests, claims, operations, plans. See README.md."""
+
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
+
+__all__ = [
+    "Claim",
+    "ClaimKind",
+    "Condense",
+    "Digest",
+    "Drop",
+    "Freed",
+    "Operation",
+    "Pin",
+    "Plan",
+    "Rung",
+    "Shrink",
+]

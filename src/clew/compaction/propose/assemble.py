@@ -1,0 +1,103 @@
+"""Build the fullest digest of a span that fits a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from clew.compaction.plan import Claim, Digest
+from clew.compaction.plan.digest import checksum
+from clew.compaction.plan.render import digest_message
+from clew.compaction.propose.brief import Brief, numbered
+from clew.compaction.propose.choice import Choice, Matter, Terms, last_words
+from clew.compaction.propose.labels import label_of
+from clew.compaction.propose.situation import Scene
+from clew.compaction.propose.written import Outline, Written
+from clew.message import Item
+
+TRIES = 6
+WELL_FILLED = 0.97
+"""Share of its room from which a digest counts as full."""
+CAUTION = 0.985
+"""Share of the estimated fit that is asked for, so that one try is mostly enough; chosen by hand."""
+
+
+class Weighed(NamedTuple):
+    """A digest, and the tokens of its rendered message."""
+
+    digest: Digest
+    tokens: int
+
+
+class Assembly:
+    """The digest of a span, before its room is known."""
+
+    def __init__(self, scene: Scene, span: Sequence[Item], terms: Terms) -> None:
+        """Compute the mandatory part of the digest and its size."""
+        self._scene = scene
+        said = scene.now.brief(span)
+        claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
+        shown = scene.now.shown
+        earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
+        self._matter = Matter(span, Brief(said.pins, claims), earlier, terms)
+        self._frame = _framed(scene, self._matter)
+        self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
+
+    @property
+    def least_tokens(self) -> int:
+        """Return the size with only the mandatory part."""
+        return self._least.tokens
+
+    def outline(self, room: int) -> Outline:
+        """Return what a model is asked to write for a digest of this size."""
+        spare = max(0, room - self.least_tokens)
+        choice = Choice(self._scene, self._matter, spare)
+        matter = self._matter
+        return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
+
+    def fullest(self, room: int, written: Written | None = None) -> Weighed:
+        """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
+        if written is not None:
+            author, version = written.author, written.prompt_version
+            self._frame = replace(self._frame, author=author, prompt_version=version)
+        best, is_scrap = self._least, not self._matter.must
+        wanted = room - self.least_tokens
+        choice = Choice(self._scene, self._matter, wanted, written)
+        spare = int(CAUTION * wanted)
+        for _ in range(TRIES):
+            if spare <= 0:
+                break
+            chosen = choice.claims(spare)
+            made = self._weighed([*self._matter.must, *chosen])
+            if chosen and made.tokens <= room and (is_scrap or made.tokens > best.tokens):
+                best, is_scrap = made, False  # anything is better than the placeholder line
+            if made.tokens <= room and (choice.is_all or made.tokens >= room * WELL_FILLED):
+                break
+            spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
+        return best
+
+    def _weighed(self, claims: Iterable[Claim]) -> Weighed:
+        once = {(one.kind, one.text, one.sources): one for one in claims}
+        digest = replace(self._frame, claims=numbered(once.values(), self._frame.id))
+        return Weighed(digest, self._scene.now.counter.count(digest_message(digest)))
+
+
+def _framed(scene: Scene, matter: Matter) -> Digest:
+    """Return a digest with its span and rules, and no claims yet."""
+    earlier = matter.earlier
+    names = [item.id for item in matter.span]
+    own: Sequence[Item] = matter.span
+    if earlier and (shown := scene.now.shown):
+        place = names.index(shown[0])
+        names[place : place + 1] = earlier.covers
+        own = [item for item in matter.span if item.id != shown[0]]
+    return Digest(
+        scene.now.digest_id,
+        earlier.level + 1 if earlier else 0,
+        tuple(names),
+        checksum(own, earlier.checksum if earlier else ""),
+        (),
+        matter.brief.pins,
+        folds=(earlier.id,) if earlier else (),
+    )

@@ -1,0 +1,301 @@
+"""Choose the optional content of a digest, and divide its room among the kinds of content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from posixpath import commonprefix
+
+from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.facts import Facts
+from clew.compaction.propose.gauge import Gauge
+from clew.compaction.propose.labels import label_of
+from clew.compaction.propose.names import is_names
+from clew.compaction.propose.pick import IN_PASSING, Covered, by_turn, is_said
+from clew.compaction.propose.situation import Scene
+from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
+from clew.compaction.propose.subjects import subjects_named
+from clew.compaction.propose.tail import between
+from clew.compaction.propose.told import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose.written import Written
+from clew.message import Cite, Item, words
+
+CHANGES_SHARE = 0.2
+"""Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
+CHARACTERS_PER_TOKEN = 3
+FILES_SHARE = 0.8
+"""...and shares of a digest's room: for changed files, if there are very many..."""
+DECISIONS_SHARE = 0.2
+"""...for decisions, a person's first..."""
+LEDGER_SHARE = 0.2
+"""...for other optional claims of the ledger..."""
+STORY_SHARE = 0.5
+"""...for what was asked and reported..."""
+FINDINGS_SHARE = 0.4
+"""...for findings, before the rest of the story..."""
+EDITS_SHARE = 0.12
+"""...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
+FACTS_SHARE = (0.0, 0.06)
+"""Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
+FOCUS_SHARE = 0.1
+"""The same if a person said what matters: lines about it come first."""
+WRITTEN_SHARE = 0.6
+"""Share of what the ledger leaves, for a model's prose; the rest is for exact quotes."""
+NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
+"""Mandatory kinds among the ledger's claims; its only facts are those a person asked to keep."""
+LONGEST_SCRAP = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Limits on the mandatory part of a digest."""
+
+    for_changes: int = 0
+    """Tokens up to which the names of changed files are mandatory."""
+    longest: int | None = None
+    """Characters shown of the goal and of each open item; None for the usual length."""
+
+
+@dataclass(frozen=True)
+class Matter:
+    """The input of a digest: its messages, the ledger's claims, and the earlier digest."""
+
+    span: Sequence[Item]
+    brief: Brief
+    earlier: Digest | None
+    """The digest that is folded into it."""
+    terms: Terms
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """The ids of the messages that leave the view, including those the earlier digest covers."""
+        covered = self.earlier.covers if self.earlier else ()
+        return frozenset((*covered, *(item.id for item in self.span)))
+
+    @cached_property
+    def must(self) -> list[Claim]:
+        """The mandatory claims."""
+        changes = [claim for claim in self.brief.claims if tells_of_changes(claim)]
+        few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
+        open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
+        if self.terms.longest is not None:
+            open_work = [shortened(claim, self.terms.longest) for claim in open_work]
+        return [*open_work, *self._early_words, *(changes if few else ())]
+
+    @cached_property
+    def _early_words(self) -> list[Claim]:
+        """The user's early statements, as many as fit into the room for names of changed files."""
+        left = self.terms.for_changes * CHARACTERS_PER_TOKEN
+        kept = []
+        for claim in self.brief.claims:
+            if claim.kind is ClaimKind.USER and len(claim.text) <= left:
+                kept.append(claim)
+                left -= len(claim.text)
+        return kept
+
+
+class Choice:
+    """The optional content of a digest, by kind and priority."""
+
+    def __init__(self, scene: Scene, matter: Matter, room: int, written: Written | None = None) -> None:
+        """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
+        now, focus = scene.now, scene.focus
+        self._focus = focus
+        must = matter.must
+        earlier = matter.earlier.claims if matter.earlier else ()
+        self._told = must
+        self._ledger = focus.first(
+            [one for one in matter.brief.claims if one.kind not in NEVER_LEFT_OUT and one not in must]
+        )
+        if written is None:  # without new prose, reuse that of the earlier digest
+            self._prose = [one for one in earlier if one.kind in _PROSE and not _is_exact(one)]
+        else:
+            self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
+        self._story = Story(now.turns, matter.gone, scene.source)
+        carried = [one for one in earlier if one.kind in _STORY] if not _knows(scene, matter) else []
+        self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
+        self._edits = list(last_edits(now.changed, matter.gone, scene.source))
+        self._findings = focus.first(self._story.findings)
+        if carried:
+            self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
+        kept = [one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one)]
+        self._facts = Facts(scene, matter.span, kept, room)
+        lines = [line.claim for line in self._facts.lines]
+        self._gauge = Gauge(
+            now.counter,
+            [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
+        )
+        self._facts.weigh(self._gauge)
+        share = between(FACTS_SHARE, scene.room)
+        self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
+        self._story_is_whole = False
+        self.is_all = False
+        """Whether the last choice included everything there was."""
+
+    def room_to_write(self, room: int) -> int:
+        """Return the tokens for a model's prose, given the room for all optional content."""
+        _, cost = self._known(room)
+        return max(0, int((room - cost) * WRITTEN_SHARE))
+
+    def claims(self, room: int) -> list[Claim]:
+        """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
+        known, cost = self._known(room)
+        left = room - cost
+        prose, cost = self._fill(self._prose, left)
+        left -= cost
+        told, cost = self._told_story(min(left, room * STORY_SHARE))
+        left -= cost
+        said = by_turn((*self._told, *told))
+        new = [one for one in self._findings if not is_said(one, said)]
+        findings, cost = self._fill(new, min(left, room * FINDINGS_SHARE))
+        left -= cost
+        edits, cost = self._fill(self._edits, min(left, room * EDITS_SHARE))
+        left -= cost
+        covered = Covered()
+        for one in (*self._told, *known, *told, *findings, *edits):
+            covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
+        for one in prose:  # written to explain things
+            covered.add(subjects_named(one.text), 1.0)
+        quoted = by_turn((*self._told, *known, *told, *findings))
+        facts, cost = self._facts.best(covered, min(left, self._for_facts), quoted)
+        left -= cost
+        taken = {id(claim) for claim in (*known, *findings)}
+        rest = [one for one in (*self._ledger, *new) if id(one) not in taken]
+        more, cost = self._fill(rest, left)
+        if left - cost > 0 and not self._story_is_whole:  # room that nothing else needs
+            before = sum(map(self._gauge.claim, told))
+            told, _ = self._told_story(before + left - cost)
+        self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
+        taken.update(map(id, more))
+        known = [claim for claim in self._ledger if id(claim) in taken]
+        told = sorted((*(one for one in known if one.kind in _STORY), *told), key=_place)
+        known = [one for one in known if one.kind not in _STORY]
+        found = sorted((claim for claim in new if id(claim) in taken), key=_place)
+        said = by_turn(more)
+        return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
+
+    def _told_story(self, room: float) -> tuple[list[Claim], float]:
+        """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
+        carried, cost = self._fill(self._carried, room)
+        left = room - cost
+        for level in LEVELS:
+            entries = self._unsaid(level)
+            costs = [sum(map(self._gauge.claim, entry)) for entry in entries]
+            if sum(costs) <= left:
+                self._story_is_whole = level == LEVELS[0]
+                return [*carried, *in_order(entries)], cost + sum(costs)
+        self._story_is_whole = False
+        taken: list[int] = []
+        for i in self._by_weight(entries):
+            if costs[i] > left:
+                break
+            taken.append(i)
+            left -= costs[i]
+        return [*carried, *in_order(entries[i] for i in sorted(taken))], room - left
+
+    def _by_weight(self, entries: Sequence[Sequence[Claim]]) -> list[int]:
+        """Return turn indices by priority: those in focus, the first, then latest to oldest."""
+        order = [0, *reversed(range(1, len(entries)))] if entries else []
+        meets = self._focus.meets
+        return sorted(order, key=lambda i: not any(meets(claim.text) for claim in entries[i]))
+
+    def _unsaid(self, level: int) -> list[list[Claim]]:
+        """Return the claims of each turn at a level of detail, without what mandatory claims say."""
+        said = by_turn((*self._told, *self._prose, *self._ledger))
+        goals = {one.sources[0].message for one in self._told if one.kind is ClaimKind.GOAL}
+        found = []
+        for entry in self._story.entries(level):
+            new = [
+                claim
+                for claim in entry
+                if not (claim.kind is ClaimKind.USER and claim.sources[0].message in goals)
+                and not _is_quoted(claim, said)
+            ]
+            if new:
+                found.append(new)
+        return found
+
+    def _known(self, room: float) -> tuple[list[Claim], float]:
+        """Take ledger claims: changed files, decisions, some of the others; return them and their tokens."""
+        changes = [claim for claim in self._ledger if tells_of_changes(claim)]
+        decided = [claim for claim in self._ledger if claim.kind is ClaimKind.DECISION]
+        others = [
+            claim for claim in self._ledger if claim.kind is not ClaimKind.DECISION and claim not in changes
+        ]
+        named, cost = self._fill(changes, room * FILES_SHARE)
+        decided.sort(key=lambda claim: -claim.trust)
+        firm, more = self._fill(decided, min(room - cost, room * DECISIONS_SHARE))
+        cost += more
+        known, more = self._fill(others, min(room - cost, room * LEDGER_SHARE))
+        return [*named, *firm, *known], cost + more
+
+    def _fill(self, claims: Iterable[Claim], room: float) -> tuple[list[Claim], float]:
+        """Take claims in order as long as they fit; return them and their tokens."""
+        taken = []
+        left = room
+        for claim in claims:
+            if left < self._gauge.per_turn:
+                break
+            cost = self._gauge.claim(claim)
+            if cost <= left:
+                taken.append(claim)
+                left -= cost
+        return taken, room - left
+
+
+_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
+_STORY = (ClaimKind.USER, ClaimKind.REPORT)
+
+
+def _knows(scene: Scene, matter: Matter) -> bool:
+    """Whether the originals of what the earlier digest covers can still be looked up."""
+    earlier = matter.earlier
+    return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
+
+
+def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
+    """Whether another claim from the same turn contains what this one quotes."""
+    return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
+
+
+def _place(claim: Claim) -> tuple[int, int]:
+    cite = claim.sources[0]
+    return message_number(cite), cite.start
+
+
+def _is_exact(claim: Claim) -> bool:
+    """Whether code made a claim: a quote, or one that the ledger restates in each digest."""
+    return claim.verbatim or is_told_anew(claim) or is_names(claim)
+
+
+def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
+    """Return quotes of people, oldest first, without duplicates and without what is quoted above anyway."""
+    told = by_turn(above)
+    latest = {claim.text: claim for claim in said}
+    found = []
+    for claim in latest.values():
+        text = claim.text
+        for other in told.get(claim.sources[0].message, ()):
+            text = "" if text in other else _unsaid(text, other)
+        if text:
+            found.append(claim if text == claim.text else claim._replace(text=text))
+    return found
+
+
+def _unsaid(text: str, said: str) -> str:
+    """Return a text without the whole lines at its start that another text quotes."""
+    shared = commonprefix((text, said))
+    start = text.rfind("\n", 0, len(shared)) + 1
+    return text[start:].strip() if start else text
+
+
+def last_words(span: Iterable[Item]) -> list[Claim]:
+    """Return a line of the last message that has words, for a digest with nothing else in it."""
+    for item in span:
+        for j, part in enumerate(item.message.parts):
+            text = words(part).strip().split("\n", 1)[0][:LONGEST_SCRAP].strip()
+            if text:
+                return [Claim("", ClaimKind.FACT, text, (Cite(item.id, j),), part.trust, verbatim=True)]
+    return []

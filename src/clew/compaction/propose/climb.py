@@ -1,0 +1,142 @@
+"""The compaction ladder: prune, then condense, gentlest step first, until the view fits. Needs no model.
+
+``propose`` returns a plan and changes nothing. It always ends: the plan fits, or a typed error says what does
+not. Rules that do not fit are an error, never a silent loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
+from clew.compaction.plan.undisturbed import undisturbed
+from clew.compaction.propose.cutting import Cut, fitting, no_room, page_of
+from clew.compaction.propose.prune import WORTH_TOKENS, prune
+from clew.compaction.propose.rules import OVERSIZED_TOKENS
+from clew.compaction.propose.situation import Scene, Situation
+from clew.compaction.propose.stubs import shorten
+from clew.compaction.propose.written import Outline, Written
+from clew.message import Message, ToolCall, ToolResult
+
+__all__ = ["Situation", "outline", "propose"]
+
+GIANT_SHARE = 0.5
+"""Share of the room from which a single recent message is excerpted before anything is condensed."""
+SPARE_SHARE = 0.1
+"""Share of the room: if more is left after the digest is complete, more recent messages stay whole."""
+
+
+@undisturbed
+def propose(now: Situation, written: Written | None = None) -> Plan:
+    """Propose how to bring a view down to its target; return an empty plan if it already fits.
+
+    ``written`` is a model's prose about the span of ``outline``; it goes into the digest after the ledger's
+    claims and before story and facts.
+    """
+    scene = Scene(now)
+    gentle = _gentle(scene)
+    return _plan(scene, gentle) if gentle is not None else _with_digest(scene, written)
+
+
+def _with_digest(scene: Scene, written: Written | None) -> Plan:
+    """Condense the older messages, as many as needed."""
+    scene, cut = fitting(scene)
+    if cut.assembly is None:
+        return _plan(scene, cut.shrinks)
+    digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    spare = scene.room - cut.tokens - tokens
+    if written is None and not scene.thoughtless and spare > scene.room * SPARE_SHARE:
+        longer = _with_longer_tail(scene, cut.tokens + spare)
+        if longer is not None:
+            return longer
+    return _condensed(scene, cut, digest, tokens)
+
+
+def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:
+    """Return a plan that keeps more recent messages, if the digest has nothing more to say; else None."""
+    wider = scene.with_longer_tail(tokens)
+    plan = _with_digest(wider, None) if wider.stop < scene.stop else None
+    return plan if plan and plan.fits else None
+
+
+def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
+    ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
+    rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
+    condense = Condense(ids, digest, rung)
+    freed = sum(scene.sizes_now[scene.first : cut.stop]) - tokens
+    return _plan(scene, cut.shrinks, condense, freed)
+
+
+def outline(now: Situation) -> Outline | None:
+    """Return what a model is asked to write; None if ``propose`` would make no digest."""
+    scene = Scene(now)
+    if _gentle(scene) is not None:
+        return None
+    _, cut = fitting(scene)
+    return cut.assembly.outline(cut.digest_room) if cut.assembly else None
+
+
+# Without a digest ------------------------------------------------------------------------------------
+
+
+def _gentle(scene: Scene) -> list[Shrink] | None:
+    """Return the shrinks that suffice without a digest: none, or pruning; None if more is needed."""
+    target = scene.now.target_tokens
+    if scene.before <= target:
+        return []
+    if scene.room <= 0:
+        raise no_room(scene)
+    excess = scene.before - target
+    most = max(OVERSIZED_TOKENS, int(scene.room * GIANT_SHARE))
+    giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
+    if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
+        return None
+    page = page_of(scene, held=True)
+    shrinks = prune(page, scene.stop, excess)
+    for some in ([i for i in giants if i < scene.unread], [i for i in giants if i >= scene.unread]):
+        if some and scene.tokens_with(shrinks) > target:
+            shrinks += shorten(page, some, most, Rung.PRUNE)
+    return shrinks if scene.tokens_with(shrinks) <= target else None
+
+
+def _may_free(scene: Scene) -> int:
+    """Return the most that pruning could free: the tokens of tool calls and results."""
+    old = zip(scene.view[scene.first : scene.stop], scene.sizes[scene.first : scene.stop], strict=True)
+    return sum([size for item, size in old if size >= WORTH_TOKENS and _is_of_tools(item.message)])
+
+
+def _is_of_tools(message: Message) -> bool:
+    for part in message.parts:  # noqa: SIM110  # ``any`` would create thousands of generators
+        if isinstance(part, _OF_TOOLS):
+            return True
+    return False
+
+
+_OF_TOOLS = (ToolCall, ToolResult)
+
+
+# The plan --------------------------------------------------------------------------------------------
+
+
+def _plan(
+    scene: Scene, shrinks: Sequence[Shrink], condense: Condense | None = None, condensed: int = 0
+) -> Plan:
+    """Return the plan, with what each rung frees; ``condensed`` is the digest's share."""
+    now = scene.now
+    freed = {rung: Freed(rung, 0, 0) for rung in Rung}
+    sizes = scene.size_by_id if shrinks else {}
+    for shrink in shrinks:
+        saved = sizes[shrink.id] - now.counter.count(shrink.message)
+        freed[shrink.rung] = _with(freed[shrink.rung], saved)
+    if condense is not None:
+        freed[condense.rung] = _with(freed[condense.rung], condensed)
+    used = tuple(one for one in freed.values() if one.operations)
+    after = scene.before - sum(one.tokens for one in used)
+    operations = (*([condense] if condense else ()), *shrinks)
+    return Plan(operations, scene.before, after, now.target_tokens, now.trigger, now.reason, used)
+
+
+def _with(freed: Freed, tokens: int) -> Freed:
+    """Return a rung's total with one more operation."""
+    return replace(freed, operations=freed.operations + 1, tokens=freed.tokens + tokens)

@@ -1,0 +1,295 @@
+"""Find where to cut a view: what stays whole, what is shown smaller, and what goes into the digest.
+
+Until it fits, these are given up one after the other: how many recent messages stay, thinking blocks, the
+full text of open items, the names of changed files. Rules are never given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TypeAlias
+
+from clew.budget import Trigger
+from clew.compaction.plan import Rung, Shrink
+from clew.compaction.propose.assemble import Assembly
+from clew.compaction.propose.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
+from clew.compaction.propose.fade import allotments, part_level
+from clew.compaction.propose.situation import Scene
+from clew.compaction.propose.stubs import Page, has_smaller, shorten
+from clew.compaction.propose.tail import REACH_SHARE, between, last_cuts, water_level
+from clew.compaction.propose.thoughts import left_out, thinks
+from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
+from clew.message import Cite
+
+LOWER_LEVELS = 5
+"""How often the level is lowered by a quarter before everything is shown in its smallest form."""
+UNREAD_SHARE = 0.75
+"""Share of the room up to which messages the model has not answered yet stay whole."""
+ROOM_SHARES = (1.0, 0.85)
+"""Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
+SHORTENED = (240, 80)
+"""Characters of the goal and each open item, tried in turn if nothing else helps."""
+LEAST = Terms(longest=SHORTENED[-1])
+MORE_SHARE = 0.5
+"""Share of the recent messages' room that they get beyond their smallest forms if even those exceed it."""
+
+Span: TypeAlias = tuple[int, int]
+"""Indices into a view: first, and one past the last."""
+Smaller: TypeAlias = tuple[list[Shrink], int]
+"""Shrinks of recent messages, and the tokens of these messages with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A way to shrink a view: shrinks of recent messages, and the digest of the others."""
+
+    stop: int
+    """Index of the first recent message."""
+    shrinks: Sequence[Shrink]
+    tokens: int
+    """Of the recent messages after shrinking."""
+    assembly: Assembly | None = None
+    """None if nothing is condensed."""
+    digest_room: int = 0
+
+
+def fitting(scene: Scene) -> tuple[Scene, Cut]:
+    """Find where to cut; return the cut and the scene it applies to, perhaps one without thinking.
+
+    If it does not fit, thinking blocks are removed first, then goal and open items are shortened, then the
+    names of changed files become optional. Rules are never given up.
+    """
+    for_changes = int(scene.room * CHANGES_SHARE)
+    tries = [Tries(scene)]
+    cut = _cut(tries[0], Terms(for_changes))
+    if cut is not None:
+        return scene, cut
+    if any(thinks(item.message) for item in scene.view):
+        tries.append(Tries(Scene(scene.now, thoughtless=True)))
+    terms = [*(Terms(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
+    for held, one in list(product(terms, tries))[1:]:
+        cut = _cut(one, held)
+        if cut is not None:
+            return one.scene, _without_thoughts(one.scene, cut) if one.scene.thoughtless else cut
+    raise _too_large(tries[-1])
+
+
+def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
+    """Return a cut that also removes the thinking blocks of the messages it keeps."""
+    kept = scene.now.view[cut.stop if cut.assembly else scene.first :]
+    return replace(cut, shrinks=left_out(kept, cut.shrinks))
+
+
+def _cut(tries: Tries, terms: Terms) -> Cut | None:
+    """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
+    scene = tries.scene
+    for stop in _stops(scene):
+        span = scene.now.view[scene.first : stop]
+        cut = _cut_at(tries, stop, Assembly(scene, span, terms) if span else None)
+        if cut is not None:
+            return cut
+    return None
+
+
+def _too_large(tries: Tries) -> BudgetExceeded:
+    """Return the error that says what does not fit when nothing more can be given up."""
+    scene = tries.scene
+    *_, stop = _stops(scene)
+    span = scene.now.view[scene.first : stop]
+    least = Assembly(scene, span, LEAST).least_tokens if span else 0
+    there = scene.before - scene.fixed
+    if least > scene.room and least >= there:
+        told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
+        return NothingToGain(f"nothing to gain: {told}")
+    asked = _is_asked(scene)
+    if least > scene.room:
+        what = f"rules and open work alone take {least:,} tokens of {scene.room:,}"
+        return PinsDoNotFit(what, _ASK_FOR_MORE_THAN_RULES if asked else None)
+    _, recent = tries.fitted(stop, 0, held=least >= scene.tokens(scene.first, stop))
+    what = f"the most recent messages take {recent:,} tokens even in excerpt"
+    if least:
+        what += f", and rules and open work {least:,}"
+    what += f": more than the {scene.room:,} that there is room for"
+    return BudgetExceeded(what, _ASK_FOR_MORE if asked else _SEND_LESS if recent > least else _FEWER_RULES)
+
+
+def no_room(scene: Scene) -> BudgetExceeded:
+    """Return the error that says why no message fits at all."""
+    what = f"the system prompt alone takes {scene.fixed:,} tokens of {scene.now.target_tokens:,}"
+    if not _is_asked(scene):
+        return BudgetExceeded(
+            what if scene.fixed else "everything else in the request leaves no room for messages"
+        )
+    if scene.room == 0:  # a caller who asks for a size does not count the prompt
+        return BudgetExceeded("no message fits in 0 tokens", _ASK_FOR_MORE)
+    return BudgetExceeded(what, f"{_ASK_FOR_MORE}, or shorten the system prompt")
+
+
+def _is_asked(scene: Scene) -> bool:
+    """Whether a person or caller set the target; otherwise the window did."""
+    return scene.now.trigger == Trigger.MANUAL
+
+
+_ASK_FOR_MORE_THAN_RULES = "no pin is dropped silently; revoke or shorten some, or ask for more tokens"
+_ASK_FOR_MORE = "nothing was changed; ask for more tokens"
+_FEWER_RULES = PinsDoNotFit.__doc__
+_SEND_LESS = (
+    "nothing was sent; make the last messages smaller, make fewer calls at once, "
+    "or take a model with a larger window"
+)
+
+
+def _stops(scene: Scene) -> Iterator[int]:
+    """Yield where the recent messages may begin: as usual, with half of them, with only the last atom."""
+    yield scene.stop
+    recent = scene.tokens(scene.stop)
+    points = last_cuts(scene.view, scene.sizes, scene.floor, messages=1, tokens=recent)
+    later = [point for point in points if point > scene.stop]
+    if later:
+        yield from dict.fromkeys((later[len(later) // 2], later[-1]))
+
+
+def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
+    """Return the cut whose recent messages begin here; None if it does not fit."""
+    scene = tries.scene
+    span = scene.tokens(scene.first, stop)
+    asked = scene.now.keep.tokens or 0
+    least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
+    if (cut := _all_faded(tries)) is not None:
+        return cut  # no digest is needed
+    if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
+        most = scene.room - assembly.least_tokens
+        room = min(most, max(least_for_tail, scene.room - span + 1))
+        shrinks, tokens = tries.fitted(stop, room, held=False)
+        if room < tokens <= most:
+            room = min(most, tokens + int(scene.tail_room * MORE_SHARE))
+            shrinks, tokens = tries.fitted(stop, room, held=False)
+        if tokens <= room:
+            return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1))
+    return _kept(tries, stop, span)
+
+
+def _all_faded(tries: Tries) -> Cut | None:
+    """Fade all messages after prompt and earlier digest, if enough of the newest then stay whole."""
+    scene = tries.scene
+    before = scene.tokens(scene.first, scene.floor)
+    room = scene.room - before
+    if sum(scene.faded[scene.floor :]) > room * between(REACH_SHARE, room):
+        return None
+    return _kept(tries, scene.floor, before)
+
+
+def _for_unread(scene: Scene, stop: int) -> int:
+    """Return the room that keeps unanswered messages whole; 0 if that would be most of the room.
+
+    If the caller asked for a size, older messages get their share first.
+    """
+    wanted = int(scene.tokens(max(stop, scene.unread)) / UNREAD_SHARE)
+    return 0 if _is_asked(scene) or wanted > scene.room * UNREAD_SHARE else wanted
+
+
+def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
+    """Keep the older messages as they are, and show the recent ones smaller."""
+    room = tries.scene.room - span
+    shrinks, tokens = tries.fitted(stop, room, held=True)
+    return Cut(stop, shrinks, tokens) if tokens <= room else None
+
+
+# The recent messages ---------------------------------------------------------------------------------
+
+
+class Tries:
+    """Tries out smaller forms of a scene's recent messages, remembering the smallest."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self._pages: dict[bool, Page] = {}
+        self._least: dict[tuple[Span, bool], Smaller] = {}
+        self._too_small: dict[tuple[int, bool], int] = {}
+        """Rooms in which the messages from an index on do not fit even faded."""
+
+    def fitted(self, stop: int, room: int, *, held: bool) -> Smaller:
+        """Fade messages until they fit; return shrinks and tokens, or the smallest forms if none fit."""
+        scene = self.scene
+        if scene.tokens(stop) <= room:
+            return [], scene.tokens(stop)
+        fits = sum(scene.faded[stop:]) <= room
+        shares = ROOM_SHARES if fits else ROOM_SHARES[-1:]
+        for share in shares if room > self._too_small.get((stop, held), 0) else ():
+            given = allotments(
+                scene.whole[stop:], scene.faded[stop:], int(room * share), max(0, scene.unread - stop)
+            )
+            if given is None:
+                break
+            found = self._faded(stop, given, held)
+            if found[1] <= room:
+                return found
+        self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
+        return self._levelled((stop, len(scene.view)), room, held)
+
+    def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
+        """Shrink each recent message to the tokens it is given."""
+        scene, page = self.scene, self._page(held)
+        shrinks: list[Shrink] = []
+        for i, tokens in enumerate(given, start=stop):
+            if tokens < scene.whole[i]:
+                level = part_level(scene.view[i].message, tokens, scene.now.counter.count_part)
+                shrinks += shorten(page, (i,), level, Rung.PRUNE)
+        older = scene.view[stop : max(stop, scene.loop)]
+        if any(thinks(item.message) for item in older) and not scene.thoughtless:
+            past = {item.id for item in older}
+            shrinks = [*left_out(older, shrinks), *(one for one in shrinks if one.id not in past)]
+        return shrinks, scene.tokens_with(shrinks, stop)
+
+    def _levelled(self, span: Span, room: int, held: bool) -> Smaller:
+        """Cut the largest parts of these messages down to one common size."""
+        least = self._least.get((span, held))
+        if least and least[1] > room:
+            return least
+        sizes = self._sizes_in(span)
+        level = water_level(sizes, max(0, room - (self.scene.tokens(span[0]) - sum(sizes))))
+        found = self._at(span, level, held)
+        if found[1] <= room:
+            return found
+        least = self._least[span, held] = self._at(span, 0, held) if level else found
+        for _ in range(LOWER_LEVELS if least[1] <= room else 0):
+            level = level * 3 // 4
+            found = self._at(span, level, held)
+            if found[1] <= room:
+                return found
+        return least
+
+    def _sizes_in(self, span: Span) -> list[int]:
+        """Return the tokens of every part that has a smaller form."""
+        parts = (part for item in self.scene.view[slice(*span)] for part in item.message.parts)
+        return [self.scene.now.counter.count_part(part) for part in parts if has_smaller(part)]
+
+    def _at(self, span: Span, level: int, held: bool) -> Smaller:
+        shrinks = shorten(self._page(held), range(*span), level)
+        return shrinks, self.scene.tokens_with(shrinks, span[0])
+
+    def _page(self, held: bool) -> Page:
+        if held not in self._pages:
+            self._pages[held] = page_of(self.scene, held=held)
+        return self._pages[held]
+
+
+# The view to excerpt ---------------------------------------------------------------------------------
+
+
+def page_of(scene: Scene, *, held: bool) -> Page:
+    """Return the view to shorten; if ``held``, with rules and open items kept readable."""
+    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {})
+
+
+def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:
+    brief = scene.now.brief(())
+    held: dict[str, list[Cite]] = {}
+    for pin in brief.pins:
+        held.setdefault(pin.source.message, []).append(pin.source)
+    for claim in brief.claims:
+        if claim.kind in NEVER_LEFT_OUT:
+            held.setdefault(claim.sources[0].message, []).append(claim.sources[0])
+    return held

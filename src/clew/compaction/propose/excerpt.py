@@ -1,0 +1,251 @@
+"""Excerpts of long texts: the beginning, the end, and lines about errors in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from clew.compaction.propose.tail import water_level
+
+EDGE_SHARE = 0.3
+"""Share of the room for the beginning and for the end each; the rest is for lines about errors."""
+LINE_SHARE = 0.8
+"""Share of an excerpt that one line may take."""
+LONGEST_LINE = 400
+"""Characters shown of a line, half of them from its end; also how far into it an error word counts."""
+GAP = 24
+"""Characters of the note that says how many are left out."""
+
+Span: TypeAlias = tuple[int, int]
+"""Character offsets in a text: first, and one past the last."""
+
+_MATTERS = (
+    *("error", "fail", "exception", "traceback", "fatal", "panic", "warn", "assert", "denied", "not found"),
+    *("undefined", "cannot", "invalid", "✗", "✘", "❌"),
+    *("\ne  ", " e  ", "|e  "),  # the prefixes of pytest's failure lines
+)
+"""In lower case, searched one by one: one pattern for all of them takes many times as long."""
+_BLOCK = 16_384
+"""Characters searched at a time, so that little is read beyond what there is room for."""
+
+
+def excerpt(
+    text: str, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+) -> str:
+    """Return about ``most_characters`` of a text, with omissions marked.
+
+    The spans in ``held`` are always shown, whatever room they take.
+    """
+    return Telling(text).excerpt(most_characters, held, longest_line)
+
+
+class Telling:
+    """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._found: list[Span] = []
+        self._more = _lines_that_matter(text)
+
+    def excerpt(
+        self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+    ) -> str:
+        """Return at most about so many characters, with omissions marked."""
+        text = self.text
+        if len(text) <= most_characters:
+            return text
+        pieces = _by_line(text, held)
+        return self._shown({*self._chosen(most_characters, longest_line), *pieces}, longest_line, pieces)
+
+    def fullest(
+        self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+    ) -> str:
+        """Return the same, or a part of every line if all lines fit that way.
+
+        So of a text in one endless line more than ``longest_line`` characters are shown.
+        """
+        level = self._level(most_characters)
+        if level <= longest_line or len(self.text) <= most_characters:
+            return self.excerpt(most_characters, held, longest_line)
+        return self._shown(set(_lines(self.text)), level, _by_line(self.text, held))
+
+    def _level(self, most_characters: int) -> int:
+        """Return the characters of each line there is room for; 0 if there are too many lines."""
+        room = most_characters - self.text.count("\n") - 1
+        if room <= 0:
+            return 0
+        level = water_level([end - start for start, end in _lines(self.text)], room)
+        return min(level, int(most_characters * LINE_SHARE))
+
+    def _chosen(self, most_characters: int, longest: int) -> set[Span]:
+        text = self.text
+        edge = int(most_characters * EDGE_SHARE)
+        head = _fill(_lines(text), edge, longest)
+        tail = _fill(_lines_backwards(text), edge, longest)
+        chosen = {*head, *tail}
+        room = most_characters - sum(_size(line, longest) for line in chosen)
+        for line in self._matter() if room > 0 else ():
+            if line[0] >= tail[-1][0]:
+                break
+            if line[0] > head[-1][0]:
+                chosen.add(line)
+                room -= _size(line, longest)
+                if room <= 0:
+                    break
+        return chosen
+
+    def _matter(self) -> Iterator[Span]:
+        """Yield the lines about errors, in order."""
+        yield from self._found
+        for line in self._more:
+            self._found.append(line)
+            yield line
+
+    def _shown(self, lines: set[Span], longest: int, pieces: Mapping[Span, Sequence[Span]]) -> str:
+        """Return these lines, with the gaps marked."""
+        text = self.text
+        shown: list[str] = []
+        done = 0
+        for line in sorted(lines):
+            if line[0] > done:
+                shown.append(_gap(text.count("\n", done, line[0])))
+            shown.append(_cut(text[slice(*line)], longest, pieces.get(line, ())))
+            done = line[1] + 1
+        if done <= len(text):
+            shown.append(_gap(text.count("\n", done) + 1))
+        return "\n".join(shown)
+
+
+def _gap(count: int) -> str:
+    return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
+
+
+# Lines, by offsets ----------------------------------------------------------------------------------
+
+
+def _lines(text: str) -> Iterator[Span]:
+    start = 0
+    while start <= len(text):
+        end = _line_end(text, start)
+        yield start, end
+        start = end + 1
+
+
+def _lines_backwards(text: str) -> Iterator[Span]:
+    end = len(text)
+    while end >= 0:
+        start = text.rfind("\n", 0, end) + 1
+        yield start, end
+        end = start - 1
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _size(line: Span, longest: int) -> int:
+    return min(line[1] - line[0], longest) + 1
+
+
+def _fill(lines: Iterator[Span], room: int, longest: int) -> list[Span]:
+    """Return the first lines in this order that fit; always at least one."""
+    found: list[Span] = []
+    for line in lines:
+        room -= _size(line, longest)
+        if room < 0 and found:
+            break
+        found.append(line)
+    return found
+
+
+def _lines_that_matter(text: str) -> Iterator[Span]:
+    """Yield the lines that mention an error early on. Takes linear time."""
+    start = 0
+    while start < len(text):
+        end = _line_end(text, start + _BLOCK)
+        # In lower case one letter may become two, which would shift all offsets after it.
+        block = "\n" + text[start:end].replace("İ", "i").lower()
+        found = {line for word in _MATTERS for line in _lines_with(block, word)}
+        yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
+        start = end + 1
+
+
+def _lines_with(block: str, word: str) -> Iterator[Span]:
+    """Yield the lines of a text that contain a word early on."""
+    at = block.find(word)
+    while at >= 0:
+        behind = at + len(word)
+        start, end = block.rfind("\n", 0, behind) + 1, _line_end(block, behind)
+        if behind - start <= LONGEST_LINE:
+            yield start, end
+        at = block.find(word, end)
+
+
+def _by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
+    """Return what must be shown of which line."""
+    found: dict[Span, list[Span]] = {}
+    first = 0, _line_end(text, 0)
+    for low, high in sorted(held):
+        if low > first[1]:
+            start = text.rfind("\n", first[1], low) + 1
+            first = start, _line_end(text, start)
+        line = first
+        while line[0] < min(high, len(text)):
+            start, end = line
+            if low < end:
+                found.setdefault(line, []).append((max(low, start) - start, min(high, end) - start))
+            line = end + 1, _line_end(text, end + 1)
+    return found
+
+
+# Within a line ---------------------------------------------------------------------------------------
+
+
+def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
+    """Return the beginning and end of a line, and what must be shown of it."""
+    if len(line) <= longest + GAP:
+        return line
+    half = longest // 2
+    pieces = list(_merged([(0, half), *held, (before_negation(line, len(line) - half), len(line))]))
+    shown = line[slice(*pieces[0])]
+    for before, after in pairwise(pieces):
+        shown += f"{left_out(after[0] - before[1])}{line[slice(*after)]}"
+    return shown
+
+
+def left_out(characters: int) -> str:
+    """Return the note for characters left out of a line."""
+    return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"
+
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|cannot|without|neither|nor|nothing|none|\w+n['’]t|dont|avoid|instead of|rather than"
+    r"|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|jamás|sin|não|sem|non|mai|niet|nooit|geen)"
+    r"[ \t]+(?:\w+[ \t]+){0,2}\w*$",
+    re.IGNORECASE,
+)
+"""A negation, with up to two words after it."""
+_LOOKED_BACK = 60
+
+
+def before_negation(text: str, start: int) -> int:
+    """Return where an excerpt may begin: there, or earlier, so that it does not omit a negation."""
+    found = _NEGATION.search(text, max(0, start - _LOOKED_BACK), start)
+    return found.start() if found else start
+
+
+def _merged(spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield spans in order, touching ones merged."""
+    begun: Span | None = None
+    for start, end in sorted(spans):
+        if begun is not None and start <= begun[1]:
+            begun = (begun[0], max(begun[1], end))
+            continue
+        if begun is not None:
+            yield begun
+        begun = (start, end)
+    if begun is not None:
+        yield begun

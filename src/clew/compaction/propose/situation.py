@@ -1,0 +1,181 @@
+"""The input of a proposal, and derived values that several rungs need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from clew.compaction.plan import Claim, Digest, Shrink
+from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.fade import faded_sizes
+from clew.compaction.propose.focus import Focus
+from clew.compaction.propose.retention import Ranking
+from clew.compaction.propose.stock import Stock
+from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system, opens_turn, tail_room, tail_start
+from clew.compaction.propose.thoughts import with_gaps
+from clew.ledger.artifacts import Artifact
+from clew.ledger.turns import Turns
+from clew.ledger.values import Values
+from clew.message import Item, Message, Role
+from clew.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A view that is too large, and everything known about it."""
+
+    view: Sequence[Item]
+    counter: TokenCounter
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    values: Values
+    brief: Callable[[Sequence[Item]], Brief]
+    """Returns the mandatory content of a digest of these messages."""
+    changed: Sequence[Artifact] = ()
+    """The files that the session changed."""
+    turns: Turns = field(default_factory=Turns)
+    """Requests, reports and findings of the session so far."""
+    keep: Keep = AS_USUAL
+    shown: tuple[str, Digest] | None = None
+    """The digest in the view and the id of its message, if there was a compaction before."""
+    digest_id: str = "d1"
+    trigger: str = "manual"
+    reason: str = "asked for"
+    originals: Callable[[str], Message | None] | None = None
+    """Finds a message in the log: excerpts and quotes are made from the originals there.
+
+    Asked only for messages of the view, never for those a digest covers. Without a log, the view holds the
+    originals.
+    """
+    focus: str | None = None
+    """What matters now, in a person's words."""
+    sizes: Sequence[int] | None = None
+    """The tokens of each message of the view, if already counted."""
+    ranking: Ranking | None = None
+    """How likely a subject is needed again; by default the learnt table."""
+
+
+class Scene:
+    """A situation with derived values, each computed once."""
+
+    def __init__(self, now: Situation, *, thoughtless: bool = False, stock: Stock | None = None) -> None:
+        """Count tokens; with ``thoughtless``, as if thinking blocks were removed."""
+        self.now = now
+        self._stock = stock
+        self.thoughtless = thoughtless
+        count = now.counter.count
+        self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
+        self.before = sum(self.sizes_now)
+        self.view = with_gaps(now.view) if thoughtless else now.view
+        self.sizes = (
+            [
+                size if item is known else count(item.message)
+                for item, known, size in zip(self.view, now.view, self.sizes_now, strict=True)
+            ]
+            if thoughtless
+            else self.sizes_now
+        )
+        self.first = leading_system(now.view)
+        """Index after the system prompt, which is never touched."""
+        self.fixed = sum(self.sizes[: self.first])
+        self.room = now.target_tokens - self.fixed
+        self.focus = Focus(now.focus)
+
+    def stock(self, earlier: Iterable[Claim]) -> Stock:
+        """Return the rated subjects of the view, including those in an earlier digest's facts."""
+        if self._stock is None:
+            view, now = self.view[self.first :], self.now
+            self._stock = Stock(view, now.values, earlier, self.focus, now.ranking)
+        return self._stock
+
+    def with_longer_tail(self, tokens: int) -> Scene:
+        """Return the same scene with more room for recent messages."""
+        keep = Keep(self.now.keep.messages, tokens)
+        return Scene(replace(self.now, keep=keep, sizes=self.sizes_now), stock=self._stock)
+
+    @cached_property
+    def floor(self) -> int:
+        """The first index at which recent messages may begin: after an earlier digest."""
+        name = self.now.shown[0] if self.now.shown else None
+        found = (i for i, item in enumerate(self.view) if item.id == name)
+        return max(self.first, next(found, -1) + 1) if name else self.first
+
+    @cached_property
+    def loop(self) -> int:
+        """The index of the user's last message, where the running turn begins."""
+        spoken = (i for i in reversed(range(len(self.view))) if opens_turn(self.view[i].message))
+        return next(spoken, 0)
+
+    @cached_property
+    def _sizes_to_keep(self) -> tuple[list[int], list[int]]:
+        count = self.now.counter.count_part
+        return faded_sizes(self.view, self.sizes, self.tail_room, self.loop, count)
+
+    @property
+    def whole(self) -> list[int]:
+        """The sizes of the view's messages; those of recent ones without the thinking of earlier turns."""
+        return self._sizes_to_keep[0]
+
+    @property
+    def faded(self) -> list[int]:
+        """The sizes of the view's messages with recent ones faded."""
+        return self._sizes_to_keep[1]
+
+    @cached_property
+    def stop(self) -> int:
+        """The index of the first recent message, whole or faded."""
+        unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
+        room = self.tail_room - min(unread, self.tail_room // 2)  # unanswered messages stay whole
+        return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
+
+    @cached_property
+    def unread(self) -> int:
+        """The index after the last reply: the model has not read these messages yet."""
+        last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
+        return next(last, -1) + 1
+
+    @cached_property
+    def tail_room(self) -> int:
+        """The tokens for recent messages; larger ones fade."""
+        return tail_room(self.room, self.now.keep)
+
+    @cached_property
+    def by_id(self) -> dict[str, Message]:
+        """The messages of the view, by id."""
+        return {item.id: item.message for item in self.now.view}
+
+    @cached_property
+    def size_by_id(self) -> dict[str, int]:
+        """The tokens of the view's messages, by id."""
+        return {item.id: size for item, size in zip(self.view, self.sizes_now, strict=True)}
+
+    def original(self, name: str) -> Message | None:
+        """Return a message of the view in its original form; None if the view does not have it."""
+        shown = self.by_id.get(name)
+        if shown is None or self.now.originals is None:
+            return shown
+        return self.now.originals(name) or shown
+
+    def source(self, name: str) -> Message | None:
+        """Return any message of the session in its original form, also one that a digest covers."""
+        found = self.now.originals(name) if self.now.originals else None
+        return found or self.by_id.get(name)
+
+    def originals(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield messages of the view in their original form."""
+        if self.now.originals is None:
+            yield from items
+            return
+        for item in items:
+            yield Item(item.id, self.now.originals(item.id) or item.message)
+
+    def tokens(self, start: int, stop: int | None = None) -> int:
+        """Return the tokens of a range of the view."""
+        return sum(self.sizes[start:stop])
+
+    def tokens_with(self, shrinks: Sequence[Shrink], since: int = 0) -> int:
+        """Return the tokens of the view from an index on, with these shrinks applied."""
+        smaller = {shrink.id: self.now.counter.count(shrink.message) for shrink in shrinks}
+        sizes = zip(self.view[since:], self.sizes[since:], strict=True)
+        return sum(smaller.get(item.id, size) for item, size in sizes)

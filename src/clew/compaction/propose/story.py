@@ -1,0 +1,197 @@
+"""The story of a span: requests and reports turn by turn, findings, and the last edits of files.
+
+Everything is quoted from the original messages, in whole sentences. The level of detail is the highest at
+which all turns fit; if even the lowest does not fit, the latest turns are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+
+from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.excerpt import excerpt
+from clew.compaction.propose.replaced import edits
+from clew.ledger.artifacts import Artifact
+from clew.ledger.turns import Finding, Turn, Turns
+from clew.message import Cite, Message, ToolCall, Trust, words
+
+LEVELS = (3_000, 1_500, 800, 400, 200)
+"""Characters quoted of each request and report, highest level first."""
+MOST_TURNS = 400
+"""Turns that are considered: the latest, and the first. No digest has room for more."""
+MOST_FINDINGS = 600
+EDIT_LINES, LONGEST_EDIT = 3, 140
+"""Lines quoted of an edit, and the characters of each."""
+SHORTEST_SENTENCE = 12
+MOST_RUNS = 3
+"""Pieces in which a report is quoted; more would read as fragments."""
+_BOUNDARY = re.compile(r"(?<!\d)(?<=[.!?])\s+")
+"""The end of a sentence within a line, but not after the number of a list item."""
+_COURTESY = re.compile(
+    r"(?:perfect|great|excellent|good|done|sure|ok(?:ay)?|absolutely|you'?re (?:absolutely )?right|got it"
+    r"|understood|great question|good (?:point|catch|question|idea)|thanks?|i see)[\s!.,]*"
+)
+_HEADING = re.compile(r"[*_]{2}[^*_]+[*_]{2}:?")
+_DONE = re.compile(
+    r"\b(?:fixed|added|removed|created|updated|changed|renamed|moved|implemented|committed|pushed|merged"
+    r"|passe[sd]|pass|fail\w*|works?|because|cause|found|confirmed|now|no longer"
+    r"|instead|decided|tests?|issue|problem|error)\b"
+)
+
+Find = Callable[[str], Message | None]
+"""Finds a message of the session in its original form."""
+
+
+class Story:
+    """The turns that leave the view with a span, as claims at any level of detail."""
+
+    def __init__(self, turns: Turns, gone: Collection[str], find: Find) -> None:
+        """Select the turns with a request or a report in ``gone``."""
+        self._find = find
+        self._gone = gone
+        known = turns.all
+        latest = known[-MOST_TURNS:]
+        self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
+        self._at: dict[int, list[list[Claim]]] = {}
+        self.findings = list(self._found(turns.findings))
+        """What the agent found out, strongest first, latest first among equals."""
+
+    def entries(self, level: int) -> list[list[Claim]]:
+        """Return the claims of each turn, oldest first, with at most ``level`` characters each."""
+        found = self._at.get(level)
+        if found is None:
+            found = self._at[level] = [entry for turn in self._turns if (entry := self._entry(turn, level))]
+        return found
+
+    def _entry(self, turn: Turn, level: int) -> list[Claim]:
+        claims = []
+        if turn.asks and (said := self._quote(turn.ask)):
+            text, trust = said[0].strip(), said[1]
+            short = text if len(text) <= level else excerpt(text, level)
+            if trust >= Trust.USER:
+                claims.append(Claim("", ClaimKind.USER, short, (turn.ask,), trust, short == text))
+        if turn.report and (said := self._quote(turn.report)):
+            text, trust = said
+            for start, end in telling(text, level):
+                cite = turn.report._replace(start=turn.report.start + start, end=turn.report.start + end)
+                claims.append(Claim("", ClaimKind.REPORT, text[start:end], (cite,), trust, verbatim=True))
+        return claims
+
+    def _quote(self, cite: Cite) -> tuple[str, Trust] | None:
+        message = self._find(cite.message) if cite.message in self._gone else None
+        if message is None or cite.part >= len(message.parts):
+            return None
+        part = message.parts[cite.part]
+        text = words(part)[cite.start : cite.end]
+        return (text, min(part.trust, Trust.USER)) if text.strip() else None
+
+    def _found(self, findings: Sequence[Finding]) -> Iterator[Claim]:
+        count = 0
+        latest_first = list(reversed(findings))
+        for one in sorted(latest_first, key=lambda one: one.rank):
+            if (said := self._quote(one.source)) and (count := count + 1) <= MOST_FINDINGS:
+                yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
+
+
+def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
+    """Yield what the last edit of each file inserted, latest files first, as a diff of a few lines."""
+    for artifact in sorted(changed, key=lambda one: -message_number(one.last_change)):
+        cite = artifact.last_change
+        message = find(cite.message) if cite and cite.message in gone else None
+        part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
+        if cite is None or not isinstance(part, ToolCall):
+            continue
+        added = list(islice(_added(part), EDIT_LINES))
+        if added:
+            lines = "".join(f"\n+ {line}" for line in added)
+            cites = (Cite(cite.message, cite.part),)
+            yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
+
+
+def _added(call: ToolCall) -> Iterator[str]:
+    """Yield the lines an edit inserts, except those that look different in the call's JSON."""
+    said = words(call)
+    for old, new in edits(call.arguments):
+        before = {line.strip() for text in old for line in text.split("\n")}
+        for line in (line.strip() for text in new for line in text.split("\n")):
+            if len(line) >= SHORTEST_SENTENCE and line not in before and line in said:
+                yield line[:LONGEST_EDIT]
+
+
+def message_number(cite: Cite | None) -> int:
+    """Return the number of the message that a citation points to; 0 if it has none."""
+    number = cite.message[1:] if cite else ""
+    return int(number) if number.isdecimal() else 0
+
+
+def telling(text: str, most: int) -> list[tuple[int, int]]:
+    """Return the spans of a text to quote: all of it, or its most informative sentences, in order."""
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    if stop - start <= most:
+        return [(start, stop)]
+    sentences = list(_sentences(text))
+    weights = [_weight(text[low:high], i, len(sentences)) for i, (low, high) in enumerate(sentences)]
+    apart = {i for i in range(1, len(sentences)) if text[sentences[i - 1][1] : sentences[i][0]].strip()}
+    taken: set[int] = set()
+    left = most
+    for i in sorted(range(len(sentences)), key=lambda i: -weights[i]):
+        low, high = sentences[i]
+        if weights[i] > 0 and high - low <= left and len(_runs(taken | {i}, apart)) <= MOST_RUNS:
+            taken.add(i)
+            left -= high - low
+    if not taken:  # only one long sentence, or code: quote its beginning
+        cut = text.rfind(" ", start + 1, start + most)
+        return [(start, cut if cut > start else start + most)]
+    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a text, line by line, without those inside code blocks."""
+    at, fenced = 0, False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith("```"):
+            fenced = not fenced
+        elif bare and not fenced:
+            low = at + len(line) - len(line.lstrip())
+            cuts = [
+                low,
+                *(found.end() for found in _BOUNDARY.finditer(text, low, at + len(line))),
+                at + len(line),
+            ]
+            yield from ((one, one + len(text[one:other].rstrip())) for one, other in pairwise(cuts))
+        at += len(line) + 1
+
+
+def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive numbers as (first, last).
+
+    The numbers in ``apart`` begin a new run: an unquoted code block is before them.
+    """
+    runs: list[tuple[int, int]] = []
+    for i in sorted(taken):
+        if runs and runs[-1][1] == i - 1 and i not in apart:
+            runs[-1] = (runs[-1][0], i)
+        else:
+            runs.append((i, i))
+    return runs
+
+
+def _weight(sentence: str, place: int, count: int) -> float:
+    """Rate a sentence of a report: facts first, courtesies and questions last. Weights chosen by hand."""
+    text = sentence.strip()
+    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()):
+        return -1.0
+    if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
+        return 0.1  # a heading, or a question that the next turn answers
+    weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with their result
+    if "`" in text or any(map(str.isdigit, text)) or "/" in text:
+        weight += 0.5
+    return weight + (1.0 if _DONE.search(text.lower()) else 0.0)
+
+
+def in_order(entries: Iterable[Sequence[Claim]]) -> list[Claim]:
+    """Return the claims of turns, oldest first."""
+    return [claim for entry in entries for claim in entry]

@@ -1,0 +1,208 @@
+"""Smaller forms of message parts, used only if they are smaller and hide nothing that must stay readable.
+
+A smaller form is always made from the original, never from another smaller form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from clew.compaction.plan import Rung, Shrink
+from clew.compaction.propose import documents
+from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, Span, Telling
+from clew.message import Cite, Item, Json, Message, Part, Place, Text, ToolCall, ToolResult, words
+from clew.tokens import TokenCounter
+
+NAME_TOKENS = 8
+"""Tokens of the note that says where the whole of an excerpt is kept."""
+LEAST_CHARACTERS = 120
+"""The least size of an excerpt: a first and a last line identify a result; less says nothing."""
+SHORT_ARGUMENT = 200
+"""Characters of an argument that always stay whole: a path, a pattern, a command."""
+SHORT_LINE = 60
+"""Characters of a line that always stay whole."""
+_GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A view to shrink, and the places in it that must stay readable."""
+
+    view: Sequence[Item]
+    counter: TokenCounter
+    original: Callable[[str], Message | None] | None = None
+    """Finds a message in its original form; without it, the view has the originals."""
+    held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
+    """Places that must stay readable, by message."""
+    tellings: dict[str, Telling] = field(default_factory=dict, repr=False)
+    """Texts that excerpts were made of, so that none is searched twice."""
+
+    def said(self, place: Place) -> Part:
+        """Return a part in its original form."""
+        item = self.view[place.message]
+        message = self.original(item.id) if self.original else None
+        return (message or item.message).parts[place.part]
+
+    def shown(self, place: Place) -> Part:
+        """Return a part as the view shows it."""
+        return self.view[place.message].message.parts[place.part]
+
+    def spans(self, place: Place) -> list[Span]:
+        """Return the characters of a part that must stay readable."""
+        cites = self.held.get(self.view[place.message].id, ())
+        end = len(words(self.said(place))) if cites else 0
+        return [
+            (cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == place.part
+        ]
+
+    def telling(self, text: str) -> Telling:
+        """Return a text to excerpt."""
+        found = self.tellings.get(text)
+        if found is None:
+            found = self.tellings[text] = Telling(text)
+        return found
+
+
+class Stubs:
+    """Collects smaller forms of parts."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._parts: dict[int, dict[int, Part]] = {}
+        self._reasons: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        """Return how many messages would be shown smaller."""
+        return len(self._parts)
+
+    def take(self, place: Place, text: str, reason: str, least: int = 1, instead: Place | None = None) -> int:
+        """Show a part as this text if that frees at least ``least`` tokens; return how many it frees.
+
+        What must stay readable has to be in the text or in ``instead``, a part that says the same.
+        """
+        page = self._page
+        if place.part in self._parts.get(place.message, {}):
+            return 0
+        shown = page.shown(place)
+        part = with_text(page.said(place), text)
+        freed = page.counter.count_part(shown) - page.counter.count_part(part)
+        if freed < least or self._hides(place, part, instead):
+            return 0
+        self._parts.setdefault(place.message, {})[place.part] = part
+        self._reasons.setdefault(place.message, reason)
+        return freed
+
+    def _hides(self, place: Place, part: Part, instead: Place | None) -> bool:
+        """Whether something that must stay readable would no longer be."""
+        spans = self._page.spans(place)
+        if not spans:
+            return False
+        said, before, after = (words(one) for one in (self._page.said(place), self._page.shown(place), part))
+        other = words(self._page.shown(instead)) if instead else ""
+        quotes = (said[slice(*span)] for span in spans)
+        return any(quote in before and quote not in after and quote not in other for quote in quotes)
+
+    def shrinks(self, rung: Rung = Rung.PRUNE) -> list[Shrink]:
+        """Return the collected smaller forms, in the order of the view."""
+        return [
+            Shrink(self._page.view[i].id, self._message(i), self._reasons[i], rung)
+            for i in sorted(self._parts)
+        ]
+
+    def _message(self, i: int) -> Message:
+        message = self._page.view[i].message
+        parts = self._parts[i]
+        return replace(message, parts=tuple(parts.get(j, part) for j, part in enumerate(message.parts)))
+
+
+def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Rung.TRUNCATE) -> list[Shrink]:
+    """Propose excerpts of every part of these messages that has more than ``most_tokens``."""
+    stubs = Stubs(page)
+    for i in places:
+        for j in range(len(page.view[i].message.parts)):
+            place = Place(i, j)
+            if not has_smaller(page.shown(place)):
+                continue
+            tokens = page.counter.count_part(page.shown(place))
+            if tokens > most_tokens:
+                reason = f"{tokens:,} tokens are more than there is room for"
+                stubs.take(place, excerpted(page, place, most_tokens), reason)
+    return stubs.shrinks(rung)
+
+
+def has_smaller(part: Part) -> bool:
+    """Whether a part has a smaller form: it has text and is not signed."""
+    return isinstance(part, _SAYING) or documents.text_of(part) is not None
+
+
+_SAYING = (Text, ToolResult, ToolCall)
+
+
+def excerpted(page: Page, place: Place, most_tokens: int) -> str:
+    """Return an excerpt of a part, with its size and the id of the whole."""
+    part = page.said(place)
+    text = documents.text_of(part) or words(part)
+    tokens = max(1, page.counter.count_part(part))
+    name = page.view[place.message].id
+    characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
+    if isinstance(part, ToolCall) and part.input is not None:
+        long = sum(len(leaf) > SHORT_ARGUMENT for leaf in _texts(part.input))
+        shorter = _shorter(page, part.input, name, characters // max(1, long))
+        return json.dumps(shorter, ensure_ascii=False)
+    shown = page.telling(text).fullest(
+        max(LEAST_CHARACTERS, characters), page.spans(place), _line(characters)
+    )
+    return _naming(shown, name)
+
+
+def _naming(shown: str, name: str) -> str:
+    """Add the id of the whole to the first omission note of an excerpt."""
+    found = _GAP.search(shown)
+    if found is None:
+        return shown
+    return f"{shown[: found.start()]}[… {found[1]}, kept as {name}]{shown[found.end() :]}"
+
+
+def _line(characters: int) -> int:
+    """Return how much of one line among many an excerpt of this size shows."""
+    return min(LONGEST_LINE, max(SHORT_LINE, int(characters * LINE_SHARE)))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the strings among a call's arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _texts(child)
+
+
+def _shorter(page: Page, value: Json, name: str, characters: int) -> Json:
+    """Return arguments with long strings excerpted; keys and short strings stay."""
+    if isinstance(value, str):
+        if len(value) <= max(characters, SHORT_ARGUMENT):
+            return value
+        short = max(LEAST_CHARACTERS, characters)
+        return _naming(page.telling(value).fullest(short, longest_line=_line(short)), name)
+    if isinstance(value, dict):
+        return {key: _shorter(page, child, name, characters) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_shorter(page, child, name, characters) for child in value]
+    return value
+
+
+def with_text(part: Part, text: str) -> Part:
+    """Return a part with this text; a part without text is returned as it is."""
+    match part:
+        case ToolResult():
+            return replace(part, parts=(Text(text, trust=part.trust),))
+        case ToolCall():
+            arguments = json.loads(text) if isinstance(part.arguments, dict) else text
+            return replace(part, arguments=arguments)
+        case Text():
+            return replace(part, text=text)
+        case _:
+            return documents.saying(part, text)

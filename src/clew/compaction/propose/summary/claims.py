@@ -1,0 +1,278 @@
+"""Turn a summariser's answer into claims that cite what was shown and say no more than they may.
+
+A summariser writes prose. It does not decide what the user said, what to trust, or where a line comes from:
+sources are looked up, labels follow from them, and the user is quoted only word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.summary.parse import Told
+from clew.compaction.propose.written import Outline
+from clew.message import Cite, Item, Origin, Role, Text, Trust, lowest, words
+from clew.tokens import TokenCounter
+
+LONGEST_CLAIM = 1_200
+"""Characters; a longer claim is cut after its last whole sentence, or else word."""
+MOST_SOURCES = 12
+"""Messages: a claim that cites more is of no use for looking it up."""
+MOST_PLACES = 10_000
+"""Positions tried for a quote in a repetitive text; a bound on time."""
+CLAIM_TOKENS = 6
+"""Tokens of a claim beyond its text."""
+QUOTES_ONLY = (ClaimKind.GOAL, ClaimKind.USER)
+STEERING = (ClaimKind.DECISION, ClaimKind.OPEN, ClaimKind.NEXT)
+"""Kinds the next assistant acts on: they must cite the user or the assistant."""
+BY_WORTH = (
+    ClaimKind.NEXT,
+    ClaimKind.OPEN,
+    ClaimKind.DECISION,
+    ClaimKind.FINDING,
+    ClaimKind.ERROR,
+    ClaimKind.REPORT,
+    ClaimKind.FACT,
+    ClaimKind.ARTIFACT,
+    ClaimKind.USER,
+    ClaimKind.GOAL,
+)
+"""The order in which kinds are kept if there is not room for all; last those that code adds as well."""
+
+_NAME = re.compile(r"\w[\w.:-]*")
+# In scripts with spaces between words, a quote may not begin or end inside a word.
+_LETTER = re.compile(r"[0-9A-Za-z_À-ɏͰ-ԯ]")
+_LETTERS = re.compile(rf"{_LETTER.pattern}+")
+# Invisible characters that no word needs. Joiners belong to some scripts and to emoji.
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    r"\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"|(?<![^\x00-\u024f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\u024f])"
+)
+_SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part's text, its trust label, and whether a person typed it."""
+
+    cite: Cite
+    text: str
+    spaced: str
+    """The text with single spaces between words."""
+    trust: Trust
+    typed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a cited name refers to."""
+
+    cites: tuple[Cite, ...]
+    trust: Trust
+    """The lowest label among its parts."""
+    places: tuple[Place, ...] = ()
+    """The message's parts, to find quotes in."""
+    claims: tuple[Claim, ...] = ()
+    """The claims of an earlier digest under this name."""
+
+
+# Citable sources ------------------------------------------------------------------------------------
+
+
+def sources_of(outline: Outline) -> dict[str, Source]:
+    """Return everything citable: messages of the span, lines of an earlier digest, and their turns."""
+    earlier = outline.earlier
+    found = {item.id: _message_source(item) for item in outline.span if not earlier or item.id != earlier.id}
+    turns: dict[str, list[Claim]] = {}
+    for claim in earlier.claims if earlier else ():
+        found[claim.id] = Source(claim.sources, claim.trust, claims=(claim,))
+        for name in dict.fromkeys(cite.message for cite in claim.sources):
+            turns.setdefault(name, []).append(claim)
+    for name, claims in turns.items():
+        found.setdefault(name, _turn_source(name, claims))
+    return {name: source for name, source in found.items() if source.cites}
+
+
+def _message_source(item: Item) -> Source:
+    message = item.message
+    spoken = message.role is Role.USER and message.origin is Origin.SPOKEN
+    places = tuple(
+        Place(
+            Cite(item.id, i),
+            text,
+            _spaced(text),
+            part.trust,
+            typed=spoken and isinstance(part, Text) and part.trust >= Trust.USER,
+        )
+        for i, part in enumerate(message.parts)
+        if (text := words(part))
+    )
+    return Source(tuple(place.cite for place in places), lowest(place.trust for place in places), places)
+
+
+def _turn_source(name: str, claims: Sequence[Claim]) -> Source:
+    cites = dict.fromkeys(cite for claim in claims for cite in claim.sources if cite.message == name)
+    return Source(tuple(cites), lowest(claim.trust for claim in claims), claims=tuple(claims))
+
+
+def _named(names: Iterable[str], sources: Mapping[str, Source]) -> list[Source]:
+    """Return what the names refer to, without repetition; unknown names are ignored."""
+    tokens = (token for given in names for token in _tokens(given, sources))
+    return list({name: sources[name] for name in tokens if name in sources}.values())
+
+
+def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
+    for token in [given] if given in sources else _NAME.findall(given):
+        name = token.rstrip(".:-")
+        # "m3-m5" means two messages, unless one has that name.
+        yield from [name] if name in sources else name.split("-")
+
+
+# One claim -------------------------------------------------------------------------------------------
+
+
+def claims_of(told: Iterable[Told], sources: Mapping[str, Source]) -> Iterator[Claim]:
+    """Yield the acceptable claims among those a summariser wrote."""
+    for one in told:
+        named = _named(one.sources, sources)
+        if 0 < len(named) <= MOST_SOURCES:
+            claim = _carried(one, named) or _claim(one._replace(text=_cut(one.text)), named)
+            if claim is not None:
+                yield claim
+
+
+def _carried(told: Told, named: Iterable[Source]) -> Claim | None:
+    """Return the earlier claim that is repeated word for word."""
+    earlier = (claim for source in named for claim in source.claims)
+    same = (claim for claim in earlier if gist(claim.text) == gist(told.text))
+    return next((claim._replace(id="") for claim in same), None)
+
+
+def _claim(told: Told, named: Sequence[Source]) -> Claim | None:
+    for source in named:
+        exact = _exact_place(told, source)
+        if exact is not None:
+            alone = told.kind in QUOTES_ONLY  # only the user's own message can prove the user's words
+            return _quote(told.kind, exact, [] if alone else [one for one in named if one is not source])
+    return None if told.kind in QUOTES_ONLY else _in_own_words(told, named)
+
+
+def _exact_place(told: Told, source: Source) -> Place | None:
+    """Return where a text occurs word for word; for the user's words only where a person typed them."""
+    for place in source.places:
+        span = _span(told.text, place) if place.typed or told.kind not in QUOTES_ONLY else None
+        if span is not None:
+            start, end = span
+            return replace(place, cite=place.cite._replace(start=start, end=end), text=place.text[start:end])
+    return None
+
+
+def _span(text: str, place: Place) -> tuple[int, int] | None:
+    """Return the offsets of a text in a part, with any spacing."""
+    wanted = _spaced(text)
+    at = place.spaced.find(wanted)
+    for _ in range(MOST_PLACES):
+        if at < 0:
+            break
+        end = at + len(wanted)
+        inside = _is_inside_word(place.spaced, at)
+        if not (inside or _is_inside_word(place.spaced, end)):
+            return _unspaced(place, at), _unspaced(place, end - 1) + 1
+        at = place.spaced.find(wanted, _word_end(place.spaced, at) if inside else at + 1)
+    return None
+
+
+def _word_end(text: str, at: int) -> int:
+    """Return the end of the word that contains a position."""
+    run = _LETTERS.match(text, at)
+    return run.end() if run else at + 1
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _unspaced(place: Place, at: int) -> int:
+    """Return the offset in the text that corresponds to an offset in its single-spaced form."""
+    number = place.spaced.count(" ", 0, at)
+    word = next(islice(re.finditer(r"\S+", place.text), number, None))
+    return word.start() + at - (place.spaced.rfind(" ", 0, at) + 1)
+
+
+def _is_inside_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and bool(_LETTER.match(text[at - 1]) and _LETTER.match(text[at]))
+
+
+def _quote(kind: ClaimKind, exact: Place, others: Sequence[Source]) -> Claim:
+    trust = lowest((exact.trust, *(source.trust for source in others)))
+    cites = (exact.cite, *(cite for source in others for cite in source.cites))
+    return Claim("", _kind(kind, trust), exact.text, cites, trust, verbatim=True)
+
+
+def _in_own_words(told: Told, named: Sequence[Source]) -> Claim:
+    """Return a paraphrase: labelled as a model's words at best; a decision of the user becomes a fact.
+
+    Invisible characters are removed: in a quote they belong to the source, here they could only mislead.
+    """
+    trust = lowest(source.trust for source in named)
+    decided = told.kind is ClaimKind.DECISION and trust > Trust.ASSISTANT
+    kind = ClaimKind.FACT if decided else _kind(told.kind, trust)
+    cites = tuple(cite for source in named for cite in source.cites)
+    return Claim("", kind, _UNSEEN.sub("", told.text), cites, min(trust, Trust.ASSISTANT))
+
+
+def _kind(kind: ClaimKind, trust: Trust) -> ClaimKind:
+    """Return the kind a claim may have: based on tools or machine text, it is a fact."""
+    return ClaimKind.FACT if kind in STEERING and trust < Trust.ASSISTANT else kind
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_CLAIM:
+        return text
+    head = text[:LONGEST_CLAIM]
+    ends = [found.end() for found in _SENTENCE_END.finditer(head)]
+    at = ends[-1] if ends else head.rfind(" ")
+    return head[: at if at > 0 else LONGEST_CLAIM].strip()
+
+
+# All of them -----------------------------------------------------------------------------------------
+
+
+def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """Yield the claims of a portion that is not the last: its open items may have been closed since."""
+    for claim in claims:
+        if claim.kind is ClaimKind.OPEN:
+            yield claim._replace(kind=ClaimKind.FACT)
+        elif claim.kind is not ClaimKind.NEXT:
+            yield claim
+
+
+def distinct(claims: Iterable[Claim], known: Iterable[str]) -> list[Claim]:
+    """Return claims without those that repeat known texts or each other."""
+    said = set(map(gist, known))
+    found = []
+    for claim in claims:
+        if gist(claim.text) not in said:
+            said.add(gist(claim.text))
+            found.append(claim)
+    return found
+
+
+def fitted(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> tuple[Claim, ...]:
+    """Return the claims that fit, in order: by kind, then the latest."""
+    costs = [counter.count_text(claim.text) + CLAIM_TOKENS for claim in claims]
+    chosen = set()
+    for i in sorted(range(len(claims)), key=lambda i: (BY_WORTH.index(claims[i].kind), -i)):
+        if costs[i] <= room_tokens:
+            chosen.add(i)
+            room_tokens -= costs[i]
+    return tuple(claim for i, claim in enumerate(claims) if i in chosen)
+
+
+def gist(text: str) -> str:
+    """Return the words of a text, for comparison."""
+    return " ".join(text.casefold().split())

@@ -1,0 +1,224 @@
+"""Build the prompts for a summariser. Their texts are in ``prompts/``, one file per version.
+
+There are two ways of asking. *Transcript*: the messages are in the prompt, each under its mark; works
+with any model. *Session*: the request is the session's own plus one message, so that its provider
+reads it from the prompt cache; the messages have no marks there, so an index lists them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from clew.compaction.plan import ClaimKind
+from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.summary.chunks import Portion
+from clew.compaction.propose.summary.order import Order, SessionRequest
+from clew.compaction.propose.summary.transcript import DIGEST, Piece, fenced, held, nonce, pieces_of
+from clew.message import JsonObject
+from clew.providers.model import Ask
+
+PROMPT_VERSION = "summary-2"
+"""The version of the texts in ``prompts/``. A released version never changes: write the next."""
+
+WORDS_PER_TOKEN = 0.6
+FEWEST_WORDS = 40
+LEAST_ANSWER = 256
+ANSWER_SHARE = 0.25
+"""Largest share of the window for the answer."""
+THINKING_TOKENS = 8_192
+"""Tokens left free for models that think before they answer..."""
+THINKING_SHARE = 0.125
+"""...but never more than this share of the window."""
+SAFETY = 0.92
+"""Share of the room for the question that is used: the count may be an estimate."""
+KEPT_SHARE = 0.1
+"""Largest share of the window for the list of what is kept anyway."""
+MOST_KEPT_TOKENS = 3_000
+LONGEST_LINE = 300
+LONGEST_FOCUS = 2_000
+MOST_MISSES = 20
+INDEX_CHARACTERS = 80
+
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string", "enum": [kind.value for kind in ClaimKind]},
+                    "text": {"type": "string"},
+                    "sources": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["kind", "text", "sources"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["claims"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def sections() -> dict[str, str]:
+    """Return the texts of the prompt by section name."""
+    path = files("clew.compaction.propose.summary").joinpath("prompts", f"{PROMPT_VERSION}.md")
+    _, *pieces = re.split(r"^# (\w+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {name: text.strip() for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+# Two ways of asking ----------------------------------------------------------------------------------
+
+
+def transcript_ask(order: Order, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
+    """Return the question with a portion of the span as transcript; ``more`` are the latest misses."""
+    misses = (*more, *order.misses)
+    shown = "\n".join(piece.shown for piece in portion.pieces)
+    key = nonce([shown, *_given(order, misses)])
+    blocks = (
+        sections()["transcript"],
+        _part_note(portion),
+        *_context(order, misses, key),
+        fenced("transcript", key, shown),
+        _closing(room_tokens),
+    )
+    return Ask(
+        system=sections()["task"],
+        instruction="\n\n".join(filter(None, blocks)),
+        max_output_tokens=answer_tokens(room_tokens, order.window_tokens),
+        schema=SCHEMA,
+    )
+
+
+def session_ask(order: Order, request: SessionRequest) -> Ask:
+    """Return the session's own request with the question appended and nothing before it changed.
+
+    It has no schema: providers put that before the messages, which would miss the cache.
+    """
+    room = order.outline.room_tokens
+    index = "\n".join(_index_lines(pieces_of(order.outline)))
+    key = nonce([index, *_given(order, order.misses)])
+    words = sections()
+    blocks = (
+        words["session"],
+        words["task"],
+        words["index"],
+        *_context(order, order.misses, key),
+        fenced("index", key, index),
+        _closing(room),
+    )
+    return Ask(
+        messages=request.messages,
+        system=request.system,
+        rest=request.rest,
+        instruction="\n\n".join(filter(None, blocks)),
+        max_output_tokens=answer_tokens(room, order.window_tokens),
+    )
+
+
+def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
+    """Yield a line for each speaker in each message, and one for an earlier digest."""
+    told: set[str] = set()
+    for piece in pieces:
+        if piece.speaker != DIGEST:
+            yield f"{piece.mark} {held(_one_line(piece.text, INDEX_CHARACTERS))}".rstrip()
+        elif piece.owner not in told:
+            told.add(piece.owner)
+            yield f"[{piece.owner} {DIGEST}]"
+
+
+# Context besides the messages ------------------------------------------------------------------------
+
+
+def _context(order: Order, misses: Sequence[str], key: str) -> Iterator[str]:
+    """Yield the fenced context of the question: what is kept anyway, focus, misses."""
+    kept = list(_kept_lines(order))
+    for name, lines in (("kept", kept), ("focus", _focus(order)), ("misses", _missed(misses))):
+        if lines:
+            body = "\n".join(f"- {held(line)}" for line in lines)
+            yield f"{sections()[name]}\n\n{fenced(name, key, body)}"
+
+
+def _kept_lines(order: Order) -> Iterator[str]:
+    """Yield what code puts into the digest, up to a share of the window."""
+    left = min(MOST_KEPT_TOKENS, int(order.window_tokens * KEPT_SHARE))
+    for line in _brief_lines(order.outline.brief):
+        left -= order.counter.count_text(line) + 2
+        if left < 0:
+            return
+        yield line
+
+
+def _brief_lines(brief: Brief) -> Iterator[str]:
+    yield from (f"rule: {_one_line(pin.quote)}" for pin in brief.pins)
+    yield from (f"{claim.kind.value}: {_one_line(claim.text)}" for claim in brief.claims)
+
+
+def _focus(order: Order) -> list[str]:
+    focus = _one_line(order.focus, LONGEST_FOCUS)
+    return [focus] if focus else []
+
+
+def _missed(misses: Sequence[str]) -> list[str]:
+    return [line for line in map(_one_line, misses[:MOST_MISSES]) if line]
+
+
+def _given(order: Order, misses: Sequence[str]) -> list[str]:
+    """Return all texts in a prompt besides the messages."""
+    return [*_brief_lines(order.outline.brief), order.focus, *misses]
+
+
+def _one_line(text: str, most: int = LONGEST_LINE) -> str:
+    """Return the beginning of a text on one line."""
+    line = " ".join(text[: 4 * most].split())  # a message may have megabytes
+    if len(line) <= most:
+        return line
+    return line[: most + 1].rpartition(" ")[0] or line[:most]
+
+
+def _part_note(portion: Portion) -> str:
+    if portion.begins and portion.ends:
+        return ""
+    if portion.begins:
+        return sections()["part_begin"]
+    return sections()["part_end" if portion.ends else "part_middle"]
+
+
+def _closing(room_tokens: int) -> str:
+    words = max(FEWEST_WORDS, int(room_tokens * WORDS_PER_TOKEN) // 10 * 10)
+    return Template(sections()["closing"]).substitute(words=words)
+
+
+# Sizes ----------------------------------------------------------------------------------------------
+
+
+def answer_tokens(room_tokens: int, window_tokens: int) -> int:
+    """Return the limit for an answer: the claims, the JSON around them, and a margin."""
+    return min(LEAST_ANSWER + 2 * room_tokens, max(LEAST_ANSWER, int(window_tokens * ANSWER_SHARE)))
+
+
+def question_room(order: Order) -> int:
+    """Return how many tokens a question may have in the summariser's window."""
+    thinking = min(THINKING_TOKENS, int(order.window_tokens * THINKING_SHARE))
+    answer = answer_tokens(order.outline.room_tokens, order.window_tokens)
+    return int((order.window_tokens - answer - thinking) * SAFETY)
+
+
+def portion_room(order: Order) -> int:
+    """Return how many tokens of messages fit into a question; may be negative."""
+    nothing = transcript_ask(order, Portion((), 0, begins=False, ends=False), 0)
+    return question_room(order) - ask_tokens(nothing, order)
+
+
+def ask_tokens(ask: Ask, order: Order) -> int:
+    """Return the tokens of a question, including its tools."""
+    rest = json.dumps(ask.rest.value, ensure_ascii=False) if ask.rest else ""
+    texts = (ask.instruction, rest)
+    return order.counter.count_all(ask.history) + sum(map(order.counter.count_text, texts))

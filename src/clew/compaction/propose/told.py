@@ -1,0 +1,280 @@
+"""Turn the ledger into the mandatory claims and rules of a digest."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
+from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.excerpt import left_out
+from clew.ledger.artifacts import Artifact
+from clew.ledger.failures import Failure
+from clew.ledger.goal import Goal
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import Loop, LoopKind
+from clew.ledger.touch import CHANGES, Action
+from clew.message import Cite, Item, Trust
+
+MOST_FAILURES = 12
+MOST_REFUSALS = 8
+MOST_ENDED = 8
+MOST_DECISIONS = 20
+MOST_READ = 12
+MOST_COMMANDS = 5
+LONGEST_COMMAND = 120
+LONGEST_QUOTE = 600
+FILES_PER_CLAIM = 10
+"""Files per claim: with too little room, a session with many files loses some of them, never all."""
+_LAST_BREAK = re.compile(r".*\s", re.DOTALL)
+_FIXED, _NOT_FIXED = " Fixed.", " Not fixed."
+_STATES = (_FIXED, _NOT_FIXED, " Mended.", " Not mended.")
+"""The end of a failure's line; the last two were written by versions before 0.2."""
+_TESTED = "last test run: "
+_CHECKED = "last check: "
+_REFUSED = "refused: "
+_REFUSED_BEFORE = "the user refused: "
+"""The beginning of such a line in earlier versions, which filed it under decisions."""
+_ENDED = "no longer holds: "
+_VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
+"""What test runners call passing and failing tests, if not passed and failed."""
+_CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
+_ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
+
+
+def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None) -> Brief:
+    """Return the mandatory content of a digest of this span, most important first.
+
+    Rules and open items are always repeated, because they must never seem closed; the outcome of the last
+    test run and code check too, because an excerpt may omit it; all else only if its source leaves the view.
+    ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
+    leaves the view too.
+    """
+    gone = {item.id for item in span}
+    if shown is not None and shown[0] in gone:
+        gone.update(shown[1].covers)
+    claims = [
+        *_goal(ledger),
+        *_open(ledger),
+        *_kept(ledger),
+        *(claim for claim in _early_words(ledger) if _leaves(claim, gone)),
+        *_changed_files(ledger),
+        *_last_run(ledger),
+        *_last_check(ledger),
+        *(claim for claim in _ended(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _refusals(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _failures(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
+        *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
+    ]
+    return Brief(tuple(_pins(ledger)), tuple(claims))
+
+
+def _leaves(claim: Claim, gone: set[str]) -> bool:
+    return any(cite.message in gone for cite in claim.sources)
+
+
+def _pins(ledger: Ledger) -> Iterator[Pin]:
+    # System rules too: those in the prompt are never pinned, but later system messages may leave the view.
+    for pin in ledger.pins.active:
+        yield Pin(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
+
+
+def _goal(ledger: Ledger) -> Iterator[Claim]:
+    if goal := ledger.goal:
+        yield _quoted(ClaimKind.GOAL, goal.quote, goal.source, goal.trust)
+        yield from _ended_since(ledger, goal)
+
+
+def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:
+    """Yield the ended rules that the goal's quote still contains."""
+    for pin in ledger.pins.all:
+        told = pin.source is not None and pin.source.message == goal.source.message
+        if told and not pin.is_active and pin.ended_by is not None and pin.quote in _beginning(goal.quote):
+            yield Claim("", ClaimKind.GOAL, f'{_ENDED}"{pin.quote}"', (pin.ended_by,), Trust.ASSISTANT)
+
+
+def _ended(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the rules that ended last: a quote of one elsewhere would seem to be in force."""
+    goal = ledger.goal.source.message if ledger.goal else ""
+    ended = [
+        (pin.quote, pin.ended_by)
+        for pin in ledger.pins.all
+        if not pin.is_active and pin.ended_by and pin.source and pin.source.message != goal
+    ]
+    for quote, by in ended[-MOST_ENDED:]:
+        yield Claim("", ClaimKind.DECISION, f'{_ENDED}"{_clipped(quote)}"', (by,), Trust.USER)
+
+
+def _quoted(kind: ClaimKind, quote: str, source: Cite, trust: Trust) -> Claim:
+    """Return a quote as a claim; a long one is cut, with the omission marked."""
+    start = _beginning(quote)
+    if start == quote:
+        return Claim("", kind, quote, (source,), trust, verbatim=True)
+    text = f"{start}{left_out(len(quote) - len(start))}"
+    return Claim("", kind, text, (source._replace(end=source.start + len(start)),), trust)
+
+
+def _beginning(quote: str, most: int = LONGEST_QUOTE) -> str:
+    """Return a quote, or the whole words at its beginning."""
+    if len(quote) <= most:
+        return quote
+    words = _LAST_BREAK.match(quote, 0, most)
+    # Text without spaces is cut anywhere, rather than to one or two words.
+    return words[0].rstrip() if words and len(words[0]) * 3 > most * 2 else quote[:most]
+
+
+def shortened(claim: Claim, most: int) -> Claim:
+    """Return a goal or open item cut to its beginning; its citation leads to the whole."""
+    start = _beginning(claim.text, most)
+    return claim if start == claim.text else claim._replace(text=f"{start}…", verbatim=False)
+
+
+def _open(ledger: Ledger) -> Iterator[Claim]:
+    for loop in ledger.loops.told:
+        if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
+            continue  # the goal quotes it word for word
+        status = f" ({loop.status})" if loop.status else ""
+        text = f"{loop.kind.value}: {_clipped(loop.text)}{status}"
+        # A test's name comes from a tool; other open items were stated by a person or the model.
+        trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
+        yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)
+
+
+def _kept(ledger: Ledger) -> Iterator[Claim]:
+    for fact in ledger.facts.all:
+        yield Claim("", ClaimKind.FACT, fact.quote, (fact.source,), fact.trust, verbatim=True)
+
+
+def _early_words(ledger: Ledger) -> Iterator[Claim]:
+    """Yield early statements of the user, unless a rule or the goal quotes them."""
+    quoted = {pin.quote.casefold() for pin in ledger.pins.all}
+    goal = ledger.goal.quote if ledger.goal else ""
+    for words in ledger.early_words:
+        if words.quote.casefold() not in quoted and words.quote not in goal:
+            yield _quoted(ClaimKind.USER, words.quote, words.source, words.trust)
+
+
+def _is_goal(loop: Loop, goal: Goal) -> bool:
+    """Whether a request is the goal: part of its message, or the same words."""
+    if loop.source.message != goal.source.message:
+        return loop.text == goal.quote
+    start = _beginning(goal.quote)
+    return loop.text in start or (loop.text in goal.quote and loop.text.startswith(start))
+
+
+def _clipped(text: str) -> str:
+    start = _beginning(text)
+    return text if start == text else f"{start}…"
+
+
+def _changed_files(ledger: Ledger) -> Iterator[Claim]:
+    """Yield every file the session changed, by action, a few per claim."""
+    by_action: dict[str, list[Artifact]] = {}
+    for artifact in ledger.artifacts.changed:
+        done = "created" if artifact.created and artifact.exists else _change(artifact).value
+        by_action.setdefault(done, []).append(artifact)
+    for action, artifacts in by_action.items():
+        yield from _listed(action, artifacts)
+
+
+def _change(artifact: Artifact) -> Action:
+    """Return what was done to a file; one that was changed and then read counts as changed."""
+    return artifact.action if artifact.action in CHANGES else Action.MODIFIED
+
+
+def _listed(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
+    left = iter(artifacts)
+    while few := list(islice(left, FILES_PER_CLAIM)):
+        folder = _folder_of([artifact.name for artifact in few])
+        names = ", ".join(artifact.name[len(folder) :] for artifact in few)
+        where = f" in {folder}" if folder else ""
+        cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
+        yield Claim("", ClaimKind.ARTIFACT, f"{action}{where}: {names}", cites, Trust.UNTRUSTED)
+
+
+def _folder_of(names: Sequence[str]) -> str:
+    """Return the folder that full paths share, with its slash; each keeps at least one folder of its own.
+
+    So files stay recognisable, and the common prefix is written once.
+    """
+    shared = posixpath.commonprefix([posixpath.dirname(name) for name in names])
+    folder = shared[: shared.rfind("/") + 1]
+    return folder if folder.count("/") > 1 and not any(map(str.isspace, folder)) else ""
+
+
+def _looked_at(ledger: Ledger) -> Iterator[Claim]:
+    read = [artifact for artifact in ledger.artifacts.files if not artifact.changed][-MOST_READ:]
+    yield from _listed(Action.READ.value, read)
+    for command in ledger.artifacts.commands[-MOST_COMMANDS:]:
+        code = f" (exit {command.exit_code})" if command.exit_code else ""
+        text = f"ran: {_first_line(command.name)}{code}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED)
+
+
+def _first_line(command: str) -> str:
+    line, _, more = command.strip().partition("\n")
+    return f"{line[:LONGEST_COMMAND]}…" if more or len(line) > LONGEST_COMMAND else line
+
+
+def _last_run(ledger: Ledger) -> Iterator[Claim]:
+    if run := ledger.last_run:
+        passes, fails = _VERDICTS.get(run.runner, ("passed", "failed"))
+        passed = "" if run.passed is None else f"{run.passed} {passes}, "
+        text = f"{_TESTED}{_first_line(run.command)}: {passed}{run.failed} {fails}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (run.source,), Trust.UNTRUSTED)
+
+
+def _last_check(ledger: Ledger) -> Iterator[Claim]:
+    if check := ledger.last_check:
+        text = f"{_CHECKED}{_first_line(check.command)}: {check.verdict}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (check.source,), Trust.UNTRUSTED)
+
+
+def _refusals(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the calls that the host marked as refused, with the result's words as a quote."""
+    for one in ledger.refusals[-MOST_REFUSALS:]:
+        quote = one.words or one.result
+        words = f': "{_clipped(quote)}"' if quote else ""
+        sources = (one.asked, one.answered) if one.answered else (one.asked,)
+        text = f"{_REFUSED}{_clipped(one.what)}{words}"
+        yield Claim("", ClaimKind.ERROR, text, sources, Trust.USER)  # or lower, as its sources are
+
+
+def _failures(ledger: Ledger) -> Iterator[Claim]:
+    for failure in ledger.failures[-MOST_FAILURES:]:
+        yield Claim("", ClaimKind.ERROR, _told(failure), failure.sources, Trust.UNTRUSTED)
+
+
+def _told(failure: Failure) -> str:
+    lines = _clipped(" / ".join(line.strip() for line in failure.lines))
+    tries = f", {failure.count} times" if failure.count > 1 else ""
+    end = _FIXED if failure.mended_by else _NOT_FIXED
+    return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
+
+
+def _decisions(ledger: Ledger) -> Iterator[Claim]:
+    for decision in ledger.decisions[-MOST_DECISIONS:]:
+        yield _quoted(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
+
+
+def is_told_anew(claim: Claim) -> bool:
+    """Whether a claim of an earlier digest is one that the ledger restates in its current form."""
+    match claim.kind:
+        case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
+            return True
+        case ClaimKind.DECISION:
+            return claim.text.startswith((_REFUSED_BEFORE, _ENDED))
+        case ClaimKind.ERROR:
+            return claim.text.endswith(_STATES) or claim.text.startswith(_REFUSED)
+        case ClaimKind.ARTIFACT:
+            return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
+        case _:
+            return False
+
+
+def tells_of_changes(claim: Claim) -> bool:
+    """Whether a claim lists changed files."""
+    return claim.kind is ClaimKind.ARTIFACT and _CHANGE.match(claim.text) is not None

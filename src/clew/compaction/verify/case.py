@@ -1,0 +1,352 @@
+"""A plan with its evidence, and everything that several checks look up, computed once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, Shrink
+from clew.compaction.plan.apply import apply
+from clew.compaction.plan.render import Shown, parse_digest
+from clew.compaction.verify.evidence import Evidence, LedgerEntry
+from clew.compaction.verify.once import once
+from clew.compaction.verify.quotes import Wording, is_quote
+from clew.ledger.speech import Said, said
+from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+
+Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
+CUT = "…"
+"""The end of a claim that quotes only the beginning of something."""
+LEAST_OF_A_LOOP = 40
+"""Characters of its beginning by which a shortened open item is recognised; chosen by hand."""
+_MAY_BE_CUT = (ClaimKind.GOAL, ClaimKind.OPEN)
+
+
+class Source:
+    """The text of one part of a message."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.text = words(part)
+        """The text that citation offsets refer to."""
+
+    @once
+    def wording(self) -> Wording:
+        """The whole text; for a call also its arguments without JSON escapes, as the model meant them."""
+        given = self.part.input if isinstance(self.part, ToolCall) else None
+        return Wording("\n".join([self.text, *_texts(given)]) if given else self.text)
+
+    def at(self, cite: Cite) -> Wording:
+        """Return the text at a cited place."""
+        if cite.start == 0 and cite.end is None:
+            return self.wording
+        said = self.text[cite.start : cite.end]
+        return Wording(f"{said}\n{_unescaped(said)}" if isinstance(self.part, ToolCall) else said)
+
+
+class Spoken(NamedTuple):
+    """A passage spoken by the user or the model."""
+
+    said: Said
+    wording: Wording
+
+
+class Look:
+    """A claim together with the text at the places that it cites."""
+
+    def __init__(self, claim: Claim, case: Case) -> None:
+        self.claim = claim
+        self.gist = gist(claim)
+        self.vouched = case.is_vouched(self.gist)
+        """It comes from the ledger or from an accepted digest, so it needs no proof."""
+        self.sources: list[Source] = []
+        """The parts it cites."""
+        self.missing: list[Cite] = []
+        """Cited places that do not exist."""
+        self._cited: list[Cite] = []
+        labels = []
+        for cite in claim.sources:
+            source = case.source(cite)
+            if source is None:
+                self.missing.append(cite)
+                continue
+            self.sources.append(source)
+            self._cited.append(cite)
+            labels.append(case.label(cite, source))
+        self.lowest = lowest(labels)
+        self.exact = self._is_exact()
+        """Whether the claim equals the text at its first cited place, character by character."""
+        # Initialised here: an attribute added later would cost each of thousands of objects a dict.
+        self._quoted: bool | None = None
+        self._said: list[Wording] | None = None
+
+    def _is_exact(self) -> bool:
+        if not self.sources or self._cited[0] is not self.claim.sources[0]:
+            return False
+        _, _, start, end = self._cited[0]
+        return self.claim.text == self.sources[0].text[start:end]
+
+    @property
+    def said(self) -> list[Wording]:
+        """The text at each cited place."""
+        if self._said is None:
+            self._said = [source.at(cite) for source, cite in zip(self.sources, self._cited, strict=True)]
+        return self._said
+
+    @property
+    def ceiling(self) -> Trust:
+        """The highest label the claim may have; in a summariser's own words at most that of a model."""
+        proven = self.vouched or self.quoted
+        return self.lowest if proven else min(self.lowest, Trust.ASSISTANT)
+
+    @property
+    def turns(self) -> str:
+        """The cited messages, for messages to people."""
+        return ", ".join(dict.fromkeys(cite.message for cite in self.claim.sources))
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the claim quotes what it cites."""
+        if self._quoted is None:
+            self._quoted = self._is_quoted()
+        return self._quoted
+
+    def _is_quoted(self) -> bool:
+        text = self.claim.text.strip()
+        if self.exact:  # the common case, known without a search
+            return bool(text)
+        if any(text == place.text.strip() for place in self.said):
+            return bool(text)
+        if any(is_quote(text, place) for place in self.said):
+            return True
+        # Models see a message as one text, so a quote may continue from one part into the next.
+        whole = "\n".join(place.text for place in self.said)
+        return len(self.said) > 1 and is_quote(text, Wording(whole))
+
+
+class Case:
+    """A plan with its evidence."""
+
+    def __init__(self, plan: Plan, evidence: Evidence) -> None:
+        """Compute the view after the plan; raise ``StalePlan`` if the plan is for another view."""
+        self.plan = plan
+        self.evidence = evidence
+        self.after = apply(plan, evidence.view)
+        self.before = {item.id: item.message for item in evidence.view}
+        self._sources: dict[tuple[str, int], Source] = {}
+        self._speech: dict[str, list[Spoken]] = {}
+
+    # What the plan does ----------------------------------------------------------------------------------
+
+    @once
+    def condenses(self) -> tuple[Condense, ...]:
+        """Return its digests, with the messages they replace."""
+        return tuple(op for op in self.plan.operations if isinstance(op, Condense))
+
+    @once
+    def shrinks(self) -> dict[str, Shrink]:
+        """Return the messages it shows in a smaller form, by id."""
+        return {op.id: op for op in self.plan.operations if isinstance(op, Shrink)}
+
+    @once
+    def removed(self) -> frozenset[str]:
+        """Return the ids of what it condenses or drops."""
+        return frozenset().union(*(op.ids for op in self.plan.operations if isinstance(op, Condense | Drop)))
+
+    @once
+    def standing(self) -> tuple[Digest, ...]:
+        """Return the digests in the view after the plan: kept ones, then new ones."""
+        staying = (digest for name, digest in self.evidence.shown.items() if self.is_shown(name))
+        return (*staying, *self.plan.digests)
+
+    @once
+    def rendered(self) -> dict[str, str]:
+        """Return the rendered text of the digests in the view after, by digest id."""
+        names = {name: digest.id for name, digest in self.evidence.shown.items() if self.is_shown(name)}
+        names.update((digest.id, digest.id) for digest in self.plan.digests)
+        return {digest: self.after_by_id[name].text for name, digest in names.items()}
+
+    @once
+    def after_by_id(self) -> dict[str, Message]:
+        """Return the messages of the view after the plan; a digest's message has the digest's id."""
+        return dict(self.after)
+
+    @once
+    def read_back(self) -> dict[str, Shown | None]:
+        """Return the digests as parsed from their rendering: the checks look at what the model would read."""
+        return {name: parse_digest(text) for name, text in self.rendered.items()}
+
+    @once
+    def cited(self) -> frozenset[str]:
+        """Return the ids of the messages cited by the digests in the view after."""
+        claims = (cite.message for one in self.standing for claim in one.claims for cite in claim.sources)
+        return frozenset(claims).union(pin.source.message for one in self.standing for pin in one.pins)
+
+    @once
+    def covered(self) -> frozenset[str]:
+        """Return the ids of the messages covered by the digests in the view after."""
+        return frozenset(name for digest in self.standing for name in digest.covers)
+
+    @once
+    def folded(self) -> frozenset[str]:
+        """Return the ids of the digests folded into those in the view after."""
+        return frozenset(name for digest in self.standing for name in digest.folds)
+
+    def is_shown(self, name: str) -> bool:
+        """Whether a message of the view before stays in the view, whole or smaller."""
+        return name in self.before and name not in self.removed
+
+    def shown_message(self, name: str) -> Message | None:
+        """Return a message of the view before as it would be shown; None if it would be removed."""
+        if not self.is_shown(name):
+            return None
+        shrink = self.shrinks.get(name)
+        return shrink.message if shrink else self.before[name]
+
+    # Sizes -----------------------------------------------------------------------------------------------
+
+    @once
+    def sizes(self) -> dict[str, int]:
+        """Return the tokens of the messages of the view before, by id."""
+        count, known = self.evidence.counter.count, self.evidence.sizes
+        return {
+            name: known[name] if name in known else count(message) for name, message in self.before.items()
+        }
+
+    @once
+    def tokens_before(self) -> int:
+        """Return the tokens of the view before."""
+        return sum(self.sizes.values())
+
+    @once
+    def tokens_after(self) -> int:
+        """Return the tokens of the view after."""
+        return sum(self.sizes_after.values())
+
+    @once
+    def sizes_after(self) -> dict[str, int]:
+        """Return the tokens of the messages of the view after, by id."""
+        count, before, sizes = self.evidence.counter.count, self.before, self.sizes
+        return {
+            name: sizes[name] if before.get(name) is message else count(message)
+            for name, message in self.after
+        }
+
+    # Sources ---------------------------------------------------------------------------------------------
+
+    def message(self, name: str) -> Message | None:
+        """Return a message of the session in its original form; None if there is none with this id."""
+        find = self.evidence.originals
+        found = find(name) if find else None
+        return found if found is not None else self.before.get(name)
+
+    def has_words(self, name: str) -> bool:
+        """Whether a message of the session has any text; one with only images has none."""
+        message = self.message(name)
+        return message is not None and any(words(part).strip() for part in message.parts)
+
+    def source(self, cite: Cite) -> Source | None:
+        """Return the part that a citation points into; None if that place does not exist."""
+        key = (cite.message, cite.part)
+        source = self._sources.get(key)
+        if source is None:
+            message = self.message(cite.message)
+            if message is None or not 0 <= cite.part < len(message.parts):
+                return None
+            source = self._sources[key] = Source(message.parts[cite.part])
+        end = len(source.text) if cite.end is None else cite.end
+        return source if 0 <= cite.start <= end <= len(source.text) else None
+
+    def label(self, cite: Cite, source: Source) -> Trust:
+        """Return the trust label of the text at a place."""
+        if isinstance(source.part, ToolResult) and len(source.part.parts) > 1:
+            for speech, _ in self.speech(cite.message):  # a person's words next to a tool result
+                if speech.part == cite.part and _is_within(cite, speech):
+                    return speech.trust
+        return source.part.trust
+
+    def speech(self, name: str) -> list[Spoken]:
+        """Return what the user and the model say in a message."""
+        if name not in self._speech:
+            message = self.message(name)
+            found = said(Item(name, message)) if message else []
+            self._speech[name] = [Spoken(one, Wording(one.text)) for one in found]
+        return self._speech[name]
+
+    @once
+    def looks(self) -> dict[str, list[Look]]:
+        """Return every claim the plan would add, with its sources looked up, by digest id."""
+        return {digest.id: [Look(claim, self) for claim in digest.claims] for digest in self.plan.digests}
+
+    def every_look(self) -> Iterator[Look]:
+        """Yield every claim the plan would add."""
+        for looks in self.looks.values():
+            yield from looks
+
+    # Claims that need no proof ---------------------------------------------------------------------------
+
+    def is_vouched(self, said: Gist) -> bool:
+        """Whether a claim comes from the ledger or from an accepted digest.
+
+        Goal and open items may be shortened to their beginning for lack of room.
+        """
+        if said[1] in self._vouched_texts and said in self._vouched:
+            return True
+        return said[0] in _MAY_BE_CUT and self._begins_vouched(said)
+
+    def _begins_vouched(self, said: Gist) -> bool:
+        kind, text, sources = said
+        if not text.endswith(CUT) or len(text) < LEAST_OF_A_LOOP:
+            return False
+        start = text.removesuffix(CUT)
+        return any(
+            known.startswith(start)
+            for one, known, places in self._vouched
+            if (one, places) == (kind, sources)
+        )
+
+    @once
+    def _vouched_texts(self) -> frozenset[str]:
+        """Their texts, as a quick first test: a string caches its hash, a gist does not."""
+        return frozenset(text for _, text, _ in self._vouched)
+
+    @once
+    def _vouched(self) -> frozenset[Gist]:
+        evidence = self.evidence
+        earlier = (claim for digest in evidence.shown.values() for claim in digest.claims)
+        loops = map(open_claim, evidence.loops)
+        return frozenset(map(gist, (*evidence.ledger_claims, *earlier, *loops)))
+
+
+def open_claim(loop: LedgerEntry) -> Claim:
+    """Return the claim that states an open item from the ledger."""
+    return Claim("", ClaimKind.OPEN, loop.text, (loop.source,), Trust.UNTRUSTED)
+
+
+def gist(claim: Claim) -> Gist:
+    """Return what a claim says and its sources, without its id and label, which are checked separately."""
+    return claim.kind, claim.text, claim.sources
+
+
+def _is_within(cite: Cite, speech: Said) -> bool:
+    return cite.end is not None and speech.start <= cite.start and cite.end <= speech.start + len(speech.text)
+
+
+def _unescaped(said: str) -> str:
+    """Decode a piece of a JSON string; return "" if it is not one."""
+    try:
+        return str(json.loads(f'"{said}"'))
+    except ValueError:
+        return ""
+
+
+def _texts(value: Json) -> Iterable[str]:
+    """Yield all strings in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _texts(child)
+    elif value is not None:
+        yield json.dumps(value)

@@ -1,0 +1,217 @@
+"""Check *grounding*: a claim says what its sources say, and the user is quoted only with the user's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from clew.compaction.plan import Claim, ClaimKind, Pin
+from clew.compaction.verify.asserted import Assertion, assertions, bare_values, is_found
+from clew.compaction.verify.case import Case, Look
+from clew.compaction.verify.hidden import directs, is_plain, is_unseen, mimics_tag, two_scripts
+from clew.compaction.verify.leave import agreed, gives_leave, names_give_leave
+from clew.compaction.verify.own_words import (
+    DONE_TO_FILES,
+    FEWEST,
+    OF_THE_RECORD,
+    content,
+    share,
+    stands,
+    support,
+    turned,
+    unheard_act,
+)
+from clew.compaction.verify.quotes import ELISION, Wording, is_elided, is_quote, plain
+from clew.compaction.verify.report import Finding, Level, short
+from clew.compaction.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, turned_round
+from clew.compaction.verify.size import LONGEST_CLAIM
+from clew.ledger.speech import Speaker
+from clew.message import Text, Trust
+
+LEAST_SUPPORT = 1 / 3
+"""The share of a claim's own words that must occur in its sources; fitted on the tests' hostile digests."""
+LEAST_SUPPORT_OF_USER = 2 / 3
+"""The same for a claim about what the user said or wants."""
+LEAST_SUPPORT_OF_STEPS = 1 / 2
+"""The same for a step that the next assistant acts on; of a step of few words, all must occur."""
+STEERING = (ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
+_AGREED_STEM = 5
+_ORDERS = re.compile(
+    r"\b(?:next\s+step|todo|go\s+ahead|please|must|should|shall|ha(?:s|ve)\s+to|needs?\s+to|(?:is|are)\s+to\s+be)\b",
+    re.IGNORECASE,
+)
+"""Kinds that steer the next assistant."""
+_OF_THE_USER = re.compile(
+    r"\b(?:the\s+)?(?:user|customer|human|benutzer\w*|nutzer\w*|utilisateur|usuario|utente|用户|ユーザー)\b.{0,60}?"
+    r"\b(?:sa(?:id|ys)|want\w*|ask\w*|approv\w*|allow\w*|told|tells|instruct\w*|request\w*|permit\w*|agree\w*|"
+    r"confirm\w*|prefer\w*|authori[sz]\w*|lift\w*|revok\w*|requir\w*|need\w*|decid\w*|grant\w*|cho[so]\w*)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_LISTING = (ClaimKind.FACT, ClaimKind.ARTIFACT)
+"""Kinds that may be a bare list of values, which steers nothing."""
+_SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
+
+
+def check_grounding(case: Case) -> Iterator[Finding]:
+    """Find claims that say what their sources do not, or attribute words to the user."""
+    for look in case.every_look():
+        wrong = _wrong(case, look) if look.sources and not look.vouched else None
+        if wrong is not None:
+            yield Finding("grounding", Level.DROP, look.claim.id, *wrong)
+
+
+def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
+    """Return what is wrong with a claim, and why; None if nothing is."""
+    claim = look.claim
+    if claim.verbatim and not (look.exact or _is_verbatim(case, claim)):
+        return f'"{short(claim.text)}" is marked as a quote', f"it does not occur like that in {look.turns}"
+    for_user = _speaks_for_user(look)
+    if len(claim.text) > LONGEST_CLAIM and not for_user:
+        return None  # refused as a copy by the size check; not looked up word by word
+    listed = bare_values(claim.text) if claim.kind in _LISTING else ()
+    disguised = None if listed else _disguised(look)
+    if disguised is not None:
+        return disguised
+    if for_user:
+        return _not_said(case, look)
+    if _gives_leave(look, listed, case.evidence.pins):
+        said = f'"{short(claim.text)}" gives permission, or ends a rule'
+        return said, f"that is not a whole sentence of the user in {look.turns}"
+    if listed:
+        return _invented(look, listed)
+    return _torn(look) if look.quoted else _ungrounded(look)
+
+
+def _disguised(look: Look) -> tuple[str, str] | None:
+    """Find invisible characters and imitated tags; a quote may contain what its source contains."""
+    text = look.claim.text
+    if is_plain(text):
+        return None
+    if mimics_tag(text):
+        return f'"{short(text)}" reads like a tag of the digest', "it could be taken for its end"
+    if directs(text) or (is_unseen(text) and not look.quoted):
+        return f'"{short(text)}" holds invisible characters', "it does not say what a reader sees"
+    mixed = "" if look.quoted else two_scripts(text)
+    if mixed and not any(mixed in place.text for place in look.said):
+        return f'"{mixed}" mixes look-alike letters', f"no such word occurs in {look.turns}"
+    return None
+
+
+def _is_verbatim(case: Case, claim: Claim) -> bool:
+    """Whether a claim is an exact quote of its first source."""
+    cite = claim.sources[0]
+    source = case.source(cite)
+    return source is not None and claim.text in source.text[cite.start : cite.end]
+
+
+# The user's words ------------------------------------------------------------------------------------
+
+
+def _speaks_for_user(look: Look) -> bool:
+    """Whether a claim reads as the user's own words, and so must be."""
+    kind = look.claim.kind
+    return kind in _SPEAKERS or (kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
+
+
+def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
+    claim = look.claim
+    speakers = _SPEAKERS.get(claim.kind, (Speaker.USER,))
+    told = [
+        spoken.wording
+        for name in dict.fromkeys(cite.message for cite in claim.sources)
+        for spoken in case.speech(name)
+        if spoken.said.speaker in speakers
+    ]
+    quoted = [wording for wording in told if is_quote(claim.text, wording)]
+    if any(not is_cut_out(claim.text, wording) for wording in quoted):
+        return None
+    said = f'"{short(claim.text)}" is given as the user\'s words'
+    if quoted:
+        return said, f"it was cut out of a sentence in {look.turns} that may say something else"
+    return said, f"nothing in {look.turns} says that" if told else f"{look.turns} is not the user speaking"
+
+
+# Any speaker's words ---------------------------------------------------------------------------------
+
+
+def _gives_leave(look: Look, listed: Sequence[Assertion], pins: Sequence[Pin]) -> bool:
+    """Whether a claim gives permission or ends a rule without being entitled to."""
+    if listed:
+        return names_give_leave([one.text for one in listed], pins)
+    return not _may_give_leave(look) and gives_leave(look.claim.text, pins)
+
+
+def _may_give_leave(look: Look) -> bool:
+    """Whether permission is quoted in a speaker's whole sentences, or quoted from data and marked as such."""
+    if not look.quoted:
+        return False
+    speaking = _speaking(look)
+    return not speaking or any(not is_cut_out(look.claim.text, wording) for wording in speaking)
+
+
+def _speaking(look: Look) -> list[Wording]:
+    """Return everything that the user or the model says in the parts a claim cites."""
+    return [
+        source.wording
+        for source in look.sources
+        if isinstance(source.part, Text) and source.part.trust >= Trust.ASSISTANT
+    ]
+
+
+def _torn(look: Look) -> tuple[str, str] | None:
+    """Find a quote without its negation; of a steering claim also a question or condition."""
+    if not _speaking(look):
+        return None
+    text, wordings = look.claim.text, [one.wording for one in look.sources]
+    is_half = (
+        is_torn if look.claim.kind in STEERING else is_reversed if look.lowest >= Trust.USER else is_denied
+    )
+    if not is_half(text, wordings):
+        return None
+    who = "the user" if look.lowest >= Trust.USER else "the assistant"
+    return f'"{short(text)}" is half of what {who} said', f"in {look.turns} it is denied, asked or supposed"
+
+
+def _ungrounded(look: Look) -> tuple[str, str] | None:
+    claim, turns = look.claim, look.turns
+    text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
+    invented = _invented(look, assertions(text))
+    if invented is not None:
+        return invented
+    whole = " ".join(place.plain for place in look.said)
+    for word in agreed(text):
+        if not stands(plain(word)[:_AGREED_STEM], whole):
+            return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
+    opposite = turned(text, whole)
+    if opposite is not None:
+        return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
+    clause = turned_round(text, _speaking(look), strictly=claim.kind in STEERING)
+    if clause:
+        return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
+    return _unsupported(claim, text, whole, turns)
+
+
+def _invented(look: Look, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
+    """Find an assertion that does not occur in the sources."""
+    for one in asserted:
+        if not any(is_found(one, place) for place in look.said):
+            return f'"{one.text}" is invented', f"no such {one.noun} occurs in {look.turns}"
+    return None
+
+
+def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, str] | None:
+    """Find a claim too few of whose words occur in its sources."""
+    if claim.kind in STEERING or _ORDERS.search(text):
+        words = content(text, OF_THE_RECORD)
+        found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST else 1.0
+        if unheard_act(text, whole) or not (words or any(assertions(text))):
+            return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {turns}"
+    else:
+        spared = OF_THE_RECORD | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())
+        found, least = support(text, whole, spared), LEAST_SUPPORT
+    if _OF_THE_USER.search(text):
+        least = max(least, LEAST_SUPPORT_OF_USER)
+    if found < least:
+        why = f"only {found:.0%} of its words occur in {turns}, in any form"
+        return f'"{short(claim.text)}" is not what its sources say', why
+    return None

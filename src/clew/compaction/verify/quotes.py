@@ -1,0 +1,159 @@
+"""Whether a text quotes another, ignoring white space, typography and case, with omissions marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from clew.compaction.verify.once import once
+
+_SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
+_LINES = re.compile(r"^[ \t]*\[… [\d,]+ lines?(?:, kept as [\w-]+)?\][ \t]*$", re.MULTILINE)
+_CHARACTERS = re.compile(r"\[… [\d,]+ characters?(?:, kept as [\w-]+)?\]")
+ELISION = re.compile(r"\s*\[… [\d,]+ (?:lines?|characters?)(?:, kept as [\w-]+)?\]\s*")
+"""How an excerpt marks what it omits."""
+LONG = 120
+"""Characters from which a quote carries enough context that it need not begin and end with a sentence."""
+_LONGEST_EXCERPT = 20_000
+_MOST_PIECES = 10_000
+_MOST_RUNS = 100
+"""Start positions that are tried in a repetitive text; a bound on time, chosen by hand."""
+_Finder: TypeAlias = Callable[[str], bool]
+# Scripts without spaces have no word boundaries.
+_WORDLY = re.compile(r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_WORD = re.compile(f"{_WORDLY.pattern}+")
+_ALNUM = re.compile(r"[^\W_]+")
+_TELLING = 100
+"""Characters required on each side of an omission within one line; chosen by hand."""
+
+
+class Wording:
+    """A text in the normal forms that searches use, each computed once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @once
+    def straight(self) -> str:
+        """The text with plain punctuation; same length."""
+        return straight(self.text)
+
+    @once
+    def plain(self) -> str:
+        """Only the words and their order."""
+        return plain(self.text)
+
+    @once
+    def lines(self) -> list[str]:
+        """The words of each non-empty line."""
+        return [line for line in map(plain, self.text.split("\n")) if line]
+
+
+def plain(text: str) -> str:
+    """Normalise a text so that only words and their order count."""
+    return " ".join(straight(text).casefold().split())
+
+
+def straight(text: str) -> str:
+    """Return a text with plain quotation marks, dashes and spaces; same length."""
+    if not text.isascii():
+        for straight, signs in _SIGNS.items():
+            for sign in signs:
+                text = text.replace(sign, straight)
+    return text
+
+
+def stands_in(words: str, text: str) -> bool:
+    """Whether words occur in a text, not as pieces of longer words (``3 failed`` in ``13 failed``)."""
+    return bool(words) and next(places(words, text), None) is not None
+
+
+def places(words: str, text: str) -> Iterator[int]:
+    """Yield where words occur in a text; a bounded number of occurrences inside longer words is tried."""
+    at = text.find(words)
+    for _ in range(_MOST_PIECES):
+        if at < 0:
+            return
+        if _glued(text, at):
+            at = text.find(words, word_end(text, at))
+            continue
+        if not _glued(text, at + len(words)):
+            yield at
+        at = text.find(words, at + 1)
+
+
+def begins_word(begin: str, text: str) -> bool:
+    """Whether a word of a text begins like this."""
+    at = text.find(begin)
+    while at > 0 and text[at - 1].isalnum():
+        run = _ALNUM.match(text, at)
+        at = text.find(begin, run.end() if run else at + 1)
+    return at >= 0
+
+
+def word_end(text: str, at: int) -> int:
+    """Return the end of the word at a position; no separate word begins before it."""
+    run = _WORD.match(text, at)
+    return max(at + 1, run.end() if run else 0)
+
+
+def _glued(text: str, at: int) -> bool:
+    """Whether the characters on both sides of a position belong to one word."""
+    return 0 < at < len(text) and bool(_WORDLY.match(text, at - 1) and _WORDLY.match(text, at))
+
+
+def is_unspaced(sign: str) -> bool:
+    """Whether a character belongs to a script without spaces between words."""
+    return "\u0e00" <= sign <= "\u0e7f" or "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff"
+
+
+def is_elided(quote: str) -> bool:
+    """Whether a text is an excerpt that marks its omissions."""
+    return "[… " in quote and ELISION.search(quote) is not None
+
+
+def is_quote(quote: str, source: Wording) -> bool:
+    """Whether a text quotes a source: its words occur there, or it is an excerpt of it."""
+    if is_elided(quote):
+        return _is_excerpt(quote, source.lines)
+    if quote == source.text:
+        return not quote.isspace() and bool(quote)
+    return stands_in(quote.strip(), source.text) or stands_in(plain(quote), source.plain)
+
+
+def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:
+    """Whether a text consists of runs of whole lines of a source, in order and with the gaps marked.
+
+    Fragments are not accepted: they could be combined to say anything.
+    """
+    if len(quote) > _LONGEST_EXCERPT:
+        return False
+    start = 0
+    for run in _LINES.split(quote):
+        shown = [_finder(line) for line in run.split("\n") if line.strip()]
+        at = _run_start(shown, lines, start)
+        if at is None:
+            return False
+        start = at + len(shown)
+    return True
+
+
+def _run_start(shown: Sequence[_Finder], lines: Sequence[str], start: int) -> int | None:
+    """Return where the lines occur consecutively; a bounded number of start positions is tried."""
+    begins = (i for i in range(start, len(lines) - len(shown) + 1) if not shown or shown[0](lines[i]))
+    tried = islice(begins, _MOST_RUNS)
+    return next((i for i in tried if all(is_it(lines[i + k]) for k, is_it in enumerate(shown))), None)
+
+
+def _finder(line: str) -> _Finder:
+    """Return a test for the source line that a line of an excerpt shows."""
+    cut = _CHARACTERS.search(line)
+    if cut is None:
+        return plain(line).__eq__
+    begin, end = line[: cut.start()], line[cut.end() :]
+    if min(len(begin), len(end)) < _TELLING:
+        return lambda _: False
+    begin, end = plain(begin), plain(end)
+    return lambda whole: whole.startswith(begin) and whole.endswith(end)

@@ -1,0 +1,201 @@
+"""Check *structure*: prompt, recent turns, pairs and spans are intact; the provider accepts the view."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import pairwise
+
+from clew.compaction.plan import Drop, Shrink
+from clew.compaction.verify.case import Case
+from clew.compaction.verify.quotes import ELISION
+from clew.compaction.verify.report import Finding, Level, short
+from clew.compaction.verify.seal import seal_of, told_by
+from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
+from clew.providers import Choices, Scope, Wire, convert
+from clew.providers import Level as Refusal
+
+_CHECK = "structure"
+
+
+def check_structure(case: Case) -> Iterator[Finding]:
+    """Find changes to what a plan may not touch, and spans that do not match their messages."""
+    yield from _prompt(case)
+    yield from _spans(case)
+    yield from _seals(case)
+    for operation in case.plan.operations:
+        if isinstance(operation, Drop):
+            yield from _drop(case, operation)
+        elif isinstance(operation, Shrink):
+            yield from _shrink(case, operation)
+    yield from _wire(case)
+
+
+def _refuse(subject: str, what: str, why: str = "") -> Finding:
+    return Finding(_CHECK, Level.REFUSE, subject, what, why)
+
+
+def _prompt(case: Case) -> Iterator[Finding]:
+    for item in case.evidence.view:
+        if item.message.role not in (Role.SYSTEM, Role.DEVELOPER):
+            return
+        if item.id in case.removed or item.id in case.shrinks:
+            yield _refuse(item.id, "the system prompt would be changed")
+
+
+def _spans(case: Case) -> Iterator[Finding]:
+    """Find atoms that would be split, and recent messages that would be removed.
+
+    A thinking block ties the steps of its loop together as long as it is shown.
+    """
+    messages = [item.message for item in case.evidence.view]
+    found = list(_parted(case, messages))
+    if found and not any(map(_is_thought, _kept_parts(case))):
+        found = list(_parted(case, [_without_thoughts(message) for message in messages]))
+    yield from found
+
+
+def _kept_parts(case: Case) -> Iterator[Part]:
+    for item in case.evidence.view:
+        if item.id in case.shrinks:
+            yield from case.shrinks[item.id].message.parts
+        elif item.id not in case.removed:
+            yield from item.message.parts
+
+
+def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
+    view = case.evidence.view
+    points = cut_points(messages)
+    tail = max(0, len(view) - max(1, case.evidence.keep_messages))
+    kept = points[bisect_right(points, tail) - 1]
+    gone = list(map(case.removed.__contains__, case.before))
+    for i in range(kept, len(view)):
+        if gone[i]:
+            yield _refuse(view[i].id, "one of the most recent messages would be removed")
+    edges = [i for i, (left, right) in enumerate(pairwise(gone), start=1) if left is not right]
+    for i in sorted(frozenset(edges).difference(points)):
+        why = f"{view[i - 1].id} belongs to it"
+        yield _refuse(view[i].id, "a call would be separated from its result", why)
+
+
+def _seals(case: Case) -> Iterator[Finding]:
+    for condense in case.condenses:
+        meant, told = seal_of(case, condense), told_by(condense.digest)
+        for field in fields(meant):
+            if getattr(meant, field.name) != getattr(told, field.name):
+                what = f"the digest's {field.name} does not match the messages it replaces"
+                yield _refuse(condense.digest.id, what, _SEALS[field.name])
+
+
+_SEALS = {
+    "level": "it must be one above the digests it folds",
+    "covers": "it must list every message it replaces, in order",
+    "folds": "it must list every digest it folds",
+    "checksum": "it was made from other messages, or they were changed since",
+}
+
+
+def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
+    """Find dropped messages that no digest covers or that the log does not have."""
+    for name in drop.ids:
+        shown = case.evidence.shown.get(name)
+        if not (name in case.covered or (shown and shown.id in case.folded)):
+            yield _refuse(name, "the message would be dropped", "no digest in the view covers it")
+        yield from _unpersisted(case, name)
+
+
+def _unpersisted(case: Case, name: str) -> Iterator[Finding]:
+    find = case.evidence.originals
+    if find is not None and find(name) is None and name not in case.evidence.shown:
+        yield _refuse(name, "the message would no longer be shown whole", "the log does not have it")
+
+
+def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
+    """Find smaller forms that are not smaller, add text, or change role, calls or results."""
+    before, said, after = case.before[shrink.id], _said(case, shrink.id), shrink.message
+    if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
+        before, said = _without_thoughts(before), _without_thoughts(said)
+    if _frame(before) != _frame(after):
+        yield _refuse(shrink.id, "the smaller form is not the same message", "role, calls or results differ")
+        return
+    if case.evidence.counter.count(after) >= case.sizes[shrink.id]:
+        yield Finding(_CHECK, Level.NOTE, shrink.id, "the smaller form is not smaller")
+    for old, whole, new in zip(before.parts, said.parts, after.parts, strict=True):
+        if new.trust > old.trust:
+            yield _refuse(shrink.id, "the smaller form is labelled above the original")
+        if new != old and isinstance(new, Text | ToolResult) and (line := _added(words(whole), words(new))):
+            yield _refuse(
+                shrink.id, f'the smaller form adds "{short(line)}"', "the original does not say that"
+            )
+    yield from _unpersisted(case, shrink.id)
+
+
+def _said(case: Case, name: str) -> Message:
+    """Return the original message: the view may already show a smaller form with other lines."""
+    original = case.evidence.originals(name) if case.evidence.originals else None
+    shown = case.before[name]
+    return original if original and _frame(original) == _frame(shown) else shown
+
+
+def _without_thoughts(message: Message) -> Message:
+    """Return a message without thinking blocks; if nothing else is in it, with an empty text."""
+    parts = tuple(part for part in message.parts if not _is_thought(part))
+    if len(parts) == len(message.parts):
+        return message
+    return replace(message, parts=parts or (Text("", trust=message.parts[0].trust),))
+
+
+def _is_thought(part: Part) -> bool:
+    return isinstance(part, Thinking)
+
+
+def _frame(message: Message) -> tuple[object, ...]:
+    """Return what must stay the same in a smaller form of a message."""
+    return (message.role, message.origin, *map(_part_frame, message.parts))
+
+
+def _part_frame(part: Part) -> tuple[object, ...]:
+    match part:
+        case ToolCall(call_id=call_id, name=name):
+            return ("call", call_id, name)
+        case ToolResult(call_id=call_id, is_error=is_error):
+            return ("result", call_id, is_error)
+        case Text():
+            return ("text",)
+        case _:
+            return ("other", part)
+
+
+_NOTE = re.compile(r"\[.{0,200}\]")
+
+
+def _added(old: str, new: str) -> str:
+    """Return a line that a smaller form adds to the original; notes in square brackets do not count."""
+    lines = [line for line in new.split("\n") if line.strip() and not _NOTE.fullmatch(line)]
+    known = frozenset(old.split("\n")) if lines else ()
+    for line in lines:
+        if line not in known and not all(piece in old for piece in ELISION.split(line)):
+            return line
+    return ""
+
+
+def _wire(case: Case) -> Iterator[Finding]:
+    """Find what the provider would reject in the view after; what it rejected before is only a note."""
+    wire = case.evidence.wire
+    if wire is None:
+        return
+    broken = _broken([item.message for item in case.after], wire)
+    known = _broken(list(case.before.values()), wire) if broken else {}
+    for rule, told in broken.items():
+        level = Level.NOTE if rule in known else Level.REFUSE
+        why = "it rejects the view before as well" if rule in known else told
+        yield Finding(_CHECK, level, "", f"{wire.title} would reject the view by rule {rule}", why)
+
+
+def _broken(messages: Sequence[Message], wire: Wire) -> dict[str, str]:
+    """Return the wire rules that messages break, without repairing anything, which would hide the cause."""
+    report = wire.check(convert(messages, wire, Choices(repair=False)).body, scope=Scope.MESSAGES)
+    refusing = (found for found in report.violations if found.level is Refusal.REFUSE)
+    return {found.rule.id: str(found) for found in reversed(list(refusing))}

@@ -1,0 +1,168 @@
+"""Checks *pins* and *open loops*: active rules and open items of the ledger stay in the view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from clew.compaction.plan import ClaimKind, Digest, Pin
+from clew.compaction.verify.case import CUT, LEAST_OF_A_LOOP, Case
+from clew.compaction.verify.evidence import LedgerEntry
+from clew.compaction.verify.quotes import Wording, is_elided, is_quote, plain, stands_in
+from clew.compaction.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
+from clew.message import Cite, Message, Trust, words
+
+HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
+"""Kinds of claims that may state an open item."""
+ENOUGH_OF_A_LOOP = 300
+"""Characters by which a long item is recognised; chosen by hand."""
+LONGEST = 300
+"""Characters that a report keeps of a lost item."""
+
+
+# Rules -----------------------------------------------------------------------------------------------
+
+
+def check_pins(case: Case) -> Iterator[Finding | Loss]:
+    """Find rules that are no longer in the view word for word, and rules that the ledger does not have."""
+    for digest in case.plan.digests:
+        for pin in digest.pins:
+            if not _is_of_ledger(pin, case.evidence.pins):
+                yield Finding("pins", Level.REPAIR, pin.id, *_foreign(pin, case.evidence.pins))
+    for pin in case.evidence.pins:
+        if pin.trust < Trust.USER:
+            why = f"it comes from {pin.trust.label} text; only people, developers and systems make rules"
+            yield Finding("pins", Level.REFUSE, pin.id, f'"{pin.quote}" may not be a rule', why)
+    missing = missing_pins(case)
+    for pin in missing:
+        what = f'the rule "{pin.quote}" would no longer be in the view'
+        level = _level_of_missing(case, pin.source)
+        yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
+    entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in missing]
+    yield loss_of(case, Matter.RULE, len(case.evidence.pins), entries)
+
+
+def missing_pins(case: Case) -> list[Pin]:
+    """Return the rules that would be nowhere in the view word for word."""
+    shown = filter(None, case.read_back.values())
+    rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
+    return [
+        pin
+        for pin in case.evidence.pins
+        if (pin.quote, pin.source.message, pin.trust) not in rendered
+        and not is_visible(case.shown_message(pin.source.message), pin.source, pin.quote)
+    ]
+
+
+def _is_of_ledger(pin: Pin, ledger: Iterable[Pin]) -> bool:
+    return any(_same(pin, known) for known in ledger)
+
+
+def _same(pin: Pin, known: Pin) -> bool:
+    return (pin.quote, pin.source.message, pin.trust) == (known.quote, known.source.message, known.trust)
+
+
+def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
+    """Describe what is wrong with a rule that the ledger does not have."""
+    for known in ledger:
+        if known.quote == pin.quote and known.source.message == pin.source.message:
+            return f'the rule "{pin.quote}" has the label {pin.trust.label}', f"it is {known.trust.label}"
+        if known.quote == pin.quote:
+            return f'the rule "{pin.quote}" is attributed to {pin.source.message}', (
+                f"it is from {known.source.message}"
+            )
+        if known.id == pin.id:
+            return f'the rule {pin.id} was reworded to "{pin.quote}"', f'it is "{known.quote}"'
+    return f'"{pin.quote}" is added as a rule', "the ledger has no such rule"
+
+
+def ledger_pins(case: Case, digest: Digest, missing: Iterable[Pin] = ()) -> tuple[Pin, ...]:
+    """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
+    wanted = {*missing}
+    return tuple(
+        pin for pin in case.evidence.pins if pin in wanted or any(_same(pin, one) for one in digest.pins)
+    )
+
+
+# Open items ------------------------------------------------------------------------------------------
+
+
+def check_loops(case: Case) -> Iterator[Finding | Loss]:
+    """Find open items that would no longer be in the view."""
+    missing = missing_loops(case)
+    for loop in missing:
+        what = f'"{short(loop.text)}" is open and would no longer be in the view'
+        level = _level_of_missing(case, loop.source)
+        yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
+    yield loss_of(case, Matter.OPEN, len(case.evidence.loops), missing)
+
+
+def missing_loops(case: Case) -> list[LedgerEntry]:
+    """Return the open items that no digest in the view states and no message in it shows."""
+    holders = [claim for digest in case.standing for claim in digest.claims if claim.kind in HOLDS_LOOPS]
+    told = "\n".join(plain(claim.text) for claim in holders)
+    cut: dict[str, list[str]] = {}
+    for claim in holders:
+        for cite in claim.sources:
+            cut.setdefault(cite.message, []).append(claim.text)
+    return [
+        loop
+        for loop in case.evidence.loops
+        if loop.text.strip()
+        and not stands_in(plain(loop.text), told)
+        and not any(_holds_cut(text, loop) for text in cut.get(loop.source.message, ()))
+        and not _is_shown(case, loop)
+    ]
+
+
+def _holds_cut(text: str, loop: LedgerEntry) -> bool:
+    """Whether a claim from the same turn states a long item by an excerpt or by its beginning."""
+    if is_elided(text) and is_quote(text, Wording(loop.text)):
+        return True
+    if text.endswith(CUT) and len(loop.text) > LEAST_OF_A_LOOP and loop.text[:LEAST_OF_A_LOOP] in text:
+        return True
+    return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
+
+
+def _is_shown(case: Case, loop: LedgerEntry) -> bool:
+    name = loop.source.message
+    if name not in case.shrinks:
+        return case.is_shown(name)
+    if is_visible(case.shrinks[name].message, loop.source, loop.text[:ENOUGH_OF_A_LOOP]):
+        return True
+    # If it is shown smaller because a later message repeats it, that message states it.
+    return any(_says(message, loop.text) for _, message in case.after)
+
+
+# Both ------------------------------------------------------------------------------------------------
+
+
+def is_visible(message: Message | None, cite: Cite, quote: str) -> bool:
+    """Whether a shown message still contains these words at the cited part."""
+    if message is None or not 0 <= cite.part < len(message.parts):
+        return False
+    return _in(quote, words(message.parts[cite.part]))
+
+
+def _says(message: Message, quote: str) -> bool:
+    return any(_in(quote, words(part)) for part in message.parts)
+
+
+def _in(quote: str, text: str) -> bool:
+    return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
+
+
+def _level_of_missing(case: Case, source: Cite) -> Level:
+    """Return the severity: without a digest to hold it, only what the view showed before can be lost."""
+    if case.condenses or source.message in case.shrinks:
+        return Level.REPAIR
+    return Level.REFUSE if source.message in case.removed else Level.NOTE
+
+
+def loss_of(case: Case, matter: Matter, before: int, missing: Iterable[LedgerEntry]) -> Loss:
+    """Return what becomes of the entries of one sort."""
+    lost = tuple(
+        Lost(matter, one.id, one.text[:LONGEST], one.source.message, one.source.message in case.cited)
+        for one in missing
+    )
+    return Loss(Kept(matter, before, before - len(lost), sum(one.reachable for one in lost)), lost)

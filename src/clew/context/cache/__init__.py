@@ -1,8 +1,0 @@
-"""Prompt caches: where to put cache marks, what a cache sees of a request, why it missed."""
-
-from clew.context.cache.call import Call
-from clew.context.cache.cause import Cause, Miss, cause_of_miss
-from clew.context.cache.layout import Layout, layout_of
-from clew.context.cache.marks import Marks, marked
-
-__all__ = ["Call", "Cause", "Layout", "Marks", "Miss", "cause_of_miss", "layout_of", "marked"]

@@ -1,5 +1,0 @@
-"""One self-contained HTML file with the figures of a study."""
-
-from clew.evals.report.page import Findings, page
-
-__all__ = ["Findings", "page"]

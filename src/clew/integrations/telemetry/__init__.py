@@ -1,0 +1,7 @@
+"""A session's story for other tools: JSON lines and OpenTelemetry. See README.md."""
+
+from clew.integrations.telemetry.lines import lines
+from clew.integrations.telemetry.moments import Moment, Scale
+from clew.integrations.telemetry.told import moments
+
+__all__ = ["Moment", "Scale", "lines", "moments"]

@@ -1,0 +1,92 @@
+"""A session as OpenTelemetry spans, for any exporter of the SDK.
+
+from clew.integrations.telemetry.otel import spans_of
+
+exporter.export(spans_of(session.name, session.events()))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from hashlib import blake2b
+
+from clew.errors import MissingExtra
+from clew.integrations.telemetry.moments import Attributes, Moment, Scale
+from clew.integrations.telemetry.told import moments
+from clew.log.events import Stored
+
+try:
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import Event as SpanEvent
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
+except ImportError as cause:
+    raise MissingExtra("clew[otel]") from cause
+
+SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+
+
+def spans_of(session: str, events: Iterable[Stored]) -> Sequence[ReadableSpan]:
+    """Return a session as finished spans: one for all of it, and in it requests, tools and compactions.
+
+    What happened at once is an event of the outermost span. Ids follow from the log: exported again, it is
+    the same trace.
+    """
+    told = list(moments(session, events))
+    if not told:
+        return ()
+    trace = _Trace(session)
+    root = Moment(
+        session, 0, f"invoke_agent {session}", Scale.SPAN,
+        min(one.start for one in told), max(one.end for one in told),
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": session},
+    )  # fmt: skip
+    points = [trace.event(one) for one in told if one.scale is Scale.POINT]
+    inner = [trace.span(one, one.parent or root.id) for one in told if one.scale is not Scale.POINT]
+    return (trace.span(root, None, points), *inner)
+
+
+class _Trace:
+    """Makes the spans of one session."""
+
+    def __init__(self, session: str) -> None:
+        from clew import __version__
+
+        self._id = int.from_bytes(blake2b(session.encode(), digest_size=16).digest())
+        self._resource = Resource({"service.name": "clew", "service.version": __version__})
+        self._scope = InstrumentationScope("clew", __version__, SCHEMA)
+
+    def span(self, moment: Moment, parent: str | None, events: Sequence[SpanEvent] = ()) -> ReadableSpan:
+        error = {"error.type": moment.error} if moment.error else {}
+        return ReadableSpan(
+            moment.name,
+            context=self._context(moment.id),
+            parent=self._context(parent) if parent else None,
+            resource=self._resource,
+            attributes=_plain({**moment.attributes, **error}),
+            events=events,
+            kind=SpanKind.CLIENT if moment.scale is Scale.REQUEST else SpanKind.INTERNAL,
+            status=Status(StatusCode.ERROR, moment.error) if moment.error else Status(),
+            start_time=_nanoseconds(moment.start),
+            end_time=_nanoseconds(moment.end),
+            instrumentation_scope=self._scope,
+        )
+
+    def event(self, moment: Moment) -> SpanEvent:
+        return SpanEvent(moment.name, _plain(moment.attributes), _nanoseconds(moment.end))
+
+    def _context(self, name: str) -> SpanContext:
+        span = int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
+        return SpanContext(self._id, span, is_remote=False, trace_flags=_SAMPLED)
+
+
+def _plain(attributes: Attributes) -> dict[str, str | int | float | bool | Sequence[str]]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}
+
+
+def _nanoseconds(time: str) -> int:
+    moment = datetime.fromisoformat(time)
+    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000

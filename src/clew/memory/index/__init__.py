@@ -1,0 +1,1 @@
+"""The search index of a history: its protocol, and the SQLite implementation."""

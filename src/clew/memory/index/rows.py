@@ -1,0 +1,142 @@
+"""Entries of the search index as rows, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from clew.log.store.calendar import days_between
+from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, Row
+from clew.message import Trust
+
+
+class _Keys:
+    """Layout of keys: workspace, number, and in the last bits the length class of the entry.
+
+    So a workspace is one range of keys, and a first ranking can weigh lengths without reading any entry.
+    """
+
+    _WORKSPACE_BITS = 40
+    _LENGTH_BITS = 4
+    _STEPS = 1.5  # length classes per doubling of the length
+
+    def of(self, home: int) -> range:
+        """Return the keys of a workspace."""
+        return range(home << self._WORKSPACE_BITS, (home + 1) << self._WORKSPACE_BITS)
+
+    def bounds(self, home: int) -> dict[str, Any]:
+        """Return its first and last key as parameters of a statement."""
+        keys = self.of(home)
+        return {"first": keys[0], "last": keys[-1]}
+
+    def after(self, key: int, length: int) -> int:
+        """Return the next key for an entry of this length."""
+        step = min((1 << self._LENGTH_BITS) - 1, int(self._STEPS * math.log2(1 + length)))
+        return ((key >> self._LENGTH_BITS) + 1 << self._LENGTH_BITS) + step
+
+    def number(self, key: int) -> int:
+        """Return how many entries its workspace had when this one was added, including removed ones."""
+        return (key & (1 << self._WORKSPACE_BITS) - 1) >> self._LENGTH_BITS
+
+    def shares(self, mean_length: float) -> list[float]:
+        """Return for each length class how much a match counts: BM25's length factor, k1 = 1.2, b = 0.75."""
+        lengths = (2 ** ((step + 0.5) / self._STEPS) - 1 for step in range(1 << self._LENGTH_BITS))
+        return [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / (mean_length or 1.0))) for length in lengths]
+
+    @property
+    def length_mask(self) -> int:
+        """Return the mask of a key's last bits."""
+        return (1 << self._LENGTH_BITS) - 1
+
+
+KEYS = _Keys()
+
+
+def quoted(words: str) -> str:
+    """Return a text as one quoted string of an FTS5 expression."""
+    return '"' + words.replace('"', '""') + '"'
+
+
+def entry_row(analysed: Analysed, key: int, session: int, place: int) -> dict[str, Any]:
+    """Return the row of an entry."""
+    entry = analysed.entry
+    return {
+        "key": key,
+        "session": session,
+        "kind": str(entry.kind),
+        "place": place,
+        "ref": entry.ref,
+        "start": entry.start,
+        "time": entry.time,
+        "role": entry.role,
+        "speaker": entry.speaker,
+        "trust": int(entry.trust),
+        "files": json.dumps(entry.files),
+        "length": analysed.length,
+        "traits": analysed.traits,
+        "days": " ".join(analysed.days),
+        "terms": analysed.terms,
+        "scope": " ".join(_scope_of(analysed, session)),
+        "text": entry.text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
+        "seq": entry.seq,
+        "sources": json.dumps(entry.sources),
+    }
+
+
+def _scope_of(analysed: Analysed, session: int) -> Sequence[str]:
+    entry = analysed.entry
+    files = [_file(name) for name in entry.files]
+    own = (f"t{int(entry.trust)}", f"s{session}", _kind(entry.kind), _role(entry.role))
+    return (*own, *files, *analysed.days)
+
+
+def scope_words(filters: Filters, sessions: Sequence[int]) -> list[Sequence[str]]:
+    """Return the groups of scope terms that an entry must match: one of each group."""
+    groups = [
+        [f"s{key}" for key in sessions],
+        [_kind(kind) for kind in filters.kinds],
+        [_role(role) for role in filters.roles],
+        [_file(name) for name in filters.files],
+        [f"t{int(trust)}" for trust in Trust if trust >= filters.trust] if filters.trust else [],
+        days_between(filters.after, filters.before) if filters.after or filters.before else [],
+    ]
+    return [group for group in groups if group]
+
+
+def _kind(kind: str) -> str:
+    return f"k{kind}"
+
+
+def _role(role: str) -> str:
+    return _hashed("r", role)
+
+
+def _file(name: str) -> str:
+    return _hashed("f", name)
+
+
+def _hashed(family: str, name: str) -> str:
+    """Return a name as one term, whatever its characters."""
+    return family + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# Looked up for every row of every search; an enum's own look-up takes longer than everything else.
+_KINDS = {str(kind): kind for kind in EntryKind}
+_LABELS = {int(trust): trust for trust in Trust}
+
+
+def row_of(row: tuple[Any, ...], model: str) -> Row:
+    """Return an entry from its row, with its vector if that is by this model."""
+    key, place, ref, kind, session, time, role, trust, text, files, speaker, start, *rest = row
+    seq, sources, terms, length, traits, days, by, vector = rest
+    known = (ref, session, time, role, _LABELS[trust], text, _KINDS[kind], _names(files))
+    entry = Entry(*known, speaker, start, seq, _names(sources))
+    analysed = Analysed(entry, terms, length, traits, tuple(days.split()))
+    return Row(key, place, analysed, vector if by == model and model else b"")
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(json.loads(listed)) if listed != "[]" else ()

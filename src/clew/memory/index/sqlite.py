@@ -1,0 +1,354 @@
+"""The search index, in the same SQLite file as the log: FTS5 for terms, and vectors."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from heapq import nlargest
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from clew.errors import MissingExtra
+from clew.log.store.database import Database
+from clew.log.store.sql import statements
+from clew.memory.index.protocol import (
+    SHIPPED_MODEL,
+    Analysed,
+    Filters,
+    Index,
+    Mark,
+    Row,
+    Stats,
+    VectorIndex,
+    Wanted,
+)
+from clew.memory.index.rows import KEYS, entry_row, quoted, row_of, scope_words
+from clew.memory.index.spelling import spelled_like
+from clew.memory.index.vectors import Signs
+
+POSTINGS = 5_000
+"""How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in
+say little about what is meant. Chosen by hand for latency on large stores."""
+COUNTED = 4_000
+"""Up to this many entries with a term are counted; beyond it, the count is extrapolated."""
+GROWN = 1.05
+"""Counts are refreshed when a workspace has grown by this factor."""
+
+
+def _sql(name: str) -> str:
+    return statements("index.sql", "clew.memory.index")[name]
+
+
+class SqliteIndex(Index, VectorIndex):
+    """Searches entries in a SQLite file. Share one between threads; after a fork each process has its own."""
+
+    def __init__(
+        self, path: Path, busy_s: float = 10.0, exclusive: bool = False, model: str | None = None
+    ) -> None:
+        """Open the file's index.
+
+        ``model`` names the embedder whose vectors are searched: if None, the one that ships with clew if
+        numpy is installed; if empty, none.
+        """
+        has_numpy = find_spec("numpy") is not None
+        if model and not has_numpy:
+            raise MissingExtra("clew[embeddings]")
+        self._database = Database(path, busy_s, exclusive)
+        self._model = (SHIPPED_MODEL if has_numpy else "") if model is None else model
+        self._signs = Signs()
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+        self._whole: dict[str, int] = {}
+        """For each model, a key up to which every entry has an embedding."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Contents ------------------------------------------------------------------------------------------
+
+    def add(
+        self, workspace: str, entries: Sequence[Analysed], marks: Mapping[str, Mark] | None = None
+    ) -> None:
+        """Add entries, all or none; an existing one is replaced."""
+        with self._database.writing() as connection:
+            home = _workspace(connection, workspace) or _added(connection, "add_workspace", name=workspace)
+            sessions = {one.entry.session for one in entries} | set(marks or ())
+            keys = {name: _session(connection, home, name) for name in sorted(sessions)}
+            writer = _Writer(connection, home)
+            for one in entries:
+                writer.write(keys[one.entry.session], one)
+            writer.finish()
+            self._whole = {model: min(key, writer.before) for model, key in self._whole.items()}
+            for session, mark in (marks or {}).items():
+                read = {"key": keys[session], "upto": mark.seq, "messages": mark.messages}
+                connection.execute(_sql("read_upto"), read)
+
+    def forget(self, workspace: str, session: str, refs: Collection[str]) -> None:
+        """Remove entries. Removing a digest removes its lines too: ``d3.4`` with ``d3``."""
+        with self._database.writing() as connection:
+            home = _workspace(connection, workspace)
+            if home is None:
+                return
+            key = _session(connection, home, session)
+            writer = _Writer(connection, home)
+            for ref in refs:
+                found = connection.execute(_sql("entries_of"), {"session": key, "ref": ref}).fetchall()
+                for (entry,) in found:
+                    writer.drop(entry)
+            writer.finish()
+            self._signs.forget()
+
+    # Search --------------------------------------------------------------------------------------------
+
+    def stats(
+        self, workspace: str, terms: Collection[str], session: str = "", *, spelling: bool = False
+    ) -> tuple[Stats, Mark]:
+        """Return the frequencies of the terms, and how far the session's log is indexed."""
+        with self._database.reading() as connection:
+            row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
+            if row is None:
+                return Stats(0, 0.0, {}), Mark()
+            home, entries, words = row
+            having = {term: self._count(connection, workspace, home, entries, term) for term in terms}
+            near: dict[str, tuple[str, ...]] = {}
+            for term in (term for term, count in having.items() if spelling and not count):
+                like = spelled_like(term, partial(_words_like, connection))
+                near[term] = tuple(t for t in like if self._count(connection, workspace, home, entries, t))
+            having |= {t: self._counts[workspace, t][0] for like in near.values() for t in like}
+            known = connection.execute(_sql("index_session"), {"workspace": home, "id": session}).fetchone()
+        mark = Mark(*known[1:]) if known else Mark()
+        return Stats(entries, words / entries if entries else 0.0, having, near), mark
+
+    def find(self, workspace: str, wanted: Wanted, filters: Filters, limit: int) -> list[int]:
+        """Return the keys of matching entries, best first."""
+        with self._database.reading() as connection:
+            row = connection.execute(_sql("workspace"), {"name": workspace}).fetchone()
+            if row is None:
+                return []
+            home, entries, words = row
+            sessions = _session_keys(connection, home, filters)
+            if filters.sessions and not sessions:
+                return []
+            if wanted.refs:
+                return _called(connection, sessions, wanted.refs, limit)
+            scope = _scope(filters, sessions)
+            looking = _Looking(connection, home, scope, filters)
+            if wanted.terms:
+                looking.only_on(wanted.days)
+                common = {t: self._count(connection, workspace, home, entries, t) for t, _ in wanted.terms}
+                return looking.any_of(wanted.terms, common, words / entries if entries else 0.0, limit)
+            if wanted.phrase:
+                rest = " *" if wanted.beginning else ""
+                return looking.latest(f"terms : {quoted(' '.join(wanted.phrase))}{rest}", limit)
+            if wanted.days:
+                return looking.latest(f"scope : ({' OR '.join(map(quoted, wanted.days))})", limit)
+            self._signs.catch_up(connection.execute(_sql("vectors_after"), self._since()))
+            allowed = looking.latest("", POSTINGS) if scope or not looking.timeless else None
+            return self._signs.nearest(wanted.vector, KEYS.of(home), allowed, limit)
+
+    def rows(self, workspace: str, keys: Collection[int], around: int = 0) -> list[Row]:
+        """Return these rows and, with ``around``, that many neighbours on both sides of each."""
+        with self._database.reading() as connection:
+            home = _workspace(connection, workspace)
+            mine = [key for key in keys if home is not None and key in KEYS.of(home)]
+            if around:
+                beside = {"keys": json.dumps(mine), "around": around}
+                mine = [key for (key,) in connection.execute(_sql("around"), beside)]
+            found = connection.execute(_sql("rows"), {"keys": json.dumps(mine)}).fetchall()
+        return [row_of(row, self._model) for row in found]
+
+    def _count(
+        self, connection: sqlite3.Connection, workspace: str, home: int, entries: int, term: str
+    ) -> int:
+        count, then = self._counts.get((workspace, term), (0, 0))
+        if not then or not then <= entries <= then * GROWN:
+            query = {"match": f"terms : {quoted(term)}", "bound": COUNTED, **KEYS.bounds(home)}
+            count, last = connection.execute(_sql("count_matching"), query).fetchone()
+            if count == COUNTED:
+                count = min(entries, round(count * max(1.0, entries / KEYS.number(last))))
+            self._counts[workspace, term] = (count, entries)
+        return count
+
+    # Vectors -------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> str:
+        """Return the name of the embedder whose vectors are searched; empty for none."""
+        return self._model
+
+    def lacking(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Return keys and texts without an embedding by this model, oldest first."""
+        wanted = {"model": model, "limit": limit, "after": self._whole.get(model, -1)}
+        with self._database.reading() as connection:
+            (last,) = connection.execute(_sql("last_key_of_all")).fetchone()
+            found = connection.execute(_sql("lacking"), wanted).fetchall()
+        self._whole[model] = found[0][0] - 1 if found else max(last, self._whole.get(model, -1))
+        return found
+
+    def put(self, model: str, vectors: Mapping[int, bytes]) -> None:
+        """Store embeddings; they replace those of another model."""
+        rows = [{"key": key, "model": model, "vector": vector} for key, vector in vectors.items()]
+        with self._database.writing() as connection:
+            connection.executemany(_sql("put_vector"), rows)
+        if not rows:
+            return
+        self._whole = {model: self._whole.get(model, -1)}  # the other models' vectors were replaced
+        if min(vectors) <= self._signs.last:
+            self._signs.forget()  # some come before what was already read
+
+    def progress(self, model: str) -> tuple[int, int]:
+        """Return how many entries have an embedding by this model, and how many there are."""
+        with self._database.reading() as connection:
+            have, there = connection.execute(_sql("count_vectors"), {"model": model}).fetchone()
+        return have, there
+
+    def _since(self) -> dict[str, Any]:
+        return {"model": self._model, "after": self._signs.last}
+
+
+class _Writer:
+    """Writes entries of one workspace, and its totals at the end."""
+
+    def __init__(self, connection: sqlite3.Connection, home: int) -> None:
+        self._connection = connection
+        self._home = home
+        (self._last,) = connection.execute(_sql("last_key"), KEYS.bounds(home)).fetchone()
+        self.before = self._last
+        """Every entry written gets a higher key than this."""
+        self._places: dict[tuple[int, str], int] = {}
+        self._entries = self._words = 0
+
+    def write(self, session: int, analysed: Analysed) -> None:
+        entry = analysed.entry
+        at = {"session": session, "ref": entry.ref, "start": entry.start}
+        there = self._connection.execute(_sql("entry_at"), at).fetchone()
+        if there:
+            self.drop(there[0])
+        same = there and there[2] == entry.kind
+        place = there[1] if same else self._next_place(session, entry.kind)
+        self._last = KEYS.after(self._last, analysed.length)
+        row = entry_row(analysed, key=self._last, session=session, place=place)
+        self._connection.execute(_sql("add_entry"), row)
+        said = {name: row[name] for name in ("key", "terms", "scope")}
+        self._connection.execute(_sql("add_entry_text"), said)
+        self._entries += 1
+        self._words += analysed.length
+
+    def drop(self, key: int) -> None:
+        self._connection.execute(_sql("drop_entry_text"), {"key": key})
+        self._connection.execute(_sql("drop_vector"), {"key": key})
+        ((length,),) = self._connection.execute(_sql("drop_entry"), {"key": key}).fetchall()
+        self._entries -= 1
+        self._words -= length
+
+    def finish(self) -> None:
+        grown = {"key": self._home, "entries": self._entries, "words": self._words}
+        self._connection.execute(_sql("grow_workspace"), grown)
+
+    def _next_place(self, session: int, kind: str) -> int:
+        if (session, kind) not in self._places:
+            query = {"session": session, "kind": kind}
+            (self._places[session, kind],) = self._connection.execute(_sql("next_place"), query).fetchone()
+        self._places[session, kind] += 1
+        return self._places[session, kind] - 1
+
+
+class _Looking:
+    """Searches one workspace within the filters."""
+
+    def __init__(self, connection: sqlite3.Connection, home: int, scope: str, filters: Filters) -> None:
+        self._connection = connection
+        self._scope = scope
+        self.timeless = not filters.after and not filters.before
+        self._bounds = {**KEYS.bounds(home), "timeless": self.timeless}
+        self._bounds |= {"after": filters.after, "before": filters.before}
+
+    def only_on(self, days: Sequence[str]) -> None:
+        """Restrict the search to entries of these days."""
+        if days:
+            on = f"scope : ({' OR '.join(map(quoted, days))})"
+            self._scope = f"{self._scope} AND {on}" if self._scope else on
+
+    def latest(self, match: str, limit: int) -> list[int]:
+        """Return the latest keys that match; without a match expression, the latest within the filters."""
+        both = " AND ".join(part for part in (match, self._scope) if part) or "scope : t*"
+        found = self._connection.execute(_sql("matching"), {**self._bounds, "match": both, "limit": limit})
+        return list(chain.from_iterable(found))
+
+    def any_of(
+        self, terms: Iterable[tuple[str, float]], common: Mapping[str, int], mean_length: float, limit: int
+    ) -> list[int]:
+        """Return the keys with the highest total weight; rare terms are read first, up to the bound."""
+        left = POSTINGS
+        worth: dict[int, float] = {}
+        for term, weight in sorted(terms, key=lambda one: (common[one[0]], one)):
+            if left <= 0:
+                break
+            keys = self.latest(f"terms : {quoted(term)}", left)
+            left -= len(keys)
+            fresh = dict.fromkeys(keys, weight)
+            for key in worth.keys() & fresh:
+                fresh[key] += worth[key]
+            worth |= fresh
+        shares = KEYS.shares(mean_length)
+        mask = KEYS.length_mask
+        for key, total in worth.items():
+            worth[key] = total * shares[key & mask]
+        # Sorting all pairs would create thousands of objects for the garbage collector.
+        least = min(nlargest(limit, worth.values()), default=0.0)
+        best = [(total, key) for key, total in worth.items() if total >= least]
+        return [key for _, key in sorted(best, reverse=True)[:limit]]
+
+
+def _session_keys(connection: sqlite3.Connection, home: int, filters: Filters) -> list[int]:
+    """Return the keys of the requested sessions that exist."""
+    named = ({"workspace": home, "id": name} for name in filters.sessions)
+    found = (connection.execute(_sql("index_session"), one).fetchone() for one in named)
+    return [row[0] for row in found if row]
+
+
+def _words_like(connection: sqlite3.Connection, wanted: Mapping[str, Any]) -> list[str]:
+    return list(chain.from_iterable(connection.execute(_sql("words_like"), wanted)))
+
+
+def _called(
+    connection: sqlite3.Connection, sessions: Sequence[int], refs: Sequence[str], limit: int
+) -> list[int]:
+    """Return the keys of entries with these references in these sessions, in order."""
+    wanted = {"refs": json.dumps(refs), "limit": limit}
+    rows = (connection.execute(_sql("called"), {**wanted, "session": session}) for session in sessions)
+    return [key for found in rows for (key,) in found][:limit]
+
+
+def _scope(filters: Filters, sessions: Sequence[int]) -> str:
+    """Return the filters as an FTS5 condition."""
+    groups = scope_words(filters, sessions)
+    return " AND ".join(f"scope : ({' OR '.join(map(quoted, group))})" for group in groups)
+
+
+def _workspace(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute(_sql("workspace"), {"name": name}).fetchone()
+    return row[0] if row else None
+
+
+def _session(connection: sqlite3.Connection, home: int, name: str) -> int:
+    query = {"workspace": home, "id": name}
+    row = connection.execute(_sql("index_session"), query).fetchone()
+    return row[0] if row else _added(connection, "add_index_session", **query)
+
+
+def _added(connection: sqlite3.Connection, statement: str, **row: object) -> int:
+    return connection.execute(_sql(statement), row).lastrowid or 0

@@ -1,0 +1,303 @@
+"""Rules about what stands inside messages (A0, A7, A9, A15, A16b, A18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clew.message import Json, JsonObject
+from clew.providers.anthropic.rules_walk import (
+    CALL,
+    RESULT,
+    Block,
+    blocks,
+    inner_blocks,
+    messages,
+    turns,
+)
+from clew.providers.rules import Finding, Level, Rule
+from clew.providers.shapes import Shape, as_list, as_text, misfits, objects
+
+_ROLES = frozenset({"user", "assistant", "system"})
+_FIELDS: dict[str, dict[str, Shape]] = {
+    "text": {"text": str},
+    "image": {"source": dict},
+    "document": {"source": dict},
+    "thinking": {"thinking": str, "signature": str},
+    "redacted_thinking": {"data": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+    "mcp_tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str, "content": (str, list, type(None))},
+}
+_COMPACTION: dict[str, Shape] = {
+    "content": (str, type(None)),
+    "encrypted_content": (str, type(None)),
+    "signature": (str, type(None)),
+}
+_ONLY_IN = {
+    "tool_use": "assistant",
+    "thinking": "assistant",
+    "redacted_thinking": "assistant",
+    RESULT: "user",
+}
+_OTHERS = frozenset(
+    {"input_text", "output_text", "input_image", "input_file", "input_audio", "image_url", "refusal"}
+    | {"function_call", "function_call_output", "file"}
+)
+"""Blocks of other APIs, which this one does not know under any name."""
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_CALLED_NAME = re.compile(r"(?s).{1,200}")  # a call may name a tool that could not be defined so
+
+
+def malformed(body: JsonObject) -> Iterator[Finding]:
+    """A0: anything that is not of the documented shape."""
+    given = body.get("messages")
+    if not isinstance(given, list):
+        yield Finding("messages", "must be a list")
+    if not isinstance(body.get("system"), str | list | None):
+        yield Finding("system", "must be a string or a list")
+    for i, message in enumerate(as_list(given)):
+        if isinstance(message, dict):
+            yield from _malformed_message(f"messages.{i}", message)
+        else:
+            yield Finding(f"messages.{i}", "must be an object")
+
+
+def _malformed_message(where: str, message: JsonObject) -> Iterator[Finding]:
+    role, content = message.get("role"), message.get("content")
+    if as_text(role) not in _ROLES:
+        yield Finding(f"{where}.role", "must be user, assistant or system")
+    if not isinstance(content, str | list):
+        yield Finding(f"{where}.content", "must be a string or a list")
+    for j, block in enumerate(as_list(content)):
+        yield from _malformed_block(f"{where}.content.{j}", block, as_text(role))
+
+
+def _malformed_block(where: str, block: Json, role: str) -> Iterator[Finding]:
+    if not isinstance(block, dict):
+        yield Finding(where, "must be an object")
+        return
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        yield Finding(f"{where}.type", "must be a string")
+        return
+    for field, problem in misfits(block, _FIELDS.get(kind, {})):
+        yield Finding(f"{where}.{field}", problem)
+    if kind in _OTHERS:
+        yield Finding(f"{where}.type", f"{kind} is a block of another API")
+    if _ONLY_IN.get(kind, role) != role:
+        yield Finding(where, f"{kind} blocks can only be in {_ONLY_IN[kind]} messages")
+
+
+def blank_text(body: JsonObject) -> Iterator[Finding]:
+    """A7: empty text, turns of nothing but white space, and messages of nothing."""
+    last = len(as_list(body.get("messages"))) - 1
+    for i, role, message in messages(body):
+        if message.get("content") in ("", []) and not (role == "assistant" and i == last):
+            yield Finding(f"messages.{i}.content", "must not be empty")
+    for turn in turns(body):
+        blank = _is_blank(turn.blocks[0]) and all(map(_is_blank, turn.blocks)) if turn.blocks else False
+        for at, block in enumerate(turn.blocks):
+            if blank or (block.kind == "text" and block.value.get("text") == ""):
+                yield turn.finding(at, "text must not be blank")
+    for j, value in objects(body.get("system")):
+        if value.get("type") == "text" and value.get("text") == "":
+            yield Finding(f"system.{j}", "text must not be empty")
+
+
+def _is_blank(block: Block) -> bool:
+    text = block.value.get("text")
+    return block.kind == "text" and isinstance(text, str) and not text.strip()
+
+
+def cached_blank_text(body: JsonObject) -> Iterator[Finding]:
+    """A7b: a cache mark on empty text, also inside tool results."""
+    for inner in inner_blocks(body):
+        if inner.value.get("text") == "" and inner.value.get("cache_control"):
+            yield Finding(inner.where, "cache_control cannot be set for empty text")
+
+
+def empty_results(body: JsonObject) -> Iterator[Finding]:
+    """A7c: a tool result whose content is an empty list."""
+    for block in blocks(body):
+        if block.kind == RESULT and block.value.get("content") == []:
+            yield Finding(f"{block.where}.content", "must not be an empty list")
+
+
+def unsigned_thinking(body: JsonObject) -> Iterator[Finding]:
+    """A9: thinking without its signature."""
+    for block in blocks(body):
+        if block.kind == "thinking" and block.value.get("signature") == "":
+            yield Finding(f"{block.where}.signature", "thinking needs its signature")
+        elif block.kind == "redacted_thinking" and block.value.get("data") == "":
+            yield Finding(f"{block.where}.data", "redacted thinking needs its data")
+
+
+def empty_compaction(body: JsonObject) -> Iterator[Finding]:
+    """A15: a compaction block that is not as it came."""
+    for block in blocks(body):
+        if block.kind != "compaction":
+            continue
+        if block.value.get("content") == "":
+            yield Finding(
+                f"{block.where}.content", "must not be an empty string; null marks a failed compaction"
+            )
+        for field, problem in misfits(block.value, _COMPACTION):
+            yield Finding(f"{block.where}.{field}", problem)
+
+
+def misplaced_compaction(body: JsonObject) -> Iterator[Finding]:
+    """A15b: a signed compaction block that is not the first block, or one beside another with content."""
+    found = [block for block in blocks(body) if block.kind == "compaction"]
+    signed = [block for block in found if as_text(block.value.get("signature"))]
+    for block in signed:
+        if (block.message, block.at) != (0, 0):
+            yield Finding(
+                block.where, "a signed compaction block must be the first block of the first message"
+            )
+    told = [block for block in found if as_text(block.value.get("content"))]
+    if signed and len(told) > 1:
+        yield Finding(told[-1].where, "only the latest compaction block with content may be sent")
+
+
+def several_compactions(body: JsonObject) -> Iterator[Finding]:
+    """A15c: more than one compaction block with content, none of them signed."""
+    found = [block for block in blocks(body) if block.kind == "compaction"]
+    told = [block for block in found if as_text(block.value.get("content"))]
+    if len(told) > 1 and not any(as_text(block.value.get("signature")) for block in found):
+        yield Finding(told[-1].where, "a second compaction block with content")
+
+
+def extra_message_fields(body: JsonObject) -> Iterator[Finding]:
+    """A16b: a message with more than its role and content."""
+    for i, role, message in messages(body):
+        if len(message) > 2:
+            for key in message:
+                if key not in ("role", "content") and not (role == "system" and key == "clear_at"):
+                    yield Finding(f"messages.{i}.{key}", "extra inputs are not permitted")
+
+
+def illegal_ids(body: JsonObject) -> Iterator[Finding]:
+    """A18: ids and tool names with other characters than the API takes."""
+    for block in blocks(body):
+        if block.kind == CALL:
+            yield from _mismatch(block, "id", _ID)
+            yield from _mismatch(block, "name", _CALLED_NAME)
+        elif block.kind == RESULT:
+            yield from _mismatch(block, "tool_use_id", _ID)
+        elif block.kind == "server_tool_use":
+            yield from _mismatch(block, "id", _SERVER_ID)
+    for i, tool in objects(body.get("tools")):
+        name = tool.get("name")
+        if isinstance(name, str) and not _TOOL_NAME.fullmatch(name):
+            yield Finding(f"tools.{i}.name", f"must match {_TOOL_NAME.pattern}")
+
+
+def _mismatch(block: Block, key: str, pattern: re.Pattern[str]) -> Iterator[Finding]:
+    value = block.value.get(key)
+    if isinstance(value, str) and not pattern.fullmatch(value):
+        yield Finding(f"{block.where}.{key}", f"must match {pattern.pattern}")
+
+
+RULES = (
+    Rule(
+        "A0",
+        "messages have the documented shape",
+        Level.REFUSE,
+        "The types of Anthropic's SDK (0.121, August 2026); error texts '`tool_use` blocks can only be in "
+        "`assistant` messages' and its kin.",
+        "build messages of role and content, with the fields each block needs",
+        malformed,
+    ),
+    Rule(
+        "A7",
+        "no text is blank and no message empty",
+        Level.REFUSE,
+        "Error texts 'text content blocks must be non-empty' (claude-code#59812, #6774, "
+        "anthropic-sdk-python#461) and, for messages of nothing else, 'must contain non-whitespace text' "
+        "(claude-code#23440, hermes-agent#41985). White space among other blocks is accepted: Claude "
+        "itself writes it before calls, and clients send it back. Only a last assistant message may be "
+        "empty.",
+        "drop blank text blocks and empty messages",
+        blank_text,
+    ),
+    Rule(
+        "A7b",
+        "no cache mark stands on empty text",
+        Level.REFUSE,
+        "Error text 'cache_control cannot be set for empty text blocks' (claude-code#62379).",
+        "move the mark to a block with text",
+        cached_blank_text,
+    ),
+    Rule(
+        "A7c",
+        "a tool result's content is not an empty list",
+        Level.REFUSE,
+        "A comment in pydantic-ai's Anthropic model; not recorded.",
+        "leave content out, or say that there was no output",
+        empty_results,
+        verified=False,
+    ),
+    Rule(
+        "A9",
+        "thinking carries its signature",
+        Level.REFUSE,
+        "Error texts 'Invalid `signature` in `thinking` block' and 'cannot be modified' "
+        "(claude-code#63284). Only a blank signature can be seen without the API; empty thinking text with "
+        "a signature is accepted (recorded by pydantic-ai, Sonnet 5).",
+        "send thinking back exactly as it came, or drop the whole block",
+        unsigned_thinking,
+    ),
+    Rule(
+        "A15",
+        "a compaction block is not an empty string",
+        Level.REFUSE,
+        "The SDK's docstring: null content is a no-op, an empty string is not allowed, encrypted_content "
+        "goes back verbatim. The beta header it needs is not part of the body.",
+        "send the compaction block back exactly as it came",
+        empty_compaction,
+    ),
+    Rule(
+        "A15b",
+        "a signed compaction block comes first, and alone",
+        Level.REFUSE,
+        "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
+        "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
+        "messages, only the latest one.",
+        "drop the messages that the block stands for and every earlier block, and put it first",
+        misplaced_compaction,
+    ),
+    Rule(
+        "A15c",
+        "one compaction block with content",
+        Level.REFUSE,
+        "Error code compaction_block_ambiguous, documented for compaction on demand; whether it holds for "
+        "histories with several blocks of compact_20260112 is not known.",
+        "send only the latest compaction block with content",
+        several_compactions,
+        verified=False,
+    ),
+    Rule(
+        "A16b",
+        "a message has only role and content",
+        Level.REFUSE,
+        "Anthropic's API forbids unknown fields everywhere ('Extra inputs are not permitted'), and the SDK "
+        "knows only these two, and clear_at of a system message within the conversation.",
+        "leave out the other fields (id, model, usage) of a stored response",
+        extra_message_fields,
+    ),
+    Rule(
+        "A18",
+        "ids and tool names have only letters, digits, _ and -",
+        Level.REFUSE,
+        "Error texts 'String should match pattern ^[a-zA-Z0-9_-]+$' for tool_use.id and "
+        "tool_result.tool_use_id, '^srvtoolu_[a-zA-Z0-9_]+$' for server_tool_use.id and "
+        "'^[a-zA-Z0-9_-]{1,128}$' for a tool's name, quoted by many clients; 128 measured (2026-10-05). "
+        "The name in a call has 1 to 200 characters of any kind (Claude Code's changelog).",
+        "replace other characters, the same way in the call and its result",
+        illegal_ids,
+    ),
+)

@@ -1,0 +1,93 @@
+"""What each Claude model takes, as far as it is known. A model that is not here is not judged."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from clew.message import Json, JsonObject
+from clew.providers.shapes import as_text
+
+
+class Sampling(Enum):
+    """Whether ``temperature``, ``top_p`` and ``top_k`` may be given."""
+
+    ANY = auto()
+    DEFAULTS = auto()
+    """Only with their default values."""
+    NONE = auto()
+
+
+BASIC_EFFORTS = ("low", "medium", "high")
+MAX_EFFORTS = (*BASIC_EFFORTS, "max")
+ALL_EFFORTS = (*BASIC_EFFORTS, "xhigh", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What the models of one family take."""
+
+    efforts: tuple[str, ...] = ()
+    prefill: bool = True
+    """The request may end with the start of the answer."""
+    thinking_budget: bool = True
+    """``thinking: {type: enabled, budget_tokens}`` is known."""
+    thinking_off: bool = True
+    """``thinking: {type: disabled}`` is known."""
+    sampling: Sampling = Sampling.ANY
+    system_turns: bool = False
+    """``role: system`` may stand among the messages."""
+
+
+_CLASSIC = Family()
+_ADAPTIVE = Family(MAX_EFFORTS, prefill=False)
+_OPUS_4_7 = Family(ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE)
+_OPUS_4_8 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True)
+# Sonnet 5 answers a system turn with 200 and ignores it: not refused, so not reported here.
+_SONNET_5 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True)
+_FABLE_5 = Family(
+    ALL_EFFORTS, False, thinking_budget=False, thinking_off=False, sampling=Sampling.NONE, system_turns=True
+)
+
+FAMILIES: dict[str, Family] = {
+    "3-haiku": _CLASSIC,
+    "3-opus": _CLASSIC,
+    "3-sonnet": _CLASSIC,
+    "3-5-haiku": _CLASSIC,
+    "3-5-sonnet": _CLASSIC,
+    "3-7-sonnet": _CLASSIC,
+    "haiku-4-5": _CLASSIC,
+    "opus-4": _CLASSIC,
+    "opus-4-1": _CLASSIC,
+    "opus-4-5": Family(BASIC_EFFORTS),
+    "opus-4-6": _ADAPTIVE,
+    "opus-4-7": _OPUS_4_7,
+    "opus-4-8": _OPUS_4_8,
+    "opus-5": _OPUS_4_8,
+    "sonnet-4": _CLASSIC,
+    "sonnet-4-5": _CLASSIC,
+    "sonnet-4-6": _ADAPTIVE,
+    "sonnet-5": _SONNET_5,
+    "fable-5": _FABLE_5,
+    "mythos-5": _FABLE_5,
+}
+"""From Anthropic's claude-api skill (July 2026), pydantic-ai's profiles (August 2026) and recordings."""
+
+# claude-opus-4-8, us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic/claude-opus-4.7
+_NAME = re.compile(r"claude-(?:(\d(?:[-.]\d)?)-([a-z]+)|([a-z]+)-(\d(?:[-.]\d{1,2})?))(?!\d)")
+
+
+def family_of(model: Json) -> str | None:
+    """Return the family in a model's name, whoever serves it; None where it is not a Claude."""
+    match = _NAME.search(as_text(model).lower())
+    if match is None:
+        return None
+    old_version, old_tier, tier, version = match.groups()
+    name = f"{old_version}-{old_tier}" if old_tier else f"{tier}-{version}"
+    return name.replace(".", "-").removesuffix("-0")
+
+
+def known_family(body: JsonObject) -> Family | None:
+    """Return what the request's model takes, where that is known."""
+    return FAMILIES.get(family_of(body.get("model")) or "")

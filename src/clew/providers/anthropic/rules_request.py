@@ -1,0 +1,247 @@
+"""Rules about the rest of the request: numbers, tools, cache marks, models (A10, A12, A13, A16, A17, A19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.message import Json, JsonObject
+from clew.providers.anthropic.rules_models import Family, Sampling, known_family
+from clew.providers.anthropic.rules_walk import Block, Inner, blocks, inner_blocks
+from clew.providers.rules import Finding, Level, Rule, Scope
+from clew.providers.shapes import as_list, as_number, as_object, as_text, misfit_numbers, objects
+
+MAX_CACHE_MARKS = 4
+MAX_MESSAGES = 100_000
+MIN_THINKING_BUDGET = 1_024
+
+_FIELDS = frozenset(
+    {"model", "messages", "system", "max_tokens", "stream", "stop_sequences", "metadata", "container"}
+    | {"temperature", "top_p", "top_k", "thinking", "output_config", "output_format", "speed"}
+    | {"tools", "tool_choice", "mcp_servers", "cache_control", "context_management", "diagnostics"}
+    | {"service_tier", "inference_geo", "fallbacks", "fallback_credit_token", "user_profile_id"}
+    | {"compaction", "thread"}
+    | {"anthropic_version", "anthropic_beta"}  # of bodies for Bedrock and Vertex
+)
+
+
+def cache_marks(body: JsonObject) -> Iterator[Finding]:
+    """A10: too many cache marks, of unknown kinds, or the long-lived after the short-lived."""
+    short_lived = False
+    for count, (where, mark) in enumerate(_marks(body), start=1):
+        lifetime = as_object(mark).get("ttl", "5m")
+        if as_object(mark).get("type") != "ephemeral" or lifetime not in ("5m", "1h"):
+            yield Finding(where, "must be of type ephemeral, with ttl 5m or 1h")
+        if count > MAX_CACHE_MARKS:
+            yield Finding(where, f"cache mark {count}, {MAX_CACHE_MARKS} are allowed")
+        if lifetime == "1h" and short_lived:
+            yield Finding(where, "ttl 1h after ttl 5m")
+        short_lived = short_lived or lifetime == "5m"
+
+
+def _marks(body: JsonObject) -> Iterator[tuple[str, Json]]:
+    """Yield every cache mark in the order the API reads them: tools, system, messages."""
+    for key in ("tools", "system"):
+        for i, value in objects(body.get(key)):
+            if mark := value.get("cache_control"):
+                yield f"{key}.{i}.cache_control", mark
+    marks: list[Block | Inner] = [inner for inner in inner_blocks(body) if inner.value.get("cache_control")]
+    marks += [block for block in blocks(body) if block.value.get("cache_control")]
+    for marked in sorted(marks, key=_reading_order):
+        yield f"{marked.where}.cache_control", marked.value["cache_control"]
+
+
+def _reading_order(marked: Block | Inner) -> tuple[int, int, int]:
+    """Order marks as the API reads them: what is inside a block comes before the block's own mark."""
+    if isinstance(marked, Inner):
+        return marked.holder.message, marked.holder.at or 0, 0
+    return marked.message, marked.at or 0, 1
+
+
+def numbers_out_of_range(body: JsonObject) -> Iterator[Finding]:
+    """A12: a number outside its range, or something else in its place."""
+    for field, problem in misfit_numbers(body, ("max_tokens", "top_k"), ("temperature", "top_p")):
+        yield Finding(field, problem)
+    count = len(as_list(body.get("messages")))
+    if count > MAX_MESSAGES:
+        yield Finding("messages", f"{count:,} messages, {MAX_MESSAGES:,} are allowed")
+    max_tokens = as_number(body.get("max_tokens"))
+    if max_tokens is not None and max_tokens < 0:
+        yield Finding("max_tokens", "must not be negative")
+    temperature = as_number(body.get("temperature"))
+    if temperature is not None and not 0 <= temperature <= 1:
+        yield Finding("temperature", "must be from 0 to 1")
+    yield from _thinking_out_of_range(body, max_tokens, temperature)
+
+
+def _thinking_out_of_range(
+    body: JsonObject, max_tokens: float | None, temperature: float | None
+) -> Iterator[Finding]:
+    thinking = as_object(body.get("thinking"))
+    budget = as_number(thinking.get("budget_tokens"))
+    if thinking.get("type") != "enabled" or budget is None:
+        return
+    if budget < MIN_THINKING_BUDGET:
+        yield Finding("thinking.budget_tokens", f"must be at least {MIN_THINKING_BUDGET}")
+    # With tools and interleaved thinking (a header, not seen here) the budget may be larger.
+    if max_tokens is not None and budget >= max_tokens and not body.get("tools"):
+        yield Finding("thinking.budget_tokens", "must be less than max_tokens")
+    if temperature is not None and temperature != 1:
+        yield Finding("temperature", "must be 1 where thinking is enabled")
+
+
+def missing_fields(body: JsonObject) -> Iterator[Finding]:
+    """A12b: a request without its required fields, or with nothing to answer."""
+    # Bedrock and Vertex take the model in the address, and say so with anthropic_version.
+    required = ("max_tokens",) if "anthropic_version" in body else ("model", "max_tokens")
+    for field in required:
+        if body.get(field) is None:
+            yield Finding(field, "is required")
+    if body.get("messages") == []:
+        yield Finding("messages", "at least one message is required")
+
+
+def removed_parameters(body: JsonObject) -> Iterator[Finding]:
+    """A13: sampling or thinking parameters that the model no longer takes."""
+    family = known_family(body)
+    if family is None:
+        return
+    model, thinking = as_text(body.get("model")), as_object(body.get("thinking")).get("type")
+    for name in ("temperature", "top_p", "top_k"):
+        if _is_refused(body.get(name), family, name):
+            yield Finding(name, f"is not supported on {model}")
+    if thinking == "enabled" and not family.thinking_budget:
+        yield Finding("thinking.type", f"enabled is not supported on {model}; use adaptive")
+    if thinking == "disabled" and not family.thinking_off:
+        yield Finding("thinking.type", f"disabled is not supported on {model}; leave thinking out")
+
+
+def _is_refused(value: Json, family: Family, name: str) -> bool:
+    if value is None or family.sampling is Sampling.ANY:
+        return False
+    return family.sampling is Sampling.NONE or name == "top_k" or value != 1
+
+
+def unknown_fields(body: JsonObject) -> Iterator[Finding]:
+    """A16: a field of the body that the API does not know."""
+    for field in body:
+        if field not in _FIELDS:
+            yield Finding(field, "extra inputs are not permitted")
+
+
+def unusable_compaction(body: JsonObject) -> Iterator[Finding]:
+    """A22: a compaction on demand or a thread that is not of the documented shape."""
+    wanted, thread = body.get("compaction"), body.get("thread")
+    if wanted is not None:
+        if as_object(wanted).get("type") != "summarize":
+            yield Finding("compaction.type", "must be summarize")
+        if body.get("context_management") is not None:
+            yield Finding("compaction", "cannot be combined with context_management")
+    if thread is not None:
+        kind = as_object(thread).get("type")
+        if kind not in ("create", "continue"):
+            yield Finding("thread.type", "must be create or continue")
+        if kind == "continue" and not as_text(as_object(thread).get("previous_message_id")):
+            yield Finding("thread.previous_message_id", "is required to continue a thread")
+
+
+def unusable_tools(body: JsonObject) -> Iterator[Finding]:
+    """A17: tool definitions that the API refuses."""
+    tools = list(objects(body.get("tools")))
+    names: set[str] = set()
+    for i, tool in tools:
+        schema, name = as_object(tool.get("input_schema")), as_text(tool.get("name"))
+        for word in ("oneOf", "allOf", "anyOf"):
+            if word in schema:
+                yield Finding(f"tools.{i}.input_schema", f"{word} is not supported at the top level")
+        if name and name in names:
+            yield Finding(f"tools.{i}.name", f"tool names must be unique: {name}")
+        names.add(name)
+    if tools and all(tool.get("defer_loading") is True for _, tool in tools):
+        yield Finding("tools", "all tools have defer_loading set")
+
+
+def unsupported_effort(body: JsonObject) -> Iterator[Finding]:
+    """A19: an effort level that the model does not know."""
+    family, effort = known_family(body), as_object(body.get("output_config")).get("effort")
+    if family is None or not isinstance(effort, str) or effort in family.efforts:
+        return
+    levels = ", ".join(family.efforts) or "none"
+    yield Finding("output_config.effort", f"{as_text(body.get('model'))} has no {effort!r}; it has: {levels}")
+
+
+RULES = (
+    Rule(
+        "A10",
+        "at most four cache marks, the long-lived first",
+        Level.REFUSE,
+        "Error texts 'A maximum of 4 blocks with cache_control may be provided' (sub2api#176) and 'a "
+        "ttl=1h cache_control block must not come after a ttl=5m' (headroom#2939). The top-level mark is "
+        "not counted.",
+        "drop the oldest marks; give earlier marks the longer ttl",
+        cache_marks,
+    ),
+    Rule(
+        "A12",
+        "numbers are in range",
+        Level.REFUSE,
+        "The SDK's docstrings and Anthropic's list of errors: 100,000 messages, temperature 0 to 1 (and 1 "
+        "with thinking), thinking budget from 1,024 and below max_tokens.",
+        "change the number",
+        numbers_out_of_range,
+    ),
+    Rule(
+        "A12b",
+        "a request has a model, max_tokens and a message",
+        Level.REFUSE,
+        "Anthropic's list of errors: missing required parameters.",
+        "add the field",
+        missing_fields,
+        scope=Scope.BODY,
+    ),
+    Rule(
+        "A13",
+        "the model takes the sampling and thinking parameters",
+        Level.REFUSE,
+        "Anthropic's claude-api skill (Opus 4.7 and later, Sonnet 5, Fable 5) and pydantic-ai's model "
+        "profiles. Depends on the model.",
+        "leave the parameter out",
+        removed_parameters,
+    ),
+    Rule(
+        "A16",
+        "the body has only known fields",
+        Level.REFUSE,
+        "Error text 'Extra inputs are not permitted' (Anthropic's page for gateways); the fields are those "
+        "of the SDK of November 2026 (anthropic 2.8.0) and of Bedrock and Vertex bodies.",
+        "leave the field out",
+        unknown_fields,
+    ),
+    Rule(
+        "A17",
+        "tool definitions are usable",
+        Level.REFUSE,
+        "Error texts 'input_schema does not support oneOf, allOf, or anyOf at the top level' "
+        "(Codewhale#4329), 'All tools have defer_loading set' (claude-api skill) and 'Tool names must be "
+        "unique'.",
+        "wrap the schema in an object; keep one tool loaded; name each tool once",
+        unusable_tools,
+    ),
+    Rule(
+        "A22",
+        "a compaction on demand and a thread are of the documented shape",
+        Level.REFUSE,
+        "Types of the SDK (anthropic 2.8.0): compaction {type: summarize}, which cannot be combined with "
+        "context_management; thread {type: create} or {type: continue, previous_message_id}.",
+        "use the documented fields, and one way of compaction",
+        unusable_compaction,
+    ),
+    Rule(
+        "A19",
+        "the model knows the effort level",
+        Level.REFUSE,
+        "Recorded by pydantic-ai: \"This model does not support effort level 'xhigh'\" (Opus 4.6); the "
+        "levels are those of Anthropic's claude-api skill. Depends on the model.",
+        "use a level that the model has",
+        unsupported_effort,
+    ),
+)

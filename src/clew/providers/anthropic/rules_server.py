@@ -1,0 +1,138 @@
+"""Rules about system turns and about tools that the provider runs (A14, A20, A21)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.message import JsonObject
+from clew.providers.anthropic.rules_models import known_family
+from clew.providers.anthropic.rules_walk import (
+    CALL,
+    RESULT,
+    SERVER_CALLS,
+    Turn,
+    blocks,
+    is_server_result,
+    is_server_side,
+    turns,
+)
+from clew.providers.rules import Finding, Level, Rule
+from clew.providers.shapes import as_object, as_text
+
+_SYSTEM_KINDS = frozenset({"text", "tool_addition", "tool_removal"})
+
+
+def misplaced_system_turns(body: JsonObject) -> Iterator[Finding]:
+    """A14: a system turn where the API does not take one."""
+    every = turns(body)
+    for i, turn in enumerate(every):
+        if turn.role != "system":
+            continue
+        where = f"messages.{turn.first}"
+        if i == 0:
+            yield Finding(where, "a system turn cannot come first")
+        elif not (every[i - 1].role == "user" or _ends_in_server_tool(every[i - 1])):
+            yield Finding(where, "a system turn must follow a user turn")
+        if i + 1 < len(every) and every[i + 1].role != "assistant":
+            yield Finding(where, "a system turn must come last or right before an assistant turn")
+        for at, block in enumerate(turn.blocks):
+            if block.kind not in _SYSTEM_KINDS:
+                yield turn.finding(at, f"a system turn cannot hold {block.kind}")
+
+
+def _ends_in_server_tool(turn: Turn) -> bool:
+    return bool(turn.blocks) and is_server_side(turn.blocks[-1].kind)
+
+
+def unsupported_system_turns(body: JsonObject) -> Iterator[Finding]:
+    """A14b: a system turn for a model that takes none."""
+    family = known_family(body)
+    if family is None or family.system_turns:
+        return
+    for turn in turns(body):
+        if turn.role == "system":
+            problem = f"role 'system' is not supported on {as_text(body.get('model'))}"
+            yield Finding(f"messages.{turn.first}", problem)
+
+
+def server_results_without_call(body: JsonObject) -> Iterator[Finding]:
+    """A20: an answer of a server tool that nothing before it called."""
+    called: set[str] = set()
+    for block in blocks(body):
+        if block.kind in SERVER_CALLS:
+            called.add(block.id())
+        elif is_server_result(block.kind) and block.id("tool_use_id") not in called:
+            yield Finding(
+                block.where, f"{block.kind} for {block.id('tool_use_id')}, which nothing called before"
+            )
+
+
+def unfinished_server_calls(body: JsonObject) -> Iterator[Finding]:
+    """A21: a call of a server tool that is over without an answer."""
+    every = turns(body)
+    answered = {b.id("tool_use_id") for b in blocks(body) if is_server_result(b.kind)}
+    # Code that the provider runs may call client tools; its own answer comes when it has finished.
+    running = {
+        as_text(as_object(b.value.get("caller")).get("tool_id")) for b in blocks(body) if b.kind == CALL
+    }
+    open_turn = _open_turn(every)
+    for i, turn in enumerate(every):
+        for at, block in enumerate(turn.blocks):
+            unfinished = (
+                block.kind in SERVER_CALLS and block.id() not in answered and block.id() not in running
+            )
+            if unfinished and i != open_turn:
+                yield turn.finding(at, f"{block.kind} {block.id()} has no result, and its turn is over")
+
+
+def _open_turn(every: list[Turn]) -> int:
+    """Return the index of the assistant turn that the request goes on with; -1 where there is none."""
+    i = len(every) - 1
+    while i >= 0 and (every[i].role == "system" or _only_results(every[i])):
+        i -= 1
+    return i if i >= 0 and every[i].role == "assistant" else -1
+
+
+def _only_results(turn: Turn) -> bool:
+    return turn.role == "user" and all(block.kind == RESULT for block in turn.blocks)
+
+
+RULES = (
+    Rule(
+        "A14",
+        "a system turn follows the user and precedes the assistant",
+        Level.REFUSE,
+        "Anthropic's claude-api skill. Recorded by pydantic-ai: several in a row count as one, and "
+        "tool_addition blocks are accepted besides text.",
+        "move it right before the next assistant turn, or to the top-level system field",
+        misplaced_system_turns,
+    ),
+    Rule(
+        "A14b",
+        "a system turn needs a model that takes one",
+        Level.REFUSE,
+        "Error text \"role 'system' is not supported on this model\" (claude-api skill; pydantic-ai's list "
+        "of models). Depends on the model.",
+        "write it into a user turn, or use the top-level system field",
+        unsupported_system_turns,
+    ),
+    Rule(
+        "A20",
+        "every server tool result follows its call",
+        Level.REFUSE,
+        "Error text 'unexpected `tool_use_id` found in `advisor_tool_result` blocks … must have a "
+        "corresponding `server_tool_use` block before it' (claude-code#64383, #84783).",
+        "keep a server tool's call and its result together, or drop both",
+        server_results_without_call,
+    ),
+    Rule(
+        "A21",
+        "every server tool call has its result once its turn is over",
+        Level.REFUSE,
+        "Error text '`web_search` tool use with id … was found without a corresponding "
+        "`web_search_tool_result` block' (Anthropic's page on stop reasons). A call may wait only in the "
+        "turn that the request goes on with.",
+        "keep a server tool's call and its result together, or drop both",
+        unfinished_server_calls,
+    ),
+)

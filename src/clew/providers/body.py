@@ -1,0 +1,208 @@
+"""A whole request body: read, change what you mean to, and send the rest on byte for byte."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from clew.errors import InputError
+from clew.message import Json, JsonObject, Message, Native
+from clew.providers.detect import detect
+from clew.providers.known import WIRES
+from clew.providers.spans import Entry, Member, Taken, take_apart
+from clew.providers.wire import Wire, as_entry
+
+_LIST_KEYS = frozenset(wire.list_key for wire in WIRES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a body was read from: its value, and the text of that where it was known."""
+
+    value: Json = None
+    text: str | None = None
+    taken: Taken[Member] | Taken[Entry] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request body, or a bare message list, in one wire format.
+
+    Change it with ``dataclasses.replace``. What you do not touch renders as the very same objects and,
+    where it was read from text, as the very same bytes: white space, escapes, the spelling of numbers,
+    keys that stand there twice.
+    """
+
+    wire: Wire
+    system: tuple[Message, ...] = ()
+    """The system field; empty where there is none or the format keeps it in the list."""
+    messages: tuple[Message, ...] = ()
+    rest: JsonObject = field(default_factory=dict)
+    """Every other field of the request, as it came."""
+    note: str = ""
+    """What to know about the guess of the wire format; empty where it was named or beyond doubt."""
+    source: Source = field(default=Source(), compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, given: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
+        """Read a body from JSON text or from its value; without a wire format, guess it.
+
+        Bytes that are not UTF-8 do not fail: they are carried through.
+        """
+        if isinstance(given, bytes):
+            given = given.decode("utf-8", "surrogateescape")
+        if isinstance(given, str):
+            value, taken = take_apart(given, _LIST_KEYS)
+            source = Source(value, given, taken)
+        else:
+            source = Source(cast(Json, given))
+        if wire is not None:
+            return _read(wire, source)
+        guess = detect(source.value)
+        return replace(_read(WIRES[guess.wire], source), note=guess.note)
+
+    def render(self) -> Any:  # noqa: ANN401 - JSON leaves here, for SDKs that type it their own way
+        """Return the body as a value: an object, or a list where it came as one."""
+        before = self.source.value
+        if isinstance(before, list) and not self.system and not self.rest:
+            return self._items(before)
+        before = before if isinstance(before, dict) else {}
+        fields = {**self.rest, **self._system_field(before), **self._list_field(before)}
+        same = fields.keys() == before.keys() and all(fields[key] is before[key] for key in before)
+        return before if same else {key: fields[key] for key in (*before, *fields) if key in fields}
+
+    def render_text(self) -> str:
+        """Return the body as JSON text; all that nobody touched is the text it came as."""
+        value, source = self.render(), self.source
+        if source.text is not None and value is source.value:
+            return source.text
+        writer = _writer(source.text or "")
+        match value, source.taken:
+            case list(), Taken(pieces=[Entry(), *_]) as taken:
+                return taken.joined(list(self._item_texts(writer)))
+            case dict(), Taken(pieces=[Member(), *_]) as taken:
+                return taken.joined(list(self._member_texts(value, taken.pieces, writer)))
+            case _:
+                return _written(value, writer)
+
+    def render_bytes(self) -> bytes:
+        """Return the body as the bytes to send."""
+        text = self.render_text()
+        try:
+            return text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # it came as a str that no bytes decode to
+            return text.encode("utf-8", "surrogatepass")
+
+    def _system_field(self, before: JsonObject) -> JsonObject:
+        if not self.system:
+            return {}
+        key = _system_key(self.wire, before)
+        if key is None:
+            raise InputError(f"{self.wire.title} keeps the system prompt in the message list; put it there")
+        return {key: self.wire.render_system(self.system)}
+
+    def _list_field(self, before: JsonObject) -> JsonObject:
+        key = self.wire.list_key
+        came_without = isinstance(self.source.value, dict) and not _holds_messages(self.wire, before.get(key))
+        if not self.messages and came_without:
+            return {}
+        return {key: self._items(before.get(key))}
+
+    def _items(self, before: Json) -> Json:
+        items = self.wire.render(self.messages)
+        if isinstance(before, str):
+            if len(items) == 1 and items[0] is before:
+                return before
+            items = self.wire.render(map(as_entry, self.messages))
+        if isinstance(before, list) and len(before) == len(items) and all(map(operator.is_, before, items)):
+            return before
+        return items
+
+    def _item_texts(self, writer: json.JSONEncoder) -> Iterator[str]:
+        for message in self.messages:
+            native = message.native
+            for item in self.wire.render_items(message):
+                if native is not None and native.text is not None and native.value is item:
+                    yield native.text
+                else:
+                    yield _written(item, writer)
+
+    def _member_texts(
+        self, value: JsonObject, members: Sequence[Member], writer: json.JSONEncoder
+    ) -> Iterator[str]:
+        last = {member.key: member for member in members}
+        for member in members:
+            if member.key not in value:
+                continue
+            new = value[member.key]
+            if new is member.value or member is not last[member.key]:
+                yield member.label + member.text
+            elif member.key == self.wire.list_key and member.entries is not None:
+                yield member.label + member.entries.joined(list(self._item_texts(writer)))
+            else:
+                yield member.label + _written(new, writer)
+        for key in value:
+            if key not in last:
+                yield _written({key: value[key]}, writer)[1:-1]
+
+
+def _read(wire: Wire, source: Source) -> Body:
+    value = source.value
+    pieces = source.taken.pieces if source.taken else ()
+    if isinstance(value, list):
+        entries = [piece for piece in pieces if isinstance(piece, Entry)]
+        return Body(wire, messages=_messages(wire, value, entries), source=source)
+    if not isinstance(value, dict):
+        raise InputError("a request body is an object, or a list of messages")
+    rest = dict(value)
+    system: tuple[Message, ...] = ()
+    messages: tuple[Message, ...] = ()
+    key = _system_key(wire, value)
+    if key in rest:
+        system = (wire.parse_system(rest.pop(key)),)
+    if _holds_messages(wire, value.get(wire.list_key)):
+        taken = {piece.key: piece.entries for piece in pieces if isinstance(piece, Member)}
+        listed = taken.get(wire.list_key)
+        messages = _messages(wire, rest.pop(wire.list_key), listed.pieces if listed else ())
+    return Body(wire, system, messages, rest, source=source)
+
+
+def _messages(wire: Wire, listed: Json, entries: Sequence[Entry]) -> tuple[Message, ...]:
+    """Read the messages; where the text of each is known, it goes along."""
+    if entries:
+        return tuple([_with_text(wire.parse_item(entry.value), entry.text) for entry in entries])
+    return tuple(wire.parse(listed if isinstance(listed, list) else [listed]))
+
+
+def _with_text(message: Message, text: str) -> Message:
+    native = message.native and Native(message.native.wire, message.native.value, text)
+    return Message(message.role, message.parts, message.origin, native)
+
+
+def _holds_messages(wire: Wire, value: Json) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and wire.takes_plain_text)
+
+
+def _system_key(wire: Wire, body: JsonObject) -> str | None:
+    """Return the name of the system field in the spelling that a body uses."""
+    return next((key for key in wire.system_aliases if key in body), wire.system_key)
+
+
+def _writer(style: str) -> json.JSONEncoder:
+    """Return an encoder that writes new pieces like the text around them: spaced or not, escaped or not."""
+    spaced = re.search(r'":(\s?)', style)
+    separators = (",", ":") if spaced and not spaced[1] else (", ", ": ")
+    return json.JSONEncoder(ensure_ascii=bool(style) and style.isascii(), separators=separators)
+
+
+def _written(value: Json, writer: json.JSONEncoder) -> str:
+    text = writer.encode(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, which JSON can only hold escaped
+        return json.dumps(value, separators=(writer.item_separator, writer.key_separator))
+    return text

@@ -1,0 +1,297 @@
+"""What each part becomes in the target.
+
+What came in the target's own format stays as it is. What no other provider takes back (signed thinking,
+tools that a provider ran, approvals, compactions) is told in words or dropped, and reported.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Pairing,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.message.atoms import Place
+from clew.providers.crossing.losses import Choices, Loss, LossKind
+from clew.providers.crossing.naming import CallNames
+from clew.providers.crossing.targets import Target
+from clew.providers.crossing.unread import unread_fields
+from clew.providers.known import WIRES
+from clew.providers.media import known_type
+
+ERROR_MARK = "[tool error]"
+"""Opens the words of a failed result where the target has no flag; read back as the flag where it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """One conversion under way."""
+
+    to: Target
+    choices: Choices
+    pairing: Pairing
+    """Of the caller's own tools."""
+    names: CallNames
+    freeform: frozenset[Place]
+    """Calls of tools that take plain text (and their results), where the target knows such tools."""
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, place: tuple[int, int | None], kind: LossKind, why: str) -> None:
+        """Report the loss of a part, or of something about a whole message."""
+        self.losses.append(Loss(*place, kind, why))
+
+
+def carry_message(
+    crossing: Crossing, index: int, message: Message, role: Role
+) -> Iterator[tuple[Place, Part]]:
+    """Yield what a message's parts become in the mouth of ``role``, each with the place it came from."""
+    shared = {id(part.native.value) for part in message.parts if part.native}
+    if message.native and id(message.native.value) not in shared:
+        # A speaker may have a name of his own; only those of tools are understood.
+        _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
+    for j, part in enumerate(message.parts):
+        place = Place(index, j)
+        for held in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
+            if held.native and not isinstance(held, Unknown):
+                _report_fields(crossing, place, held.native)
+        for carried in _carry(crossing, place, part, role):
+            yield place, carried
+
+
+def _report_fields(
+    crossing: Crossing, place: tuple[int, int | None], native: Native, besides: frozenset[str] = frozenset()
+) -> None:
+    """Report the fields of a foreign object that its neutral form does not hold."""
+    source = WIRES.get(native.wire)
+    if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
+        return
+    names = unread_fields(native.value, source.understood - besides)
+    if names:
+        crossing.lose(place, LossKind.FIELDS, f"no place for {', '.join(names)}")
+
+
+def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
+    match part:
+        case Text():
+            return _carry_text(crossing, place, part)
+        case ToolCall(server_side=False):
+            return (_carry_call(crossing, place, part),)
+        case ToolResult(server_side=False):
+            return _carry_result(crossing, place, part, role)
+        case _ if crossing.to.native(part.native):
+            return (part,)
+        case ToolResult(parts=()):
+            return ()  # the call is told, and there is no more to tell
+        case Media():
+            return (_carry_media(crossing, place, part, role),)
+        case Thinking():
+            return _carry_thinking(crossing, place, part)
+        case _:
+            return _carry_in_words(crossing, place, part)
+
+
+def _carry_text(crossing: Crossing, place: Place, part: Text) -> tuple[Part, ...]:
+    if crossing.to.blank_text or part.text.strip():
+        return (part,)
+    if part.text:
+        crossing.lose(place, LossKind.BLANK, "nothing but white space")
+    return ()
+
+
+def _carry_thinking(crossing: Crossing, place: Place, part: Thinking) -> tuple[Part, ...]:
+    title = crossing.to.wire.title
+    if crossing.choices.thinking_as_text and part.text.strip():
+        crossing.lose(place, LossKind.THINKING, "carried as words of the assistant")
+        return (Text(f"<thinking>\n{part.text}\n</thinking>", trust=part.trust),)
+    crossing.lose(place, LossKind.THINKING, f"{title} takes back only thinking that it has signed")
+    return ()
+
+
+def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
+    """Tell whether these are the very same parts."""
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
+
+
+# Tools -----------------------------------------------------------------------------------------------
+
+
+def _carry_call(crossing: Crossing, place: Place, part: ToolCall) -> Part:
+    call_id, name = crossing.names.ids[place], crossing.names.tools[place]
+    if name != part.name:
+        crossing.lose(place, LossKind.RENAMED, f"the tool {part.name!r} is called {name!r}")
+    if crossing.to.object_arguments and part.input is None:
+        crossing.lose(place, LossKind.ARGUMENTS, "not a JSON object; carried whole under 'input'")
+    if (call_id, name) != (part.call_id, part.name):
+        part = replace(part, call_id=call_id, name=name)
+    if place in crossing.freeform and not crossing.to.native(part.native):
+        part = replace(part, native=Native(crossing.to.wire.name, _FREEFORM_CALL[crossing.to.wire.name]))
+    return part
+
+
+def _carry_result(crossing: Crossing, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
+    """Carry a result; media that cannot stand inside it come after it, as words of the user's."""
+    inside: list[Part] = []
+    beside: list[Part] = []
+    for inner in part.parts:
+        for carried in _carry_inner(crossing, place, inner, role):
+            stays = not isinstance(carried, Media) or _stays(crossing, carried)
+            (inside if stays else beside).append(carried)
+    if beside:
+        crossing.lose(place, LossKind.MOVED, f"{len(beside)} media moved out of the result, after it")
+        beside.insert(0, Text(f"[from the result of {crossing.names.ids.get(place, part.call_id)}]"))
+    if not same_parts(inside, part.parts):
+        part = replace(part, parts=tuple(inside))
+    part = _with_flag(crossing, place, part)
+    return (_renamed_result(crossing, place, part), *beside)
+
+
+def _carry_inner(crossing: Crossing, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
+    if isinstance(inner, Media) and not crossing.to.native(inner.native):
+        inside = _typed(inner)
+        beside = role is not Role.ASSISTANT and crossing.to.takes_media(inside, Role.USER)
+        if beside or crossing.to.takes_media(inside, Role.TOOL):
+            return (inside,)
+    return _carry(crossing, place, inner, Role.TOOL)
+
+
+def _stays(crossing: Crossing, media: Media) -> bool:
+    return crossing.to.native(media.native) or crossing.to.takes_media(media, Role.TOOL)
+
+
+def _with_flag(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
+    """Say in words that a result failed where the target has no flag; read such words where it has."""
+    first = part.parts[0] if part.parts else None
+    words = first.text if isinstance(first, Text) else ""
+    if part.is_error and not crossing.to.error_flag:
+        crossing.lose(place, LossKind.ERROR_FLAG, f"its words begin with {ERROR_MARK}")
+        marked = Text(f"{ERROR_MARK}\n{words}" if words else ERROR_MARK, trust=part.trust)
+        return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
+    foreign = not crossing.to.native(part.native)
+    if crossing.to.error_flag and foreign and words.partition("\n")[0] == ERROR_MARK:
+        rest = words.partition("\n")[2]
+        kept = (Text(rest, trust=part.trust),) if rest else ()
+        return replace(part, parts=(*kept, *part.parts[1:]), is_error=True)
+    return part
+
+
+def _renamed_result(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
+    call_id = crossing.names.ids.get(place, part.call_id)
+    name = crossing.names.tools.get(place, part.name)
+    if call_id != part.call_id or (name != part.name and crossing.to.wire.name == "gemini"):
+        part = replace(part, call_id=call_id, name=name)
+    if (
+        place in crossing.freeform
+        and crossing.to.wire.name == "responses"
+        and not crossing.to.native(part.native)
+    ):
+        part = replace(part, native=Native("responses", {"type": "custom_tool_call_output", "output": ""}))
+    return part
+
+
+_FREEFORM_CALL: dict[str, Json] = {
+    "openai": {"type": "custom", "custom": {"name": "", "input": ""}},
+    "responses": {"type": "custom_tool_call", "input": ""},
+}
+"""What makes the codecs write a call as one of a tool that takes plain text."""
+
+
+def is_freeform(part: ToolCall) -> bool:
+    """Tell whether a call is of a tool that takes plain text."""
+    value = part.native.value if part.native else None
+    return isinstance(value, dict) and value.get("type") in ("custom", "custom_tool_call")
+
+
+# Media -----------------------------------------------------------------------------------------------
+
+
+def _carry_media(crossing: Crossing, place: Place, part: Media, role: Role) -> Part:
+    media = _typed(part)
+    if crossing.to.takes_media(media, role):
+        return media
+    spoken = _transcript(media)
+    if spoken:
+        crossing.lose(place, LossKind.MEDIA, "the transcript stands for the sound")
+        return Text(spoken, trust=part.trust)
+    what = media.media_type or media.kind
+    where = media.url or media.title or media.file_id or "its bytes are left out"
+    crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not take {what} from the {role}")
+    return Text(f"[{what}: {where}]", trust=part.trust)
+
+
+def _transcript(media: Media) -> str | None:
+    """Return the words of a sound that an assistant made, which OpenAI Chat gives along."""
+    match media.native:
+        case Native(value={"audio": {"transcript": str(words)}}):
+            return words
+        case _:
+            return None
+
+
+def _typed(part: Media) -> Media:
+    """Return a medium with its type, which some formats do not say but its first bytes do."""
+    if part.media_type or not part.data:
+        return part
+    return replace(part, media_type=known_type(part.data))
+
+
+# What is told in words -------------------------------------------------------------------------------
+
+
+def _carry_in_words(crossing: Crossing, place: Place, part: Part) -> tuple[Part, ...]:
+    kind, words = _words(part)
+    if words:
+        crossing.lose(place, kind, "told in words")
+        return (Text(words, trust=part.trust),)
+    crossing.lose(place, kind, "left out: it holds nothing that another provider could read")
+    return ()
+
+
+def _words(part: Part) -> tuple[LossKind, str]:
+    match part:
+        case ToolCall():
+            return LossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
+        case ToolResult():
+            return LossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
+        case ApprovalRequest():
+            return LossKind.APPROVAL, f"[asks for leave to run {part.name}: {part.arguments}]"
+        case ApprovalAnswer():
+            reason = f": {part.reason}" if part.reason else ""
+            return LossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
+        case Compacted():
+            return LossKind.COMPACTION, f"[summary of what came before]\n{part.text}" if part.text else ""
+        case _:
+            return LossKind.UNKNOWN, "\n".join(_found_words(part.native.value)) if part.native else ""
+
+
+def _found_words(value: Json) -> Iterator[str]:
+    """Yield the words in an object that clew does not know: whatever stands under ``text``."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _found_words(inner)
+    elif isinstance(value, dict):
+        yield from _own_words(value)
+
+
+def _own_words(value: JsonObject) -> Iterator[str]:
+    text = value.get("data") if value.get("type") == "text" and "data" in value else value.get("text")
+    if isinstance(text, str) and text.strip():
+        yield text
+    for key in ("source", "content"):
+        yield from _found_words(value.get(key))

@@ -1,0 +1,52 @@
+"""Message objects of agent frameworks, read and written as such: LangChain, pydantic-ai, Bedrock Converse.
+
+Nothing here imports a framework: its classes are taken from the objects themselves, or from the module
+that defined them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+
+from clew.providers.foreign.codec import Codec
+
+__all__ = ["Codec", "foreign_codec"]
+
+_MODULES = {"langchain_core": "langchain", "pydantic_ai": "pydantic_ai"}
+"""Packages whose message classes are known, and the module here that reads them."""
+
+
+def foreign_codec(entries: Iterable[object]) -> Codec | None:
+    """Return the codec of a list that holds a framework's objects; None for any other list."""
+    for entry in entries:
+        if isinstance(entry, dict):
+            if _is_converse(entry):
+                return _codec("converse")
+            continue
+        for base in type(entry).__mro__:
+            name = _MODULES.get(base.__module__.partition(".")[0])
+            if name:
+                return _codec(name)
+    return None
+
+
+def _codec(name: str) -> Codec:
+    found: Codec = importlib.import_module(f"clew.providers.foreign.{name}").CODEC
+    return found
+
+
+_BLOCKS = frozenset(
+    {"toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent"}
+)
+
+
+def _is_converse(entry: dict[str, object]) -> bool:
+    """Whether an entry is of Bedrock's Converse API: blocks are named by their only key, not by a type."""
+    content = entry.get("content")
+    if not isinstance(content, list) or "type" in entry:
+        return False
+    blocks = [block for block in content if isinstance(block, dict)]
+    if any("type" in block for block in blocks):
+        return False
+    return any(not _BLOCKS.isdisjoint(block) or block.keys() == {"text"} for block in blocks)

@@ -1,0 +1,251 @@
+"""Gemini: read and write the entries of ``contents`` and the ``systemInstruction`` field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from clew.message import (
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+from clew.providers.gemini.answers import (
+    RUN_CODE,
+    call_fields,
+    code_fields,
+    outcome_fields,
+    parse_call,
+    parse_code,
+    parse_outcome,
+    parse_response,
+    response_fields,
+)
+from clew.providers.gemini.spelling import NAME, SNAKE, field, spelled
+from clew.providers.media import kind_of_type
+from clew.providers.wire import given_system, only_texts, overlay, own, speaker, text_at
+
+ROLES = frozenset({"user", "model", "function", "tool", "system"})
+
+_KEYS = {"role", "parts", "text", "thought", "name", "args", "response", "id", "language", "code"}
+
+UNDERSTOOD = frozenset(_KEYS | {"outcome", "output", "data"} | set(SNAKE) | set(SNAKE.values()))
+
+_ROLES = {"model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL, "system": Role.SYSTEM}
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def parse_item(item: Json) -> Message:
+    """Read one content. What is not of a known shape becomes an ``Unknown`` part."""
+    native = Native(NAME, item)
+    if not isinstance(item, dict):
+        return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
+    role = _role(item.get("role"))
+    # A content without a role is the user's, by Gemini's own reference; one with another role is not.
+    named = item.get("role")
+    origin, trust = speaker({"role": "user" if named in (None, "") else named}, ROLES, role)
+    parts = _parse_parts(item.get("parts"), trust)
+    if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
+        role = Role.TOOL
+    return Message(role, parts, origin, native)
+
+
+def parse_system(value: Json) -> Message:
+    """Read the ``systemInstruction`` field: a content, or plain text as the SDKs take it."""
+    native = Native(NAME, value)
+    if isinstance(value, str):
+        return Message(Role.SYSTEM, (Text(value, trust=Trust.SYSTEM),), native=native)
+    if not isinstance(value, dict):
+        return Message(Role.SYSTEM, (Unknown("not-an-object", native=native),), native=native)
+    return Message(Role.SYSTEM, _parse_parts(value.get("parts"), Trust.SYSTEM), native=native)
+
+
+def _role(value: Json) -> Role:
+    return _ROLES.get(value, Role.USER) if isinstance(value, str) else Role.USER
+
+
+def _parse_parts(parts: Json, trust: Trust) -> tuple[Part, ...]:
+    if parts is None:
+        return ()
+    if not isinstance(parts, list):
+        return (Unknown("not-a-list", trust=trust, native=Native(NAME, parts)),)
+    return tuple([_parse_part(part, trust) for part in parts])
+
+
+def _parse_part(part: Json, trust: Trust) -> Part:
+    native = Native(NAME, part)
+    known = _parse_known(part, trust, native) if isinstance(part, dict) else None
+    return known or Unknown(_kind(part), trust=trust, native=native)
+
+
+def _kind(part: Json) -> str:
+    return next(iter(part), "empty") if isinstance(part, dict) else "not-an-object"
+
+
+def _parse_known(part: JsonObject, trust: Trust, native: Native) -> Part | None:
+    text = part.get("text")
+    if isinstance(text, str):
+        return _parse_text(text, part, trust, native)
+    for name, reader in _READERS.items():
+        value = field(part, name)
+        if isinstance(value, dict):
+            return reader(value, trust, native)
+    return None
+
+
+def _parse_text(text: str, part: JsonObject, trust: Trust, native: Native) -> Part | None:
+    if part.get("thought") is not True:
+        return Text(text, trust=trust, native=native)
+    signature = field(part, "thoughtSignature")
+    if not isinstance(signature, str | None):
+        return None
+    return Thinking(text, signature, not text, trust=trust, native=native)
+
+
+def _parse_function_response(value: JsonObject, _trust: Trust, native: Native) -> Part | None:
+    return parse_response(value, native, _parse_part)
+
+
+def _parse_media(value: JsonObject, trust: Trust, native: Native) -> Part | None:
+    media_type, uri, name = (spelled(key, value) for key in ("mimeType", "fileUri", "displayName"))
+    if not only_texts(value, "data", media_type, uri, name) or not (value.get("data") or value.get(uri)):
+        return None
+    return Media(
+        kind_of_type(text_at(value, media_type)),
+        text_at(value, media_type),
+        text_at(value, "data"),
+        text_at(value, uri),
+        title=text_at(value, name),
+        trust=trust,
+        native=native,
+    )
+
+
+_READERS: dict[str, Callable[[JsonObject, Trust, Native], Part | None]] = {
+    "functionCall": parse_call,
+    "functionResponse": _parse_function_response,
+    "inlineData": _parse_media,
+    "fileData": _parse_media,
+    "executableCode": parse_code,
+    "codeExecutionResult": parse_outcome,
+}
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def render_items(message: Message) -> list[Json]:
+    """Write one message as one content."""
+    native = message.native
+    if native and native.wire == NAME and not isinstance(native.value, dict):
+        return [native.value]  # not an object when it came, so nothing of it can have been changed
+    return [_render_content(message)]
+
+
+def _render_content(message: Message) -> JsonObject:
+    base = own(message.native, NAME)
+    role = "model" if message.role is Role.ASSISTANT else "user"
+    if base is None:
+        return {"role": role, "parts": list(_write_parts(message.parts))}
+    fields: JsonObject = {}
+    if (_role(base.get("role")) is Role.ASSISTANT) != (role == "model"):
+        fields["role"] = role
+    if message.parts or base.get("parts"):
+        fields["parts"] = _render_parts(message.parts, base.get("parts"))
+    return overlay(base, fields)
+
+
+def render_system(messages: Sequence[Message]) -> Json:
+    """Write the ``systemInstruction`` field; a lone untouched one comes back as it was."""
+    parts = [part for message in messages for part in message.parts]
+    given = given_system(messages, NAME)
+    if isinstance(given, str) and given == messages[0].text:
+        return given
+    match parts:
+        case [Unknown(native=Native(value=value))] if value is given:
+            return given
+    base = given if isinstance(given, dict) else {}
+    if given is base and not parts and not base.get("parts"):
+        return base
+    return overlay(base, {"parts": _render_parts(parts, base.get("parts"))})
+
+
+def _render_parts(parts: Sequence[Part], given: Json) -> Json:
+    match parts:
+        case [Unknown(native=Native() as native)] if native.value is given:
+            return given  # not a list when it came
+        case _:
+            return list(_write_parts(parts))
+
+
+def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
+    for part in parts:
+        base = own(part.native, NAME)
+        match part:
+            case Text():
+                yield overlay(base, {"text": part.text})
+            case Thinking():
+                signature = {spelled("thoughtSignature", base): part.signature}
+                yield overlay(base, {"text": part.text, "thought": True, **signature})
+            case ToolCall() | ToolResult() | Media():
+                yield _render_nested(part, base)
+            case _ if part.native is not None and part.native.wire == NAME:
+                yield part.native.value
+
+
+def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
+    """Write a part that has one object inside: ``{"functionCall": {…}}``."""
+    key = spelled(_name(part), base)
+    held = base.get(key) if base else None
+    given = held if isinstance(held, dict) else None
+    match part:
+        case ToolCall() if _runs_code(part):
+            value = code_fields(part, given)
+        case ToolCall():
+            value = call_fields(part, given)
+        case ToolResult() if _runs_code(part):
+            value = outcome_fields(part, given)
+        case ToolResult():
+            value = response_fields(part, given, lambda parts: list(_write_parts(parts)))
+        case Media():
+            if base is not None and _parse_part(base, part.trust) == part:
+                return base
+            value = _media_fields(part, given)
+    return overlay(base, {key: value})
+
+
+def _name(part: ToolCall | ToolResult | Media) -> str:
+    match part:
+        case ToolCall():
+            return "executableCode" if _runs_code(part) else "functionCall"
+        case ToolResult():
+            return "codeExecutionResult" if _runs_code(part) else "functionResponse"
+        case Media():
+            return "inlineData" if part.data is not None else "fileData"
+
+
+def _runs_code(part: ToolCall | ToolResult) -> bool:
+    return part.server_side and part.name == RUN_CODE
+
+
+def _media_fields(part: Media, given: JsonObject | None) -> JsonObject:
+    fields: JsonObject = {spelled("mimeType", given): part.media_type}
+    name = spelled("displayName", given)
+    if given is not None and name in given:  # only Vertex takes it, so it is not added
+        fields[name] = part.title
+    if part.data is not None:
+        fields["data"] = part.data
+    if part.url is not None:
+        fields[spelled("fileUri", given)] = part.url
+    return overlay(given, fields)

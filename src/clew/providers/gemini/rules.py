@@ -1,0 +1,261 @@
+"""What Google's Gemini API refuses (G0 to G3).
+
+Requests name the model in their address, not in their body: put it under ``model`` to have the rules
+that depend on it. Field names are read in both spellings that the API takes, camel and snake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from clew.message import Json, JsonObject
+from clew.providers.rules import Finding, Level, Rule, Scope, in_order, once_per_check
+from clew.providers.shapes import as_list, as_object, as_text, objects
+
+MAX_NAME = 128
+
+_ROLES = frozenset({"user", "model", "function", ""})
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+_SIGNED_CALLS = re.compile(r"(?:.*/)?(?:auto-)?gemini-(?:[3-9]|\d\d)")
+
+
+class Part(NamedTuple):
+    """A part and where it stands."""
+
+    content: int
+    at: int
+    call: JsonObject | None
+    response: JsonObject | None
+    signed: bool
+
+    @property
+    def where(self) -> str:
+        """Return the path into the body."""
+        return f"contents.{self.content}.parts.{self.at}"
+
+
+@dataclass(slots=True)
+class Turn:
+    """Consecutive contents of one side, which the API reads as one turn."""
+
+    by_model: bool
+    first: int
+    last: int
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[Part]:
+        """Return its function calls."""
+        return [part for part in self.parts if part.call is not None]
+
+    @property
+    def responses(self) -> list[Part]:
+        """Return its function responses."""
+        return [part for part in self.parts if part.response is not None]
+
+    @property
+    def asks(self) -> bool:
+        """Tell whether the user says more than function responses: a new turn of the conversation."""
+        return not self.by_model and any(part.response is None for part in self.parts)
+
+
+def _either(value: JsonObject, camel: str, snake: str) -> Json:
+    return value[camel] if camel in value else value.get(snake)
+
+
+def _object(value: Json) -> JsonObject | None:
+    return value if isinstance(value, dict) else None
+
+
+@once_per_check
+def _turns(body: JsonObject) -> list[Turn]:
+    turns: list[Turn] = []
+    for i, content in objects(body.get("contents")):
+        by_model = content.get("role") == "model"
+        if not turns or turns[-1].by_model != by_model:
+            turns.append(Turn(by_model, i, i))
+        turns[-1].last = i
+        turns[-1].parts.extend(_part(i, j, part) for j, part in objects(content.get("parts")))
+    return turns
+
+
+def _part(content: int, at: int, part: JsonObject) -> Part:
+    call = _either(part, "functionCall", "function_call")
+    response = _either(part, "functionResponse", "function_response")
+    signed = bool(_either(part, "thoughtSignature", "thought_signature"))
+    return Part(content, at, _object(call), _object(response), signed)
+
+
+def malformed(body: JsonObject) -> Iterator[Finding]:
+    """G0: anything that is not of the documented shape."""
+    given = body.get("contents")
+    if not isinstance(given, list):
+        yield Finding("contents", "must be a list")
+    for i, content in enumerate(as_list(given)):
+        if isinstance(content, dict):
+            yield from _malformed_content(f"contents.{i}", content)
+        else:
+            yield Finding(f"contents.{i}", "must be an object")
+
+
+def _malformed_content(where: str, content: JsonObject) -> Iterator[Finding]:
+    role, parts = content.get("role", ""), content.get("parts")
+    if not isinstance(role, str) or role not in _ROLES:
+        yield Finding(f"{where}.role", "must be user or model")
+    if not isinstance(parts, list) or not parts:
+        yield Finding(f"{where}.parts", "must be a list of at least one part")
+    for j, part in enumerate(as_list(parts)):
+        if not isinstance(part, dict) or not part:
+            yield Finding(f"{where}.parts.{j}", "must be an object with one kind of content")
+            continue
+        for camel, snake in (("functionCall", "function_call"), ("functionResponse", "function_response")):
+            named = _either(part, camel, snake)
+            if named is not None and not as_text(as_object(named).get("name")):
+                yield Finding(f"{where}.parts.{j}.{camel}", "must be an object with a name")
+
+
+def missing_contents(body: JsonObject) -> Iterator[Finding]:
+    """G0b: a request with nothing to answer."""
+    if body.get("contents") == []:
+        yield Finding("contents", "at least one content is required")
+
+
+def unsigned_calls(body: JsonObject) -> Iterator[Finding]:
+    """G1: a step of the current turn whose first function call has lost its signature."""
+    if not _SIGNED_CALLS.match(as_text(body.get("model")).lower()):
+        return
+    turns = _turns(body)
+    start = max((i for i, turn in enumerate(turns) if turn.asks), default=-1)
+    for turn in turns[start + 1 :]:
+        steps: set[int] = set()  # each content is a step of its own, even where the turn has several
+        for call in turn.calls:
+            if call.content not in steps and not call.signed:
+                yield Finding(call.where, "function call is missing its thoughtSignature")
+            steps.add(call.content)
+
+
+def merged_contents(body: JsonObject) -> Iterator[Finding]:
+    """G2: contents of one role in a row."""
+    for turn in _turns(body):
+        if turn.first != turn.last:
+            side = "model" if turn.by_model else "user"
+            problem = f"contents {turn.first} to {turn.last} are all {side}; the API reads them as one"
+            yield Finding(f"contents.{turn.last}", problem)
+
+
+def uneven_responses(body: JsonObject) -> Iterator[Finding]:
+    """G2b: not as many function responses as calls in the turn before."""
+    calls = 0
+    for turn in _turns(body):
+        if turn.by_model:
+            calls = len(turn.calls)
+        else:
+            responses = len(turn.responses)
+            if responses != calls:
+                where = turn.responses[0].where if responses else f"contents.{turn.first}"
+                yield Finding(where, f"{responses} function responses to {calls} function calls")
+            calls = 0
+
+
+def illegal_names(body: JsonObject) -> Iterator[Finding]:
+    """G2c: function names that the API does not take."""
+    for where, name in _names(body):
+        if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+            problem = (
+                f"{name[:40]!r} must start with a letter or _ and have at most {MAX_NAME} plain characters"
+            )
+            yield Finding(where, problem)
+
+
+def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
+    for i, tool in objects(body.get("tools")):
+        for j, declared in objects(_either(tool, "functionDeclarations", "function_declarations")):
+            yield f"tools.{i}.functionDeclarations.{j}.name", as_text(declared.get("name"))
+    for turn in _turns(body):
+        for part in turn.parts:
+            if name := as_text(as_object(part.call or part.response).get("name")):
+                yield part.where, name
+
+
+def leading_call(body: JsonObject) -> Iterator[Finding]:
+    """G3: a function call that no user turn came before."""
+    first = _turns(body)[:1]
+    if first and first[0].by_model and first[0].calls:
+        problem = "a function call must come after a user turn or a function response"
+        yield Finding(first[0].calls[0].where, problem)
+
+
+RULES = in_order(
+    (
+        Rule(
+            "G0",
+            "contents have the documented shape",
+            Level.REFUSE,
+            "Google's API reference; error texts 'contents.parts must not be empty' and 'Please use a "
+            "valid role: user, model'.",
+            "build contents of a role and at least one part",
+            malformed,
+        ),
+        Rule(
+            "G0b",
+            "a request has a content",
+            Level.REFUSE,
+            "Error text 'contents is not specified', known from many clients.",
+            "say something",
+            missing_contents,
+            scope=Scope.BODY,
+        ),
+        Rule(
+            "G1",
+            "function calls of the current turn keep their thought signature",
+            Level.REFUSE,
+            "Error text 'Function call is missing a thought_signature' (code_puppy#165, spring-ai#4977). "
+            "Of parallel calls in one content only the first needs it, and each content counts "
+            "(js-genai#1275, pipecat#3420; recorded by pydantic-ai). Gemini 3 and later; older turns are "
+            "not checked. Depends on the model.",
+            "send the part back with its signature, or with the documented stand-in for foreign calls",
+            unsigned_calls,
+        ),
+        Rule(
+            "G2",
+            "roles alternate",
+            Level.WARN,
+            "litellm merges them for older models; recorded by pydantic-ai: contents of one role in a row "
+            "are accepted.",
+            "merge contents of one role",
+            merged_contents,
+        ),
+        Rule(
+            "G2b",
+            "every function call has its response in the next turn",
+            Level.REFUSE,
+            "Error text 'Please ensure that the number of function response parts is equal to the number "
+            "of function call parts' (gemini-cli#3814, #5443, #16984). Recorded by pydantic-ai: counted "
+            "after merging.",
+            "keep calls and responses together, as many of the one as of the other",
+            uneven_responses,
+        ),
+        Rule(
+            "G2c",
+            "function names start with a letter or underscore",
+            Level.REFUSE,
+            "Error text 'Invalid function name. Must start with a letter or an underscore' "
+            "(ida-pro-mcp#129); 128 characters measured (2026-10-05), older reports say 64.",
+            "rename the function, the same way everywhere",
+            illegal_names,
+        ),
+        Rule(
+            "G3",
+            "a function call follows a user turn or a response",
+            Level.REFUSE,
+            "Error text 'function call turn comes immediately after a user turn or after a function "
+            "response turn', listed by several clients; not recorded.",
+            "start with a user turn",
+            leading_call,
+            verified=False,
+        ),
+    )
+)

@@ -1,0 +1,240 @@
+"""What OpenAI's Chat Completions API refuses (O0 to O7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clew.message import Json, JsonObject
+from clew.providers.makers import may_be_openai
+from clew.providers.openai import rules_tools
+from clew.providers.openai.rules_walk import messages, parts
+from clew.providers.rules import Finding, Level, Rule, Scope, in_order
+from clew.providers.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
+
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_FIELDS: dict[str, dict[str, Shape]] = {
+    "system": {"content": (str, list)},
+    "developer": {"content": (str, list)},
+    "user": {"content": (str, list)},
+    "assistant": {"content": (str, list, type(None))},
+    "tool": {"content": (str, list), "tool_call_id": str},
+    "function": {"content": (str, type(None)), "name": str},
+}
+_PART_KINDS: dict[str, frozenset[str]] = {
+    "system": frozenset({"text"}),
+    "developer": frozenset({"text"}),
+    "user": frozenset({"text", "image_url", "input_audio", "file"}),
+    "assistant": frozenset({"text", "refusal"}),
+    "tool": frozenset({"text"}),
+}
+_WHOLE, _NUMBERS = ("max_tokens", "max_completion_tokens", "n", "seed"), ("temperature", "top_p")
+_NO_SYSTEM = re.compile(r"(?:openai/)?o1-(?:mini|preview)")
+_NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
+
+
+def malformed(body: JsonObject) -> Iterator[Finding]:
+    """O0: anything that is not of the documented shape."""
+    given = body.get("messages")
+    if not isinstance(given, list):
+        yield Finding("messages", "must be a list")
+    for i, message in enumerate(as_list(given)):
+        if isinstance(message, dict):
+            yield from _malformed_message(f"messages.{i}", message)
+        else:
+            yield Finding(f"messages.{i}", "must be an object")
+
+
+def _malformed_message(where: str, message: JsonObject) -> Iterator[Finding]:
+    role = as_text(message.get("role"))
+    if role not in _ROLES:
+        yield Finding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
+    for field, problem in misfits(message, _FIELDS.get(role, {})):
+        yield Finding(f"{where}.{field}", problem)
+    for j, part in enumerate(as_list(message.get("content"))):
+        if not isinstance(part, dict):
+            yield Finding(f"{where}.content.{j}", "must be an object")
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list | None):
+        yield Finding(f"{where}.tool_calls", "must be a list")
+    for j, call in enumerate(as_list(calls)):
+        yield from _malformed_call(f"{where}.tool_calls.{j}", call)
+
+
+def _malformed_call(where: str, call: Json) -> Iterator[Finding]:
+    if not isinstance(call, dict):
+        yield Finding(where, "must be an object")
+        return
+    kind, text = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
+    wanted: dict[str, Shape] = {"id": str, kind: dict}
+    for field, problem in misfits(call, wanted):
+        yield Finding(f"{where}.{field}", problem)
+    if isinstance(called := call.get(kind), dict):
+        for field, problem in misfits(called, {"name": str, text: str}):
+            yield Finding(f"{where}.{kind}.{field}", problem)
+
+
+def unexpected_answers(body: JsonObject) -> Iterator[Finding]:
+    """O1: a tool message that answers no call of the assistant message before it."""
+    called: set[str] = set()
+    for i, role, message in messages(body):
+        if role == "tool":
+            given = as_text(message.get("tool_call_id"))
+            if not called:
+                yield Finding(
+                    f"messages.{i}", "a tool message must follow an assistant message with tool_calls"
+                )
+            elif given not in called:
+                yield Finding(f"messages.{i}.tool_call_id", f"{given!r} is not in the tool_calls before it")
+        else:
+            called = {as_text(call.get("id")) for _, call in objects(message.get("tool_calls"))}
+
+
+def unanswered_calls(body: JsonObject) -> Iterator[Finding]:
+    """O2: a call that is not answered before somebody else speaks."""
+    waiting: dict[str, str] = {}
+    for i, role, message in messages(body):
+        if role == "tool":
+            waiting.pop(as_text(message.get("tool_call_id")), None)
+            continue
+        yield from _unanswered(waiting)
+        calls = objects(message.get("tool_calls")) if role == "assistant" else ()
+        waiting = {as_text(call.get("id")): f"messages.{i}.tool_calls.{j}" for j, call in calls}
+    yield from _unanswered(waiting)
+
+
+def _unanswered(waiting: dict[str, str]) -> Iterator[Finding]:
+    for call_id, where in waiting.items():
+        yield Finding(where, f"tool call {call_id} is not answered by a tool message right after it")
+
+
+def wrong_content(body: JsonObject) -> Iterator[Finding]:
+    """O4: no content, or parts of a kind that the role does not take."""
+    if not may_be_openai(body):
+        return
+    for i, role, message in messages(body):
+        content = message.get("content")
+        if content == []:
+            yield Finding(f"messages.{i}.content", "must have at least one part")
+        spoken = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+        if content is None and role == "assistant" and not spoken:
+            yield Finding(f"messages.{i}.content", "may be null only with tool_calls")
+    for where, role, part in parts(body):
+        kind = as_text(part.get("type"))
+        if role in _PART_KINDS and kind not in _PART_KINDS[role]:
+            yield Finding(where, f"{role} messages take no {kind or 'untyped'} parts")
+
+
+def unsupported_roles(body: JsonObject) -> Iterator[Finding]:
+    """O5: instructions for a model that takes none."""
+    model = as_text(body.get("model"))
+    if not _NO_SYSTEM.match(model):
+        return
+    for i, role, _message in messages(body):
+        if role in ("system", "developer"):
+            yield Finding(f"messages.{i}.role", f"{model} does not support {role!r}")
+
+
+def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
+    """O6: a temperature outside 0 to 2, or something else where a number should be."""
+    for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
+        yield Finding(field, problem)
+    temperature = as_number(body.get("temperature"))
+    if temperature is not None and not 0 <= temperature <= 2:
+        yield Finding("temperature", "must be from 0 to 2")
+
+
+def unsupported_audio(body: JsonObject) -> Iterator[Finding]:
+    """O7: sound for a model that takes text and images."""
+    model = as_text(body.get("model"))
+    if not _NO_AUDIO.match(model) or "audio" in model:
+        return
+    for where, _role, part in parts(body):
+        if part.get("type") == "input_audio":
+            yield Finding(where, f"{model} takes only text and images")
+
+
+def missing_fields(body: JsonObject) -> Iterator[Finding]:
+    """O0b: a request without a model, or with nothing to answer."""
+    if not body.get("model"):
+        yield Finding("model", "is required")
+    if body.get("messages") == []:
+        yield Finding("messages", "at least one message is required")
+
+
+RULES = in_order(
+    rules_tools.RULES,
+    (
+        Rule(
+            "O0",
+            "messages have the documented shape",
+            Level.REFUSE,
+            "OpenAI's OpenAPI specification (August 2026).",
+            "build messages of role and content, with the fields each role needs",
+            malformed,
+        ),
+        Rule(
+            "O0b",
+            "a request has a model and a message",
+            Level.REFUSE,
+            "OpenAI's OpenAPI specification: both are required.",
+            "add the field",
+            missing_fields,
+            scope=Scope.BODY,
+        ),
+        Rule(
+            "O1",
+            "every tool message answers a call of the assistant message before it",
+            Level.REFUSE,
+            "Error texts \"messages with role 'tool' must be a response to a preceeding message with "
+            "'tool_calls'\" (semantic-kernel#12708, llama_index#16214) and \"'tool_call_id' not found in "
+            "'tool_calls'\".",
+            "drop the tool message, or keep the call it answers",
+            unexpected_answers,
+        ),
+        Rule(
+            "O2",
+            "every tool call is answered before anyone else speaks",
+            Level.REFUSE,
+            "Error text \"An assistant message with 'tool_calls' must be followed by tool messages "
+            "responding to each 'tool_call_id'\" (pydantic-ai#174); also for a call at the very end.",
+            "keep each call and all its answers together",
+            unanswered_calls,
+        ),
+        Rule(
+            "O4",
+            "content is of the kinds its role takes",
+            Level.REFUSE,
+            "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
+            "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers take "
+            "more.",
+            "write such parts as text, or move them to a user message",
+            wrong_content,
+        ),
+        Rule(
+            "O5",
+            "the model takes instructions",
+            Level.REFUSE,
+            "Recorded by pydantic-ai (o1-mini, system and developer). Depends on the model.",
+            "put the instructions into the first user message",
+            unsupported_roles,
+        ),
+        Rule(
+            "O6",
+            "temperature is from 0 to 2",
+            Level.REFUSE,
+            "OpenAPI specification; recorded by pydantic-ai on the Responses API.",
+            "change the number",
+            temperature_out_of_range,
+        ),
+        Rule(
+            "O7",
+            "the model takes sound",
+            Level.REFUSE,
+            "Recorded upstream in pydantic-ai (gpt-5-mini): 'Content blocks are expected to be either text "
+            "or image_url type'. Depends on the model.",
+            "send a transcript instead of sound",
+            unsupported_audio,
+        ),
+    ),
+)

@@ -1,0 +1,28 @@
+"""OpenAI Responses: the items of ``input``."""
+
+from clew.providers.responses.calls import NAME
+from clew.providers.responses.codec import (
+    ROLES,
+    UNDERSTOOD,
+    parse_item,
+    parse_system,
+    render_items,
+    render_system,
+)
+from clew.providers.responses.rules import RULES
+from clew.providers.wire import Wire
+
+RESPONSES = Wire(
+    name=NAME,
+    title="OpenAI Responses",
+    list_key="input",
+    system_key="instructions",
+    parse_item=parse_item,
+    render_items=render_items,
+    parse_system=parse_system,
+    render_system=render_system,
+    rules=RULES,
+    roles=ROLES,
+    understood=UNDERSTOOD,
+    takes_plain_text=True,
+)

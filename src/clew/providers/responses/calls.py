@@ -1,0 +1,193 @@
+"""Calls and their outputs among the items of OpenAI Responses.
+
+Every tool has its own pair of item types, but they follow one pattern: ``X_call`` with a ``call_id`` and
+its arguments under a key of its own, answered by ``X_call_output`` with the same ``call_id``. A pair of
+that pattern which is not in the table is read all the same. A tool that the provider ran is one item
+with no answer to come; it is read as a call and its result, which share their ``native``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from clew.message import Json, JsonObject, Media, Native, Part, Text, ToolCall, ToolResult, Trust, Unknown
+from clew.providers.wire import arguments_object, derived_id, differs, kind_of, overlay, own, text_at
+
+NAME = "responses"
+
+ParseContent = Callable[[Json, Trust], tuple[Part, ...]]
+RenderContent = Callable[[Sequence[Part], Json], Json]
+
+_ARGUMENTS_KEY = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "apply_patch_call": "operation",
+    "computer_call": "action",
+    "tool_search_call": "arguments",
+    "mcp_call": "arguments",
+    "web_search_call": "action",
+    "file_search_call": "queries",
+    "code_interpreter_call": "code",
+    "image_generation_call": "revised_prompt",
+}
+
+_OUTCOME_KEY = {
+    "mcp_call": "output",
+    "web_search_call": "results",
+    "file_search_call": "results",
+    "code_interpreter_call": "outputs",
+    "image_generation_call": "result",
+}
+"""Tools that the provider runs, and where the item holds what came of it."""
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def is_call(kind: str) -> bool:
+    """Tell whether an item of this type asks for a tool."""
+    return kind.endswith("_call")
+
+
+def is_output(kind: str) -> bool:
+    """Tell whether an item of this type answers a call."""
+    return kind.endswith("_output")
+
+
+def parse_call(item: JsonObject, native: Native, parse_content: ParseContent) -> tuple[Part, ...]:
+    """Read a call; one that the provider ran comes with its result."""
+    kind = kind_of(item)
+    name, call_id = item.get("name", kind.removesuffix("_call")), _call_id(item)
+    if not isinstance(name, str) or (call_id is None and kind not in _ARGUMENTS_KEY):
+        return (Unknown(kind, native=native),)
+    arguments = item.get(_arguments_key(kind), "")
+    if not isinstance(arguments, str | dict):  # null, or a list of queries
+        arguments = {} if arguments is None else {_arguments_key(kind): arguments}
+    server_side, call_id = kind in _OUTCOME_KEY, call_id or derived_id(NAME, name)
+    call = ToolCall(call_id, name, arguments, server_side, trust=Trust.ASSISTANT, native=native)
+    if not server_side:
+        return (call,)
+    outcome = _parse_outcome(item, kind, parse_content)
+    failed = bool(item.get("error")) or item.get("status") == "failed"
+    return call, ToolResult(call_id, outcome, failed, name, server_side=True, native=native)
+
+
+def _parse_outcome(item: JsonObject, kind: str, parse_content: ParseContent) -> tuple[Part, ...]:
+    outcome = item.get(_OUTCOME_KEY[kind])
+    if kind == "image_generation_call" and isinstance(outcome, str):
+        return (Media("image", "image/png", outcome),) if outcome else ()
+    return parse_content(outcome, Trust.UNTRUSTED)
+
+
+def parse_output(item: JsonObject, native: Native, parse_content: ParseContent) -> Part:
+    """Read the answer to a call."""
+    kind = kind_of(item)
+    name = kind.removesuffix("_output").removesuffix("_call")
+    call_id = _call_id(item) or derived_id(NAME, name)
+    parts = parse_content(item.get("output"), Trust.UNTRUSTED)
+    failed = kind == "apply_patch_call_output" and item.get("status") == "failed"
+    return ToolResult(call_id, parts, failed, native=native)
+
+
+def _arguments_key(kind: str) -> str:
+    return _ARGUMENTS_KEY.get(kind, "arguments")
+
+
+def _call_id(item: JsonObject) -> str | None:
+    # Some items (local shell outputs, what the provider ran) have no call_id; their id stands for it.
+    return text_at(item, "call_id") or text_at(item, "id")
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def render_call(part: ToolCall, answer: ToolResult | None, render_content: RenderContent) -> JsonObject:
+    """Write a call as an item, with the result of what the provider ran."""
+    base = own(part.native, NAME)
+    if base is None:
+        return {
+            "type": "function_call",
+            "call_id": part.call_id,
+            "name": part.name,
+            "arguments": part.input_text,
+        }
+    fields = _id_fields(base, part.call_id, part.name)
+    if part.name != base.get("name", kind_of(base).removesuffix("_call")):
+        fields["name"] = part.name
+    fields |= _arguments_fields(part, base)
+    if answer is not None:
+        fields |= _outcome_fields(answer, base, render_content)
+    return overlay(base, fields)
+
+
+def _id_fields(base: JsonObject, call_id: str, name: str) -> JsonObject:
+    if call_id == (_call_id(base) or derived_id(NAME, name)):
+        return {}
+    stands_in = text_at(base, "id") and not text_at(base, "call_id")
+    return {"id" if stands_in else "call_id": call_id}
+
+
+def _arguments_fields(part: ToolCall, base: JsonObject) -> JsonObject:
+    key = _arguments_key(kind_of(base))
+    match base.get(key, ""):
+        case None if not part.arguments:
+            return {}
+        case str():
+            return {key: part.input_text} if key in base or part.arguments else {}
+        case dict() | None:
+            return {key: arguments_object(part)}
+        case _:
+            return {key: arguments_object(part).get(key)}
+
+
+def _outcome_fields(answer: ToolResult, base: JsonObject, render_content: RenderContent) -> JsonObject:
+    key = _OUTCOME_KEY[kind_of(base)]
+    given = base.get(key)
+    match answer.parts:
+        case [Media(data=str(data), native=None)] if key == "result":
+            return {key: data}
+        case _:
+            content = render_content(answer.parts, given)
+            return {key: content} if differs(given, content) else {}
+
+
+def render_output(part: ToolResult, render_content: RenderContent) -> JsonObject:
+    """Write an answer as an item."""
+    base = own(part.native, NAME)
+    if base is None:
+        output = render_content(part.parts, None) or ""
+        return {"type": "function_call_output", "call_id": part.call_id, "output": output}
+    name = kind_of(base).removesuffix("_output").removesuffix("_call")
+    fields = _id_fields(base, part.call_id, name)
+    if part.parts or base.get("output"):
+        fields["output"] = render_content(part.parts, base.get("output"))
+    return overlay(base, fields)
+
+
+# The chunks of a shell's output ------------------------------------------------------------------------
+
+
+def parse_chunk(chunk: JsonObject, trust: Trust, native: Native) -> Part | None:
+    """Read one ``{stdout, stderr, outcome}``, or one ``{type: logs, logs}`` of a code interpreter."""
+    text = _chunk_text(chunk)
+    return None if text is None else Text(text, trust=trust, native=native)
+
+
+def render_chunk(part: Text, base: JsonObject) -> Iterator[JsonObject]:
+    """Write a chunk, where the text came as one."""
+    text = _chunk_text(base)
+    if text is None:
+        return
+    fields: JsonObject = {"logs": part.text} if "logs" in base else {"stdout": part.text, "stderr": ""}
+    yield base if text == part.text else overlay(base, fields)
+
+
+def _chunk_text(chunk: JsonObject) -> str | None:
+    if chunk.get("type") == "logs":
+        return text_at(chunk, "logs")
+    stdout, stderr = chunk.get("stdout"), chunk.get("stderr")
+    if not isinstance(stdout, str) or not isinstance(stderr, str):
+        return None
+    return f"{stdout}\n{stderr}" if stdout and stderr else stdout or stderr

@@ -1,0 +1,272 @@
+"""OpenAI Responses: read and write the items of ``input`` and the ``instructions`` field.
+
+One item is one message: a reasoning item, a call and its output are entries of their own. A message that
+came from elsewhere and holds several of these is written as several items, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+from clew.providers.content import read_content, write_content
+from clew.providers.media import read_file, read_sound, read_url, write_file, write_sound, write_url
+from clew.providers.responses.calls import (
+    NAME,
+    is_call,
+    is_output,
+    parse_call,
+    parse_chunk,
+    parse_output,
+    render_call,
+    render_chunk,
+    render_output,
+)
+from clew.providers.responses.other_items import (
+    parse_approval,
+    parse_compaction,
+    parse_reasoning,
+    render_other,
+)
+from clew.providers.wire import (
+    differs,
+    given_system,
+    kind_of,
+    only_texts,
+    overlay,
+    own,
+    same_wire,
+    speaker,
+    text_at,
+)
+
+ROLES = frozenset({"user", "assistant", "system", "developer"})
+
+UNDERSTOOD = frozenset(
+    {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
+    | {"filename", "file_data", "file_url", "summary", "encrypted_content"}
+    | {"call_id", "name", "arguments", "input", "action", "operation", "queries", "code"}
+    | {"output", "outputs", "approval_request_id", "approve", "reason"}
+)
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def parse_item(item: Json) -> Message:
+    """Read one item. What is not of a known shape becomes an ``Unknown`` part."""
+    native = Native(NAME, item)
+    if isinstance(item, str):  # the whole input may be plain text
+        return Message(Role.USER, (Text(item, trust=Trust.USER),), native=native)
+    if not isinstance(item, dict):
+        return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
+    if _is_message(item):
+        role = _role(item)
+        origin, trust = speaker(item, ROLES, role)
+        return Message(role, _parse_content(item.get("content"), trust), origin, native)
+    return _parse_other(item, native)
+
+
+def parse_system(value: Json) -> Message:
+    """Read the ``instructions`` field."""
+    return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
+
+
+def _is_message(item: JsonObject) -> bool:
+    return item.get("type", "message") == "message" and ("role" in item or "content" in item)
+
+
+def _role(item: JsonObject, otherwise: Role = Role.USER) -> Role:
+    role = item.get("role")
+    return Role(role) if isinstance(role, str) and role in ROLES else otherwise
+
+
+def _parse_other(item: JsonObject, native: Native) -> Message:
+    kind = kind_of(item)
+    if is_call(kind):
+        return Message(Role.ASSISTANT, parse_call(item, native, _parse_content), native=native)
+    if is_output(kind):
+        return Message(Role.TOOL, (parse_output(item, native, _parse_output),), native=native)
+    if kind == "reasoning":
+        return Message(Role.ASSISTANT, (parse_reasoning(item, native),), native=native)
+    if kind in ("compaction", "compaction_summary", "context_compaction"):
+        return Message(Role.ASSISTANT, (parse_compaction(item, native),), Origin.SUMMARY, native)
+    if kind == "mcp_approval_request":
+        return Message(Role.ASSISTANT, (parse_approval(item, native),), native=native)
+    if kind == "mcp_approval_response":
+        # Not a new turn of the user's: it answers inside the one that runs, as a tool does.
+        return Message(Role.TOOL, (parse_approval(item, native),), native=native)
+    role = _role(item, Role.ASSISTANT)
+    return Message(role, (Unknown(kind, native=native),), native=native)
+
+
+def _parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
+    return read_content(content, trust, NAME, _parse_block)
+
+
+def _parse_output(output: Json, trust: Trust) -> tuple[Part, ...]:
+    if isinstance(output, dict):  # a screenshot is one block, not in a list
+        return (_parse_block(output, trust),)
+    return _parse_content(output, trust)
+
+
+def _parse_block(block: Json, trust: Trust) -> Part:
+    native = Native(NAME, block)
+    part = _parse_known(block, trust, native) if isinstance(block, dict) else None
+    return part or Unknown(kind_of(block), trust=trust, native=native)
+
+
+def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None:
+    match block:
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return Text(text, trust=trust, native=native)
+        case {"type": "refusal", "refusal": str(text)}:
+            return Text(text, trust=trust, native=native)
+        case {"type": "input_image" | "computer_screenshot"} if only_texts(block, "image_url", "file_id"):
+            source, file_id = read_url(text_at(block, "image_url")), text_at(block, "file_id")
+            return Media("image", *source, file_id=file_id, trust=trust, native=native)
+        case {"type": "input_file"}:
+            return read_file(block, trust, native)
+        case {"type": "input_audio", "input_audio": dict(sound)}:
+            return read_sound(sound, trust, native)
+        case _:
+            return parse_chunk(block, trust, native)
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def render_items(message: Message) -> list[Json]:
+    """Write one message as its items, in order."""
+    native = message.native
+    if native and native.wire == NAME and not isinstance(native.value, dict | str):
+        return [native.value]  # not an object when it came, so nothing of it can have been changed
+    return list(_items(message))
+
+
+def _items(message: Message) -> Iterator[Json]:
+    base = own(message.native, NAME)
+    spoken = base if base and _is_message(base) else None
+    run: list[Part] = []
+    untold = spoken is not None
+    for part in message.parts:
+        if _is_content(part, spoken):
+            run.append(part)
+            continue
+        if run:
+            yield _render_message(message, run, spoken if untold else None)
+            run, untold = [], False
+        yield from _render_part(part, message)
+    if run or untold:
+        yield _render_message(message, run, spoken if untold else None)
+
+
+def _is_content(part: Part, spoken: JsonObject | None) -> bool:
+    """Tell whether a part belongs into a message item; the others are items themselves."""
+    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and spoken is not None)
+
+
+def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | None) -> Json:
+    role = Role.USER if message.role is Role.TOOL else message.role
+    if same_wire(message.native, NAME) and message.native and message.native.value == message.text:
+        return message.native.value  # the plain text of a whole input
+    fields: JsonObject = {"content": _render_content(parts, base.get("content") if base else None, role)}
+    if base is None:
+        return {"role": role.value, **fields}
+    if _role(base) is not role:
+        fields["role"] = role.value
+    return overlay(base, fields)
+
+
+def _render_part(part: Part, message: Message) -> Iterator[Json]:
+    match part:
+        case ToolCall():
+            shared = (r for r in message.results if r.server_side and r.native is part.native)
+            yield render_call(part, next(shared, None) if part.server_side else None, _render_output)
+        case ToolResult(server_side=True) if any(c.native is part.native for c in message.calls):
+            pass  # written with its call, in one item
+        case ToolResult(server_side=True, native=Native() as native) if native.wire == NAME:
+            yield native.value  # its call is gone, but the item holds both
+        case ToolResult():
+            yield render_output(part, _render_output)
+        case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
+            yield render_other(part)
+        case _:
+            if part.native is not None and part.native.wire == NAME:
+                yield part.native.value
+
+
+def render_system(messages: Sequence[Message]) -> Json:
+    """Write the ``instructions`` field: one text; a lone untouched one comes back as it was."""
+    given = given_system(messages, NAME)
+    parts = [part for message in messages for part in message.parts]
+    content = _render_content(parts, given, Role.SYSTEM)
+    if not differs(given, content):
+        return given
+    return "\n\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _render_output(parts: Sequence[Part], given: Json) -> Json:
+    if not isinstance(given, dict):
+        return _render_content(parts, given, Role.TOOL)
+    match _render_content(parts, None, Role.TOOL):
+        case [block]:
+            return block
+        case content:
+            return content
+
+
+def _render_content(parts: Sequence[Part], given: Json, role: Role) -> Json:
+    text_type = "output_text" if role is Role.ASSISTANT else "input_text"
+
+    def blocks(parts: Sequence[Part]) -> Iterator[Json]:
+        for part in parts:
+            yield from _render_block(part, text_type)
+
+    return write_content(parts, given, blocks)
+
+
+def _render_block(part: Part, text_type: str) -> Iterator[Json]:
+    base = own(part.native, NAME)
+    if isinstance(part, Text):
+        if base is not None and _parse_block(base, part.trust) == part:
+            yield base
+        elif base is not None and base.get("type") not in _TEXT_FIELDS:
+            yield from render_chunk(part, base)
+        else:
+            kind = text_at(base, "type") if base else None
+            yield overlay(base, {"type": kind or text_type, _TEXT_FIELDS.get(kind or "", "text"): part.text})
+    elif isinstance(part, Media):
+        yield base if base and _parse_block(base, part.trust) == part else _fresh_media(part)
+    elif part.native is not None and part.native.wire == NAME:
+        yield part.native.value
+
+
+_TEXT_FIELDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+
+
+def _fresh_media(part: Media) -> JsonObject:
+    if part.kind == "image":
+        fields: JsonObject = {"image_url": write_url(part, "image/png"), "file_id": part.file_id}
+        return overlay(None, {"type": "input_image", **fields})
+    if part.kind == "audio":
+        return {"type": "input_audio", "input_audio": write_sound(part)}
+    return overlay(None, {"type": "input_file", **write_file(part)})

@@ -1,0 +1,85 @@
+"""Record changes of the active instructions, and decide which belong in the cached part of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from clew.log.events import Stored
+from clew.log.kinds import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
+from clew.message import JsonObject, Role
+from clew.providers.shapes import as_object, as_text
+from clew.request.instructions.load import Instruction, Loaded
+from clew.request.piece import Piece
+from clew.request.sections import INSTRUCTIONS
+
+
+def changes(before: Loaded, after: Loaded) -> Iterator[JsonObject]:
+    """Yield the bodies of ``instruction`` events: files that were loaded, changed, removed or refused."""
+    for one in after.instructions:
+        known = before.get(one.id)
+        if known != one:
+            yield _body("load" if known is None else "change", one)
+    for one in before.instructions:
+        if after.get(one.id) is None:
+            yield _body("leave", one)
+    for refused in after.refused:
+        if refused not in before.refused:
+            yield {"does": "refuse", "path": refused.path, "why": refused.why}
+
+
+def _body(does: str, one: Instruction) -> JsonObject:
+    return {
+        "does": does,
+        "id": one.id,
+        "path": one.path,
+        "scope": one.scope.value,
+        "sha256": one.sha256,
+        "includes": dict(one.includes),
+    }
+
+
+def settled(events: Iterable[Stored]) -> frozenset[str]:
+    """Return the ids of the instructions that belong in the stable part of a request.
+
+    Those recorded before the first model call of the session, or before the first one after a compaction. A
+    later one would invalidate the provider's cache, so it goes to the end until the next compaction.
+    """
+    inside: set[str] = set()
+    late: set[str] = set()
+    cached = False
+    for stored in events:
+        kind, body = stored.event.kind, stored.event.body
+        if kind in _REWRITING:
+            inside |= late
+            late.clear()
+            cached = False
+        elif _asks_model(kind, body):
+            cached = True
+        elif kind == INSTRUCTION.name and (name := as_text(body.get("id"))):
+            _note(name, as_text(body.get("does")), inside, late if cached else inside)
+    return frozenset(inside)
+
+
+_REWRITING = frozenset({COMPACTION.name, UNDO.name, SWITCH.name})
+"""Events that change the beginning of a request, so the cache is invalid anyway."""
+
+
+def _asks_model(kind: str, body: JsonObject) -> bool:
+    spoke = kind == MESSAGE.name and as_object(body.get("message")).get("role") == Role.ASSISTANT.value
+    return spoke or kind == CALL.name
+
+
+def _note(name: str, does: str, inside: set[str], into: set[str]) -> None:
+    if does == "leave":
+        inside.discard(name)
+        into.discard(name)
+    elif name not in inside:
+        into.add(name)
+
+
+def pieces_of(loaded: Loaded, settled_ids: Collection[str]) -> list[Piece]:
+    """Return the instructions as pieces of a request, the widest scope first."""
+    return [
+        Piece(INSTRUCTIONS, one.text, one.label, one.trust, late=one.id not in settled_ids)
+        for one in loaded.instructions
+    ]

@@ -1,0 +1,147 @@
+"""An assembled request, and its body for a provider's API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from clew.budget import Region
+from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
+from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_named
+from clew.request.cache.marks import Marks, in_blocks, marked
+from clew.request.piece import Contribution
+from clew.request.sections import POLICY, TOOLS, Place
+
+
+class Offered(Protocol):
+    """A tool offered to the model, such as ``clew.memory.tools.Tool``."""
+
+    @property
+    def name(self) -> str:
+        """Return the name the model calls it by."""
+
+    def definition(self, wire: str) -> JsonObject:
+        """Return its entry in a provider's list of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request before it is rendered in a wire format."""
+
+    prompt: tuple[Message, ...]
+    """The system prompt of the session."""
+    added: tuple[Text, ...]
+    """Blocks added to it, one per section."""
+    history: tuple[Message, ...]
+    end: Message | None
+    tools: tuple[Offered, ...]
+    contributions: tuple[Contribution, ...]
+    """Each source with the tokens it asked for and got, in request order."""
+    plain: bool
+    """Nothing was added: the request is what a plain client sends."""
+
+    @property
+    def asks(self) -> dict[Region, int]:
+        """Return the tokens of the request by region, as ``budget.allot`` takes them."""
+        return _by_region(self.contributions)
+
+    @property
+    def end_blocks(self) -> int:
+        """Return how many blocks at the end will not be sent again; for ``layout_of``."""
+        return 0 if self.end is None else 1
+
+    @property
+    def extra(self) -> dict[Region, int]:
+        """Return the tokens by region of everything that is not in the session's view."""
+        return _by_region(one for one in self.contributions if not _of_view(one))
+
+    def to_json(self) -> JsonObject:
+        """Return each source with the tokens it asked for and got, for the log.
+
+        The view is summed up by section, because its messages are in the log one by one already.
+        """
+        shown = [one for one in self.contributions if _of_view(one)]
+        tools = [one for one in self.contributions if one.section is TOOLS]
+        sums: dict[str, int] = {}
+        for one in shown:
+            sums[one.section.name] = sums.get(one.section.name, 0) + one.given
+        return {
+            "view": {"messages": len(shown), "tokens": {**sums}},
+            "tools": {"count": len(tools), "tokens": sum(one.given for one in tools)},
+            "added": [
+                one.to_json() for one in self.contributions if not (_of_view(one) or one.section is TOOLS)
+            ],
+        }
+
+    def request(self, wire: str, rest: JsonObject | None = None, marks: Marks | None = None) -> JsonObject:
+        """Return the body of a request; ``rest`` holds the caller's own fields, such as the model.
+
+        ``marks`` configures Anthropic's cache marks; a plain request gets none.
+        """
+        format_ = wire_named(wire)
+        written = convert([*_system(self, format_), *_with_end(self, format_)], format_).body
+        body: JsonObject = {**(rest or {}), **_tools(format_, self.tools), **written}
+        if format_ is not ANTHROPIC or self.plain:
+            return body
+        return marked(body, marks, self.end_blocks) if marks else in_blocks(body)
+
+
+def _system(assembled: Assembled, wire: Wire) -> tuple[Message, ...]:
+    """Return the system prompt with the added blocks, in the form that suits the wire format.
+
+    Anthropic and Gemini take blocks. For OpenAI's two formats one plain text is the safest, because many
+    servers that imitate them accept nothing else.
+    """
+    if not assembled.added:
+        return assembled.prompt
+    own = tuple(part for message in assembled.prompt for part in message.parts)
+    if wire not in (OPENAI, RESPONSES) or not all(isinstance(part, Text) for part in own):
+        return (Message(Role.SYSTEM, (*own, *assembled.added)),)
+    texts = [part.text for part in (*own, *assembled.added) if isinstance(part, Text)]
+    return (Message(Role.SYSTEM, (Text("\n\n".join(texts), trust=assembled.added[0].trust),)),)
+
+
+def _with_end(assembled: Assembled, wire: Wire) -> list[Message]:
+    """Return the history followed by the volatile end.
+
+    Anthropic treats text next to tool results as a new user turn, and then drops the signed thinking of the
+    running tool loop and its cache. There the end goes inside the last result.
+    """
+    messages = list(assembled.history)
+    if assembled.end is None:
+        return messages
+    last = messages[-1]
+    result = last.parts[-1] if last.parts else None
+    if wire is not ANTHROPIC or not isinstance(result, ToolResult) or not _thinks(messages):
+        return [*messages, assembled.end]
+    inside = replace(result, parts=(*result.parts, *assembled.end.parts))
+    return [*messages[:-1], replace(last, parts=(*last.parts[:-1], inside))]
+
+
+def _thinks(messages: Sequence[Message]) -> bool:
+    """Return True if the running tool loop contains signed thinking."""
+    for message in reversed(messages):
+        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
+            return False
+        if any(isinstance(part, Thinking) and part.signed for part in message.parts):
+            return True
+    return False
+
+
+def _of_view(one: Contribution) -> bool:
+    return one.section.place is Place.HISTORY or one.section is POLICY
+
+
+def _by_region(contributions: Iterable[Contribution]) -> dict[Region, int]:
+    tokens: dict[Region, int] = {}
+    for one in contributions:
+        tokens[one.section.region] = tokens.get(one.section.region, 0) + one.given
+    return tokens
+
+
+def _tools(wire: Wire, tools: Sequence[Offered]) -> JsonObject:
+    if not tools:
+        return {}
+    definitions = [tool.definition(wire.name) for tool in tools]
+    return {"tools": [{"functionDeclarations": [*definitions]}] if wire is GEMINI else [*definitions]}

@@ -1,0 +1,118 @@
+"""Split a sentence that states several rules, so that each can be kept and lifted separately."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clew.rules.cues import Hit
+from clew.rules.evidence import Evidence, Surroundings, evidence
+from clew.rules.framed import is_no_leave
+from clew.rules.leave import LEAVE
+from clew.rules.model import model
+from clew.rules.scope import scope_of
+from clew.rules.sentences import Sentence
+from clew.rules.subject import subject_of
+from clew.rules.tables import words as known_words
+from clew.rules.tokens import PATH
+
+_COMMAS = ",;，；、"
+_JOINT = re.compile(
+    rf"(?:[{_COMMAS}]\s*|\s+)"
+    r"(?:(?:and|but|also|then|plus|et|mais|und|aber|y|pero|e|ma|mas|en|maar|i|ale|и|но)\s+)?\Z"
+)
+_HELD_BACK = re.compile(
+    r"[,;]?\s+(?P<held>(?:but|just|only|aber|nur|mais|pero|ma|mas|maar|ale|но|только)\s+"
+    r"(?:not|never|nicht|nie|pas|no|non|não|niet|nie|не)\b"
+    r"|(?:except|außer|sauf|salvo|excepto|tranne|exceto|behalve|oprócz|кроме)\b)"
+    r"(?=\s+\S)",
+    re.IGNORECASE,
+)
+"""What restricts a permission: "but not", "except"."""
+_LONGEST = 600
+"""Characters above which a sentence is not split (chosen by hand): it is a list without punctuation."""
+_HEAVY = 3.0
+"""Weight from which on a cue can begin a rule of its own; chosen by hand."""
+
+
+def leave_and_rest(
+    sentence: Sentence, seen: Evidence, around: Surroundings
+) -> tuple[tuple[Sentence, Evidence], ...]:
+    """Split a permission with an exception into the permission and the rule; () if it has none.
+
+    "You can now touch lib/ but not lib/core/" permits lib/ and forbids lib/core/.
+    """
+    given = next((hit.end for hit in seen.hits if hit.cue in LEAVE), 0)
+    holding = known_words("leave", "holding_back")
+    holds_back = given and any(token.word in holding for token in seen.words)
+    held = _HELD_BACK.search(sentence.text, given) if holds_back else None
+    if held is None:
+        return ()
+    leave = _part(sentence, 0, held.start())
+    heard = evidence(leave, around)
+    kept = tuple(token for token in seen.words if token.start >= held.end())
+    if heard is None or not kept or is_no_leave(sentence.text):
+        return ()
+    if not (_is_given(heard) or kept[0].word == PATH):
+        return ()
+    passing = heard._replace(hits=(*heard.hits, Hit("leave_now", 0, len(leave.text))))
+    rest = Evidence((Hit("held_back", held.start("held"), held.end()),), kept, about_from=held.end())
+    return (leave, passing), (sentence, rest)
+
+
+def _is_given(leave: Evidence) -> bool:
+    """Return True for a permission, not for a possibility: "you can reproduce it, but not on Linux"."""
+    return any(hit.cue in ("permit", "leave_now") for hit in leave.hits)
+
+
+def rules_apart(
+    sentence: Sentence, seen: Evidence, around: Surroundings
+) -> Iterator[tuple[Sentence, Evidence]]:
+    """Yield a sentence unchanged, or its clauses if every one of them is a rule with a subject."""
+    # "don't fix it, just look" is one remark.
+    whole = len(sentence.text) > _LONGEST or any(hit.cue == "for_turn" for hit in seen.hits)
+    cuts = () if whole else _cuts(sentence.text, seen)
+    for cut in cuts:
+        first = _piece(sentence, 0, cut, around)
+        rest = _piece(sentence, cut, len(sentence.text), around)
+        if first is not None and rest is not None and not _is_case(first[1]):
+            yield first
+            yield from rules_apart(*rest, around)
+            return
+    yield sentence, seen
+
+
+def _is_case(seen: Evidence) -> bool:
+    """Return True if a clause is only the condition of the next: "if anything is unclear, stop and ask"."""
+    return any(hit.cue == "if" and hit.start == 0 for hit in seen.hits)
+
+
+def _cuts(text: str, seen: Evidence) -> Iterator[int]:
+    """Yield where a clause with its own rule may begin: a heavy cue after a comma or a conjunction."""
+    cues = model().cues
+    for hit in seen.hits:
+        cue = cues[hit.cue]
+        if hit.start and cue.kind is not None and cue.weight >= _HEAVY:
+            joint = _JOINT.search(text, 0, hit.start)
+            if joint is not None and joint.group().strip():
+                yield joint.start() + (text[joint.start()] in _COMMAS)
+
+
+def _piece(
+    sentence: Sentence, begin: int, end: int, around: Surroundings
+) -> tuple[Sentence, Evidence] | None:
+    """Return a part of a sentence if it is a rule by itself and names its subject."""
+    piece = _part(sentence, begin, end)
+    seen = evidence(piece, around)
+    if seen is None or not model().is_rule(hit.cue for hit in seen.hits):
+        return None
+    scope = scope_of(piece.text, seen.words, seen.hits)
+    return (piece, seen) if scope.paths or subject_of(piece.text, seen.words, scope).words else None
+
+
+def _part(sentence: Sentence, begin: int, end: int) -> Sentence:
+    """Return a part of a sentence without surrounding white space and commas."""
+    raw = sentence.text[begin:end]
+    start = sentence.start + begin + len(raw) - len(raw.lstrip())
+    text = raw.strip().rstrip(_COMMAS)
+    return sentence._replace(start=start, end=start + len(text), text=text)

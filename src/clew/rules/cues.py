@@ -1,0 +1,257 @@
+"""Match the phrases of a language in a sentence, at the positions in a clause where they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clew.rules.phrases import Entry, Node, Phrase, Place, is_entry
+from clew.rules.tokens import CODE, PATH, QUOTE, Token
+
+NOTHING = "nothing"
+"""The cue of phrases that contain a cue's words without its meaning; it never fires."""
+
+_GAP_WORDS = 5
+_LONG_GAP_WORDS = 30
+_CLAUSE_WORDS = 10
+_LONG_CLAUSE = 40
+_FIRST_WORDS = 6
+_CLAUSE_STARTS = "\n,;:.!?，、；：。！？（("
+_NOUNS = frozenset((CODE, PATH, QUOTE))
+_PLURALS = frozenset(("don't", "dont", "do"))
+_ADDRESSED = frozenset(("you", "we", "u"))
+
+
+class Hit(NamedTuple):
+    """A cue that fired, and the words that matched: ``text[start:end]`` of the sentence."""
+
+    cue: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Word sets of a language that decide whether a phrase is a command."""
+
+    headings: frozenset[str] = frozenset()
+    """Words in headings that announce rules."""
+    ban_headings: frozenset[str] = frozenset()
+    """Those of them that announce prohibitions."""
+    both_headings: frozenset[str] = frozenset()
+    """Words in headings that announce prohibitions and requirements: "Dos and don'ts"."""
+    connectives: frozenset[str] = frozenset()
+    """Words that may precede the verb of a command."""
+    coordinators: frozenset[str] = frozenset()
+    """Connectives that continue the subject of the clause: "we use it but don't change it"."""
+    fillers: frozenset[str] = frozenset()
+    """Words that may occur inside a phrase without changing it: "I really don't want"."""
+    adverbs: frozenset[str] = frozenset()
+    """Words between a subject and its verb: "they truly don't"."""
+    subjects: frozenset[str] = frozenset()
+    """Words that make the following verb a statement."""
+    statements: frozenset[str] = frozenset()
+    """Words that make their clause a statement: pronouns, "would"."""
+    requests: frozenset[str] = frozenset()
+    """Words that make a clause a request if a pronoun follows: "can you ... and keep it"."""
+    orders: frozenset[str] = frozenset()
+    """Verbs that make the clause they open an order: "move it and don't ..."."""
+    dependents: frozenset[str] = frozenset()
+    """Words that make the clause they open a statement: "to", "if", "because"."""
+    imperatives: frozenset[str] = frozenset()
+    negators: frozenset[str] = frozenset()
+    """An imperative that opens a clause and one of these later in it form a ban: "fass das nicht an"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The cues of a language written with spaces."""
+
+    phrases: Node
+    openers: Node
+    """Phrases that count only at the start of the sentence."""
+    grammar: Grammar
+
+    def all(self) -> Iterator[Phrase]:
+        """Yield every phrase."""
+        yield from self.openers.all()
+        yield from self.phrases.all()
+
+    def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
+        """Yield the cues of a sentence from left to right."""
+        del text  # only the words are needed
+        present = {token.word for token in words}
+        opening = True
+        for i, token in enumerate(words):
+            nodes = self.phrases.after(token.word)
+            if opening:
+                nodes = (*self.openers.after(token.word), *nodes)
+                opening = token.word in self.grammar.connectives
+            if nodes:
+                yield from self._hits_at(nodes, words, i, present)
+            if token.word in self.grammar.imperatives and self._opens(words, i):
+                yield from self._negated(words, i)
+
+    def _hits_at(self, nodes: Iterable[Node], words: Sequence[Token], i: int, present: set[str]) -> list[Hit]:
+        """Return the cues whose phrase starts at ``i``, except those inside a ``NOTHING`` phrase."""
+        found: list[Hit] = []
+        contained = -1
+        for node in nodes:
+            for phrase, behind in node.along(words, i + 1, self.grammar.fillers):
+                if phrase.tail_words <= present and (end := self._end(phrase, words, i, behind)):
+                    found.append(Hit(phrase.cue, words[i].start, words[end - 1].end))
+                    if phrase.cue == NOTHING:
+                        contained = max(contained, found[-1].end)
+        return found if contained < 0 else [hit for hit in found if hit.end > contained]
+
+    def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
+        """Return True if a heading or lead-in announces rules."""
+        del text
+        return any(token.word in self.grammar.headings for token in words)
+
+    def heads_bans(self, words: Sequence[Token]) -> bool:
+        """Return True if a heading announces prohibitions and nothing else."""
+        said = {token.word for token in words}
+        return not said.isdisjoint(self.grammar.ban_headings) and said.isdisjoint(self.grammar.both_headings)
+
+    @property
+    def heading_words(self) -> frozenset[str]:
+        """Return the words in headings that announce rules."""
+        return self.grammar.headings
+
+    def _end(self, phrase: Phrase, words: Sequence[Token], i: int, behind: int) -> int:
+        """Return the index after a phrase that starts at ``i``, or 0 if it does not count there."""
+        end = _tail(phrase, words, behind) if phrase.tail else behind
+        if not end or not self._stands(phrase.place, words, i, end):
+            return 0
+        before = words[i - 1] if i and not words[i].opens else None
+        after = words[end] if end < len(words) and not words[end].opens else None
+        return end if phrase.fits(before, after) else 0
+
+    def _stands(self, place: Place, words: Sequence[Token], i: int, end: int) -> bool:
+        match place:
+            case Place.ANYWHERE:
+                return True
+            case Place.END:
+                return end == len(words) or words[end].opens
+            case Place.START:
+                return self._opens(words, i)
+            case Place.FIRST:
+                return i <= _FIRST_WORDS and all(words[k].word in self.grammar.connectives for k in range(i))
+            case Place.FREE:
+                return self._commands(words, i)
+
+    def _opens(self, words: Sequence[Token], i: int) -> bool:
+        return words[i].opens or (words[i - 1].word in self.grammar.connectives and self._commands(words, i))
+
+    def _commands(self, words: Sequence[Token], i: int) -> bool:
+        """Return True if a verb at ``i`` is a command, not part of a statement."""
+        k = i
+        while not words[k].opens and words[k - 1].word in self.grammar.adverbs:
+            k -= 1
+        if words[k].opens:
+            return True
+        before = words[k - 1].word
+        if before in _NOUNS and words[i].word in _PLURALS:
+            return True  # "as in notes.md don't": a statement about the file would say "doesn't"
+        if before in self.grammar.coordinators:
+            return not self._is_statement(words, k - 1)
+        return not self._is_subject(before)
+
+    def _is_statement(self, words: Sequence[Token], end: int) -> bool:
+        """Return True if the clause up to ``end`` is a statement rather than addressed to the agent."""
+        about_somebody = False
+        for k in range(end, max(-1, end - _LONG_CLAUSE), -1):
+            if words[k].word in self.grammar.requests and words[k + 1].word in _ADDRESSED:
+                return False
+            about_somebody |= words[k].word in self.grammar.statements
+            if words[k].opens:
+                if words[k].word in self.grammar.orders:
+                    return False
+                return about_somebody or words[k].word in self.grammar.dependents
+        return about_somebody
+
+    def _is_subject(self, word: str) -> bool:
+        """Return True for pronouns, names and plural nouns: a verb after them is not a command."""
+        if word in self.grammar.subjects or word in _NOUNS:
+            return True
+        return len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "'s"))
+
+    def _negated(self, words: Sequence[Token], i: int) -> Iterator[Hit]:
+        """Yield the ban of a clause that opens with an imperative and is negated later."""
+        for token in words[i + 1 : i + _CLAUSE_WORDS]:
+            if token.opens:
+                return
+            if token.word in self.grammar.negators:
+                yield Hit("ban", words[i].start, token.end)
+                return
+
+
+def _tail(phrase: Phrase, words: Sequence[Token], begin: int) -> int:
+    """Return the index after the tail of a phrase if it follows its gap, else 0.
+
+    The gap has at least one word, and ends with the clause unless the phrase is ``far``.
+    """
+    tail, far = phrase.tail, phrase.far
+    if not far and begin < len(words) and words[begin].opens:
+        return 0
+    first, size = tail[0], len(tail)
+    for k in range(begin + 1, min(begin + (_LONG_GAP_WORDS if far else _GAP_WORDS), len(words) - size) + 1):
+        if is_entry(words[k].word, first) and _are(words, k + 1, tail[1:]):
+            return k + size
+        if not far and words[k].opens:
+            return 0
+    return 0
+
+
+def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
+    return all(is_entry(words[start + n].word, entry) for n, entry in enumerate(entries))
+
+
+@dataclass(frozen=True, slots=True)
+class UnspacedLanguage:
+    """The cues of a language written without spaces, matched in the text, longest first."""
+
+    pattern: re.Pattern[str]
+    phrases: Mapping[str, tuple[Phrase, ...]]
+    headings: tuple[str, ...]
+    variants: Mapping[int, int]
+    """Characters that are replaced by others, one for one."""
+
+    def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
+        """Yield the cues of a sentence from left to right, without overlaps."""
+        del words  # here a "word" would be a whole clause
+        text = text.translate(self.variants)
+        for match in self.pattern.finditer(text):
+            start, end = match.span()
+            opens = _opens_clause(text, start)
+            for phrase in self.phrases[match.group()]:
+                spoilt = any(text.startswith(entry, end) for entry in phrase.unless_next)
+                if not spoilt and phrase.cue != NOTHING and (opens or phrase.place is not Place.START):
+                    yield Hit(phrase.cue, start, end)
+
+    def heads_rules(self, text: str, words: Sequence[Token]) -> bool:
+        """Return True if a heading or lead-in announces rules."""
+        del words
+        written = text.translate(self.variants)
+        return any(heading in written for heading in self.headings)
+
+    def heads_bans(self, words: Sequence[Token]) -> bool:
+        """Return False: headings of prohibitions are not known for these languages."""
+        del words
+        return False
+
+    @property
+    def heading_words(self) -> frozenset[str]:
+        """Return the words in headings that announce rules."""
+        return frozenset(self.headings)
+
+
+def _opens_clause(text: str, start: int) -> bool:
+    """Return True if a position is at the start of its clause."""
+    before = start - 1
+    while before >= 0 and text[before].isspace():
+        before -= 1
+    return before < 0 or text[before] in _CLAUSE_STARTS

@@ -1,0 +1,199 @@
+"""Find the rules, decisions and restricting requests in a message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from clew.message import Message, Origin, Text, Trust
+from clew.rules.afterthought import (
+    borrows,
+    joint_of,
+    unsaid_from,
+    with_borrowed_verb,
+    withdraws,
+)
+from clew.rules.clauses import leave_and_rest, rules_apart
+from clew.rules.evidence import Evidence, Surroundings, evidence, is_silent
+from clew.rules.force import announces, judge
+from clew.rules.languages import guess
+from clew.rules.layout import Spans
+from clew.rules.model import confidence, model
+from clew.rules.pasted import (
+    LONG,
+    NOTHING_PASTED,
+    foreign,
+    is_briefing,
+    is_deep,
+    pasted,
+    tasks,
+)
+from clew.rules.scope import scope_of
+from clew.rules.sentences import Sentence, sentences
+from clew.rules.terminal import is_status, printed, stands_alone
+from clew.rules.tokens import words_again
+from clew.rules.values import Force, Found, Kind, Reason, Span, Strength
+
+_BOUNDS = ("limit_number", "measure")
+_TELLING = 4.0
+"""Weight from which on a cue determines the kind of a lasting rule; chosen by hand."""
+_SAMPLE = 2_000
+"""Characters from which the language of a message is guessed."""
+_REMEMBERED = 512
+"""Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
+_REMEMBERED_LONG = 4
+_TAKEN_BACK = re.compile(
+    r"\W*(?:oh |uh |um |hm+ )*(?:wait|actually|hold on|scratch that|on second thought"
+    r"|correction)\W+(?:no|nope|never|don['’]t|do not)\b",
+    re.IGNORECASE,
+)
+"""Words that withdraw the sentence before them and say something else."""
+_PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
+
+
+def find(message: Message) -> list[Found]:
+    """Return the standing rules that the speaker of a message states, in order."""
+    return [found for found in find_candidates(message) if found.force is Force.STANDING]
+
+
+def find_candidates(message: Message) -> list[Found]:
+    """Return every binding sentence of a message, in order: rules, decisions and restricting requests.
+
+    Only words that a user, a developer or the system wrote count, never text of tools, files and summaries,
+    nor what the speaker pastes, quotes or shows as code.
+    """
+    if message.origin is not Origin.SPOKEN:
+        return []
+    found: list[Found] = []
+    for index, part in enumerate(message.parts):
+        if isinstance(part, Text) and part.trust >= Trust.USER:
+            found.extend(_in_part(part, index))
+    return found
+
+
+def _in_part(part: Text, index: int) -> list[Found]:
+    found: list[Found] = []
+    for sentence, seen in spoken(part.text, part.trust):
+        if found and seen.among_rules and found[-1].quote == sentence.lead:
+            found.pop()  # "Please don't:" is part of each item of its list
+        one = found_in(sentence, seen, index, part.trust)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    """Return the speaker's own sentences that could state or end a rule, each with its evidence."""
+    return _told_briefly(text, trust) if len(text) < LONG else _told_at_length(text, trust)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _told_briefly(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return () if is_silent(text) else tuple(sentences_that_tell(text, trust))
+
+
+@lru_cache(maxsize=_REMEMBERED_LONG)
+def _told_at_length(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return tuple(sentences_that_tell(text, trust))
+
+
+def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
+    """Yield what ``spoken`` returns, by parsing the text sentence by sentence."""
+    told: list[tuple[Sentence, Evidence]] = []
+    for sentence, around in _own_sentences(text, trust):
+        seen = evidence(sentence, around)
+        if told and (joint := joint_of(text, told[-1][0], sentence)):
+            if withdraws(sentence):
+                told = []  # "Don't push. Wait, no."
+                continue
+            if _TAKEN_BACK.match(sentence.text):
+                told = []  # "You can edit legacy/. Wait no, never modify it."
+            if ";" in joint and borrows(sentence, *told[-1]):
+                seen = with_borrowed_verb(sentence, seen)
+        yield from told
+        told = []
+        if seen is not None and (not around.document or seen.among_rules):
+            # A sentence that withdraws itself states nothing: "ignore the rule, wait no, keep it".
+            apart = leave_and_rest(sentence, seen, around) or rules_apart(sentence, seen, around)
+            told = [one for one in apart if not unsaid_from(one[1].words)]
+    yield from told
+
+
+def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
+    """Yield the speaker's own sentences, each with its surroundings."""
+    sample = text[:_SAMPLE]
+    default = guess(sample, words_again(sample))
+    paste = pasted(text) if trust is Trust.USER else NOTHING_PASTED
+    others = foreign(text) if trust is Trust.USER else []
+    output = Spans(iter(printed(text) if trust is Trust.USER else ()))
+    orders = trust > Trust.USER and len(text) >= LONG
+    briefing = orders or is_briefing(text)
+    handed_on = Spans(tasks(text) if briefing and not orders else iter(()))
+    speaks = trust is Trust.USER and not briefing
+    for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
+        inside = paste.start <= sentence.start < paste.end
+        if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
+            continue
+        if any(start <= sentence.start < end for start, end in others):
+            continue
+        deep = speaks and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
+        briefed = briefing and not handed_on.hold(sentence.start)
+        yield sentence, Surroundings(default, inside, briefed, orders, deep)
+
+
+def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
+    """Return True if a sentence is in printed output and not a remark between two pastes."""
+    return output.hold(sentence.start) and not stands_alone(text, sentence.start, sentence.end)
+
+
+def _is_plain_line(text: str, sentence: Sentence) -> bool:
+    """Return True if a sentence is a line of its own that opens with a plain ban or order."""
+    alone = text[: sentence.start].endswith("\n") and text[sentence.end : sentence.end + 1] in ("", "\n")
+    return alone and _PLAINLY.match(sentence.text) is not None
+
+
+def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
+    """Return the rule that a sentence states; None if its cues do not reach the threshold."""
+    fired = {hit.cue for hit in seen.hits}
+    if not model().is_rule(fired) and not announces(sentence.text, seen):
+        return None
+    reasons = _reasons(sentence.text, seen)
+    kind, strength = _kind(reasons, seen)
+    force, why = judge(sentence, seen, kind, trust)
+    return Found(
+        quote=sentence.text,
+        span=Span(part, sentence.start, sentence.end),
+        kind=kind,
+        scope=scope_of(seen.about(sentence.text), seen.words, seen.hits),
+        strength=strength,
+        trust=trust,
+        confidence=round(confidence(model().score(fired)), 3),
+        reasons=reasons,
+        lead=sentence.lead,
+        force=force,
+        force_reason=why,
+    )
+
+
+def _reasons(text: str, seen: Evidence) -> tuple[Reason, ...]:
+    """Return each cue that fired, once, heaviest first."""
+    cues = model().cues
+    first: dict[str, Reason] = {}
+    for hit in seen.hits:
+        first.setdefault(hit.cue, Reason(hit.cue, text[hit.start : hit.end], cues[hit.cue].weight))
+    return tuple(sorted(first.values(), key=lambda reason: -abs(reason.weight)))
+
+
+def _kind(reasons: tuple[Reason, ...], seen: Evidence) -> tuple[Kind, Strength]:
+    """Return kind and strength of the heaviest cue that has a kind; cues about duration come last."""
+    if seen.under_ban:
+        return Kind.PROHIBITION, Strength.MUST
+    cues = model().cues
+    for reason in sorted(reasons, key=lambda reason: reason.cue == "lasting" or reason.weight < _TELLING):
+        cue = cues[reason.cue]
+        if cue.kind is Kind.REQUIREMENT and any(other.cue in _BOUNDS for other in reasons):
+            return Kind.LIMIT, cue.strength
+        if cue.kind is not None:
+            return cue.kind, cue.strength
+    return Kind.REQUIREMENT, Strength.MUST

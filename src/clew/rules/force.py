@@ -1,0 +1,306 @@
+"""Classify a binding sentence: a standing rule, a decision about this work, or one request.
+
+Only standing rules are pinned, so precision comes first: a sentence is standing if it says so ("from now on",
+"always", "ask me before"), or restrains what the agent itself does (edit, push, install, mock) in words that
+can be understood alone. A sentence about the product is a decision; one about the current step is a request.
+The guideline with examples is in docs/concepts/constraints.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from clew.message import Trust
+from clew.rules.evidence import Evidence
+from clew.rules.languages import ENGLISH
+from clew.rules.sentences import Sentence
+from clew.rules.tables import table
+from clew.rules.tables import words as known_words
+from clew.rules.tokens import Token
+from clew.rules.values import Force, Kind
+
+LIKELY = frozenset(
+    (
+        "it says how to work",
+        "it says what to do in a case",
+        "it says what the speaker prefers",
+        "it restrains the work",
+    )
+)
+"""Reasons that are wrong in about one case in ten; the others are clear."""
+_PRONOUNS = frozenset(("it", "that", "this", "them"))
+_POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
+_ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))
+_OF_USER = frozenset(
+    ("go", "switching", "opening", "reading", "waiting", "running", "starting", "sending", "go")
+)
+"""Acts of a user of the product, not of the agent: "I want to avoid switching between pages"."""
+_OF_KINDS = frozenset(("add", "use", "mock", "import", "log", "print", "adding", "using", "mocking"))
+"""Acts on kinds of things: "do not add seeds"."""
+_CASES = frozenset(("case_order", "if_order", "always", "consent", "avoid", "ban"))
+_FEWEST_WORDS = 2
+"""Words a rule needs to be understood alone, not counting pronouns."""
+_SHORTEST_PLURAL = 3
+_FRAGMENT = 3
+"""Words of a fragment like "just the analysis", which says nothing alone."""
+_PLAIN_WORDS = 18
+_PLAIN_LIMIT = 8
+"""Words up to which a sentence says little but a rule, or but a limit. Chosen by hand."""
+_EARLY = 30
+"""Characters within which a long sentence must say that it lasts."""
+
+
+class Judged(NamedTuple):
+    """How far a sentence reaches, and why."""
+
+    force: Force
+    why: str
+
+
+def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judged:
+    """Return how far a binding sentence reaches."""
+    fired = {hit.cue for hit in seen.hits}
+    if trust > Trust.USER:
+        return Judged(Force.STANDING, "it is part of the instructions for the agent")
+    if kind is Kind.PERMISSION:
+        return Judged(Force.DECISION, "it permits something")
+    if why := _placed(sentence, seen, fired):
+        return Judged(Force.STANDING, why)
+    if fired & {"document", "deep"}:
+        return Judged(Force.REQUEST, "it is in the middle of a long text")
+    if seen.language == ENGLISH:
+        return _in_english(sentence, seen.words, fired)
+    known = _cues("bans") | _cues("lasting") | _cues("ways") | _cues("directs") | {"ban_want", "ban_noun"}
+    if "question" in fired or fired.isdisjoint(known):
+        return Judged(Force.REQUEST, "nothing says that it lasts")
+    return Judged(Force.STANDING, "it restrains the work")
+
+
+def announces(text: str, seen: Evidence) -> bool:
+    """Return True if a sentence is announced as a rule, however little its cues are worth together."""
+    if seen.language != ENGLISH:
+        return False
+    return _says("means", text) or (_says("asked", text) and _says("habit_asked", text))
+
+
+def _placed(sentence: Sentence, seen: Evidence, fired: set[str]) -> str:
+    """Return why the position of a sentence makes it a standing rule; empty if it does not."""
+    text = sentence.text
+    if "for_turn" in fired and not (fired & {"reports", "states"} or _says("third_person", text)):
+        return "it holds for the next answer"
+    if fired & {"rule_lead", "ban_lead", "rule_heading"}:
+        over = sentence.lead or sentence.heading
+        if seen.language != ENGLISH or _says("rule_lead", over):
+            return "it is listed as a rule"
+    if "briefing" in fired and _says("opens_ban", text) and not text.lower().startswith("no"):
+        return "it is part of the instructions for the agent"
+    return ""
+
+
+def _in_english(sentence: Sentence, words: Sequence[Token], fired: set[str]) -> Judged:
+    text = sentence.text
+    lasts = _pattern("strong").search(text)
+    if why := _passing(text, words, fired):
+        return Judged(Force.REQUEST, why)
+    if _says("consent", text) and not _says("no_consent", text):
+        return Judged(Force.STANDING, "it wants to be asked first")
+    if "long" in fired and not (lasts and lasts.start() < _EARLY):
+        return Judged(Force.REQUEST, "it says much else")
+    listed = sentence.item and not lasts
+    if why := _standing(text, fired, lasts, listed=listed, led=listed and bool(sentence.lead)):
+        return Judged(Force.STANDING, why)
+    if listed or fired & _cues("chooses") or _is_of_product(text):
+        return Judged(Force.DECISION, "it says how the result should be")
+    return Judged(Force.REQUEST, "nothing says that it lasts")
+
+
+def _passing(text: str, words: Sequence[Token], fired: set[str]) -> str:
+    """Return why a sentence cannot be a standing rule; empty if it can."""
+    asked = _says("asked", text)
+    if ("question" in fired or asked) and not (asked and _says("how_asked", text)):
+        return "it asks"
+    if sum(token.word not in _POINTS_BACK for token in words) < _FEWEST_WORDS:
+        return "it cannot be read alone"
+    if text.endswith((":", "：")):
+        return "it introduces something"
+    return "it is for the end of this task" if _says("done", text) else ""
+
+
+def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed: bool, led: bool) -> str:
+    """Return what makes a sentence a standing rule; empty if nothing does."""
+    bare = (
+        listed and not led and not (_says("place", text) or _says("shouted", text) or _says("any_of", text))
+    )
+    if (
+        not bare
+        and (not led or _says("opens_ban", text))
+        and (why := _restrains(text, lasting=lasts is not None))
+    ):
+        return why
+    if _says("each", text):
+        return "it is to be done again and again"
+    if _says("means", text):
+        return "it says what a word means"
+    if _says("habit_asked", text):
+        return "it asks for a way of working"
+    if _is_of_product(text):
+        return ""
+    if lasts and _directs(fired) and not _is_habit_of_thing(text, lasts):
+        return f"it says {lasts[0].strip(' .,;:').lower()!r}"
+    return _way_of_working(text, fired, listed=listed)
+
+
+def _restrains(text: str, *, lasting: bool) -> str:
+    """Return why a sentence restrains what the agent does; empty if it does not."""
+    for match in _pattern("negated").finditer(text):
+        if why := _forbids(text, match, lasting=lasting):
+            return why
+    for match in _pattern("wanted_not").finditer(text):
+        verb, *rest = [group.lower() for group in match.groups() if group]
+        if not rest or (verb not in _OF_USER and _is_forbidden(verb, rest, text, lasting=lasting)):
+            return "it forbids an act of the agent"
+    if _says("looks_only", text) and len(text.split()) > _FRAGMENT:
+        return "it forbids changes for now"
+    if _says("passive", text) and not _says("points_back", text):
+        return "it forbids an act of the agent"
+    return "it limits what the agent works on" if _limits_work(text) else ""
+
+
+def _forbids(text: str, match: re.Match[str], *, lasting: bool) -> str:
+    """Return why a negated phrase forbids something; empty if it does not."""
+    verb, *rest = (word.lower().strip("`'’.@") if word else "" for word in match.groups())
+    opener, before = match[0].split()[0].lower(), text[: match.start()].lower()
+    if opener == "no":
+        ruled_out = not known_words("force", "ruled_out").isdisjoint((verb, *rest[:1]))
+        return "it rules something out" if ruled_out and not _says("not_needed", text) else ""
+    if opener == "without" or _is_told(before) or (opener == "avoid" and before.endswith("to ")):
+        return ""
+    return "it forbids an act of the agent" if _is_forbidden(verb, rest, text, lasting=lasting) else ""
+
+
+def _limits_work(text: str) -> bool:
+    for match in _pattern("only").finditer(text):
+        verb = next((group.lower() for group in match.groups() if group), "")
+        if verb in known_words("force", "restricted") and (match[1] or _says("place", text)):
+            return True
+    return False
+
+
+def _is_told(before: str) -> bool:
+    """Return True if the words before a negation make it a statement: "so we don't break it"."""
+    words = before.lower().split()
+    return len(words) > 1 and words[-1] in known_words("force", "subjects")
+
+
+def _is_act(word: str, of: str = "acts") -> bool:
+    acts = known_words("force", of)
+    stem = word[:-3]
+    return word in acts or (word.endswith("ing") and not acts.isdisjoint((stem, f"{stem}e", stem[:-1])))
+
+
+def _is_forbidden(verb: str, rest: Sequence[str], text: str, *, lasting: bool) -> bool:
+    """Return True if a ban on this act is not just a detail of this step and can be understood alone."""
+    target = [word for word in rest if word]
+    if lasting:
+        return _is_act(verb) or _is_act(verb, "uses")
+    if verb in {"do", "make", "go", "take"}:
+        return not known_words("force", "made").isdisjoint(target)
+    if _is_act(verb, "uses"):
+        # "don't use mocks" is a way of working; "don't use TAGS_CACHE" is a detail of the code
+        plural = (
+            bool(target)
+            and len(target[0]) > _SHORTEST_PLURAL
+            and target[0].endswith("s")
+            and target[0].isalpha()
+        )
+        return plural or not known_words("force", "ruled_out").isdisjoint(target) or text.isupper()
+    if not _is_act(verb) or _says("step", text):
+        return False
+    if not target:
+        return verb not in known_words("force", "vague") or _says("yet", text)
+    return target[0] not in _PRONOUNS or _says("yet", text) or _says("shouted", text)
+
+
+def _is_of_product(text: str) -> bool:
+    """Return True if a sentence says what a thing should do, without addressing the agent."""
+    return _says("third_person", text) and not _says("spoken_to", text)
+
+
+def _is_habit_of_thing(text: str, lasts: re.Match[str]) -> bool:
+    """Return True if "always" or "never" is about a thing: "rows should always be sorted"."""
+    if lasts[0].lower() not in {"always", "never"}:
+        return False
+    before, behind = text[: lasts.start()].lower().split(), text[lasts.end() :].lower().split()
+    if not _ADDRESSED.isdisjoint(before[-3:]) and not _says("opens_task", text):
+        return False
+    if behind and before and behind[0].strip(",.").endswith("s") and behind[0].isalpha():
+        return True  # "the endpoint never returns"
+    product, modals = known_words("force", "product"), known_words("force", "modals")
+    told = bool(before) and (before[-1].strip("(") in modals or _says("opens_task", text))
+    return told or (bool(behind) and behind[0] in product)
+
+
+def _directs(fired: set[str]) -> bool:
+    """Return True if a sentence with lasting words directs the agent."""
+    bans = _cues("bans")
+    if fired & {"reports", "absent", "own_state", "closing"} and not fired & (
+        bans | {"always_do", "lasting"}
+    ):
+        return False
+    return bool(fired & (_cues("lasting") | bans | _cues("ways") | _cues("directs")))
+
+
+def _way_of_working(text: str, fired: set[str], *, listed: bool) -> str:
+    """Return why a sentence says how the agent should work; empty if it does not."""
+    if _says("follows", text):
+        return "it names rules to follow"
+    if _says("prefers", text):
+        return "it says what the speaker prefers"
+    way = (
+        _says("answers", text)
+        or _says("tools_chosen", text)
+        or (_says("kept", text) and _says("work_noun", text))
+    )
+    if way and fired & _cues("ways"):
+        return "it says how to work"
+    if listed:
+        return ""
+    if _is_plain(text, fired):
+        return "it says how to work"
+    return "it says what to do in a case" if fired & _CASES and _says("case", text) else ""
+
+
+def _is_plain(text: str, fired: set[str]) -> bool:
+    """Return True if a short sentence is nothing but a rule: "the v1 API is frozen", "tabs, not spaces"."""
+    length = len(text.split())
+    if length > _PLAIN_WORDS or fired & _cues("doubtful") or _says("points_back", text):
+        return False
+    if fired & _cues("placed") and _says("path_named", text) and "task" not in fired:
+        return True
+    if _says("left_alone", text):
+        return True
+    if _says("not_plain", text):
+        return False
+    brief = (
+        length <= _PLAIN_LIMIT and not fired & {"states", "task", "duty_weak"} and not _says("one_text", text)
+    )
+    return bool(fired & _cues("plain")) or (brief and bool(fired & _cues("brief")))
+
+
+def _says(name: str, text: str) -> bool:
+    return _pattern(name).search(text) is not None
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(
+        re.sub(r"\n {2}", "", table("force")["patterns"][name]).removeprefix("  "), re.IGNORECASE
+    )
+
+
+@cache
+def _cues(name: str) -> frozenset[str]:
+    return frozenset(table("force")["cues"][name].split())

@@ -1,0 +1,157 @@
+"""The cue tables, one file per language, and language guessing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from clew.rules.cues import Grammar, Language, UnspacedLanguage
+from clew.rules.phrases import Entry, Phrase, Place, tree
+from clew.rules.tables import table
+
+ENGLISH = "english"
+
+_SCRIPTS = (
+    (re.compile(r"[\u3040-\u30ff]"), "japanese"),
+    (re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"), "korean"),
+    (re.compile(r"[\u4e00-\u9fff]"), "chinese"),
+    (re.compile(r"[\u0400-\u04ff]"), "russian"),
+)
+_SPELLINGS = (
+    (re.compile(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
+    (re.compile(r"[ãõ]|nça|[ln]h[ao]s?\b"), "portuguese"),
+    (re.compile(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
+    (re.compile(r"[çœêûîâ]|\bé\w|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
+    (re.compile(r"ß|[äöü]|sch"), "german"),
+    (re.compile(r"[łżźćśąęń]"), "polish"),
+)
+"""Spellings that distinguish languages that share many words."""
+_OTHER_SCRIPT = re.compile("|".join(script.pattern for script, _ in _SCRIPTS))
+_FEW_WORDS = 6
+_GAP = " * "
+_LONG_GAP = " ... "
+_UNLESS = ("unless_next", "unless_after")
+
+
+def guess(text: str, words: Sequence[str], default: str = ENGLISH) -> str:
+    """Return the language of a sentence: by script, else by frequent words, else the default."""
+    if not text.isascii():
+        for script, name in _SCRIPTS:
+            if script.search(text):
+                return name
+    if default == ENGLISH and _foreign_words().isdisjoint(words):
+        return default
+    index = _common_words()
+    if "non-" in text:  # "non-negotiable" is English
+        words = [word for word in words if word != "non"]
+    counts = Counter(name for word in words for name in index.get(word, ()))
+    counts.update(name for spelling, name in _SPELLINGS if name in counts and spelling.search(text))
+    ours = counts.pop(default, 0)
+    best, most = max(counts.items(), key=lambda entry: entry[1], default=(default, 0))
+    # One foreign word in a long sentence is a name or a slip. A few words do not switch away from the
+    # language of the text: "no" does not make "No funciona" English.
+    few = len(words) <= _FEW_WORDS and default == ENGLISH
+    enough = max(1, ours) if few else max(2, ours + 1)
+    return best if most >= enough else default
+
+
+def is_english(text: str, words: Iterable[str]) -> bool:
+    """Return True if no part of a text can be in another language; ``words`` as in ``guess``."""
+    return _foreign_words().isdisjoint(words) and (text.isascii() or not _OTHER_SCRIPT.search(text))
+
+
+def is_function_word(word: str) -> bool:
+    """Return True if a word is a function word in one of the languages."""
+    return word in _function_words()
+
+
+@cache
+def language(name: str) -> Language | UnspacedLanguage:
+    """Return a language's cues; its table is loaded once."""
+    content = table(f"languages/{name}")
+    grammar: dict[str, Any] = content["grammar"]
+    if grammar.get("unspaced", False):
+        index: dict[str, list[Phrase]] = {}
+        for phrase in _unspaced_phrases(content["cues"]):
+            index.setdefault(str(phrase.words[0]), []).append(phrase)
+        longest_first = sorted(index, key=len, reverse=True)
+        return UnspacedLanguage(
+            re.compile("|".join(map(re.escape, longest_first))),
+            {text: tuple(phrases) for text, phrases in index.items()},
+            tuple(grammar["headings"].split()),
+            {ord(pair[0]): ord(pair[1]) for pair in grammar.get("variants", "").split()},
+        )
+    classes = {f"{{{key}}}": frozenset(words.split()) for key, words in content.get("classes", {}).items()}
+    phrases = list(_spaced_phrases(content["cues"], classes, content.get("slips", {})))
+    return Language(
+        tree(phrase for phrase in phrases if phrase.place is not Place.FIRST),
+        tree(phrase for phrase in phrases if phrase.place is Place.FIRST),
+        Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()}),
+    )
+
+
+Cues = dict[str, list[dict[str, Any]]]
+
+
+def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
+    """Yield the phrases of a language written without spaces, one piece each."""
+    for cue, text, place, entry in _entries(cues):
+        yield Phrase(cue, (text,), (), place, **_conditions(entry))
+
+
+def _spaced_phrases(
+    cues: Cues, classes: dict[str, frozenset[str]], slips: dict[str, str]
+) -> Iterator[Phrase]:
+    """Yield the phrases of a table as words; ``{name}`` is any word of that class.
+
+    Common misspellings are added as variants: "lets keep".
+    """
+
+    def words(text: str) -> tuple[Entry, ...]:
+        return tuple(classes[word] if word[0] == "{" else word for word in text.split())
+
+    for cue, text, place, entry in _entries(cues):
+        far = _LONG_GAP in text
+        slipped = " ".join(slips.get(word, word) for word in text.split())
+        for said in {text, slipped}:
+            head, _, tail = said.partition(_LONG_GAP if far else _GAP)
+            yield Phrase(cue, words(head), words(tail), place, far, **_conditions(entry))
+
+
+def _entries(cues: Cues) -> Iterator[tuple[str, str, Place, dict[str, Any]]]:
+    for cue, entries in cues.items():
+        for entry in entries:
+            for place in Place:
+                for text in entry.get(place.value, ()):
+                    yield cue, text, place, entry
+
+
+def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions of an entry's phrases."""
+    conditions: dict[str, Any] = {key: frozenset(entry.get(key, "").split()) for key in _UNLESS}
+    return {**conditions, "goes_on": entry.get("goes_on", False)}
+
+
+@cache
+def _common_words() -> dict[str, tuple[str, ...]]:
+    """Return each frequent word with the languages it is frequent in."""
+    index: dict[str, list[str]] = {}
+    for languages in table("languages/common_words").values():
+        for name, words in languages.items():
+            for word in words.split():
+                index.setdefault(word, []).append(name)
+    return {word: tuple(names) for word, names in index.items()}
+
+
+@cache
+def _foreign_words() -> frozenset[str]:
+    return frozenset(word for word, names in _common_words().items() if ENGLISH not in names)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    languages = table("languages/common_words")["function"].values()
+    return frozenset(word for words in languages for word in words.split())

@@ -1,0 +1,311 @@
+"""Find which active rules a message ends, by withdrawing or by contradicting them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from clew.message import Message, Origin, Text, Trust
+from clew.rules import provisional
+from clew.rules.active import ActiveRules, Rule, has_bound, numbers
+from clew.rules.cues import Hit
+from clew.rules.evidence import Evidence
+from clew.rules.find import found_in, spoken
+from clew.rules.framed import is_directed, is_no_leave, is_no_lift, reminds
+from clew.rules.leave import LEAVE, clause_of_leave
+from clew.rules.letgo import ends_by, let_go
+from clew.rules.model import model
+from clew.rules.provisional import go_ahead, is_provisional
+from clew.rules.scope import scope_of
+from clew.rules.sentences import Sentence
+from clew.rules.subject import Choice, Subject, choices, subject_of
+from clew.rules.tables import words
+from clew.rules.tokens import tokens
+from clew.rules.values import Constraint, Found, How, Kind, Retirement, Span
+
+_LIFTS = frozenset(("lift", "lift_that"))
+_LETS_GO = "let_go"
+_TAKES_BACK = _LIFTS | LEAVE | {"needless"}
+_BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
+_DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
+_ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
+_ANY_WORK = frozenset(("edit",))
+"""The generic act on a thing; its synonyms are mapped to it."""
+_ALIKE = 0.75
+
+
+def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list[Retirement]:
+    """Return the ends that a message puts to active rules, in the order of its sentences.
+
+    ``active`` is oldest first. A speaker can end only rules with at most their own trust. Words that name no
+    rule ("ignore that") end the most recent one, marked as uncertain.
+    """
+    if message.origin is not Origin.SPOKEN:
+        return []
+    rules = active if isinstance(active, ActiveRules) else ActiveRules(active)
+    ended: dict[str, Retirement] = {}
+    for index, part in enumerate(message.parts):
+        if not isinstance(part, Text) or part.trust < Trust.USER:
+            continue
+
+        def may_end(rule: Rule, trust: Trust = part.trust) -> bool:
+            return rule.constraint.found.trust <= trust and rule.constraint.id not in ended
+
+        for end in _expired(rules, may_end, part.text, index):
+            ended.setdefault(end.constraint, end)
+        for sentence, seen in spoken(part.text, part.trust):
+            for end in _ends(rules, may_end, Said(sentence, seen, index, part.trust)):
+                ended.setdefault(end.constraint, end)
+    return list(ended.values())
+
+
+def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Iterator[Retirement]:
+    """Yield the provisional rules that end because the speaker gives the go-ahead."""
+    if not rules or not (words := go_ahead(text)):
+        return
+    start = text.find(words)
+    span = Span(part, start, start + len(words))
+    for rule in filter(may_end, rules.latest()):
+        found = rule.constraint.found
+        if is_provisional(found) and provisional.ends_by(found, text):
+            yield Retirement(rule.constraint.id, How.EXPIRED, words, span, "the go-ahead was given")
+
+
+class Said(NamedTuple):
+    """A sentence with its evidence and position."""
+
+    sentence: Sentence
+    seen: Evidence
+    part: int
+    trust: Trust
+
+
+MayEnd = Callable[[Rule], bool]
+"""Whether the speaker may end a rule that has not ended yet."""
+
+
+def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
+    sentence, seen, part, _ = said
+    cues = {hit.cue for hit in seen.hits}
+    if cues & _TAKES_BACK and _only_sounds_so(sentence.text, cues):
+        cues -= _TAKES_BACK
+    if not rules or (cues.isdisjoint(_TAKES_BACK | {_LETS_GO}) and not model().is_rule(cues)):
+        return
+    span = Span(part, sentence.start, sentence.end)
+    matter = _matter(sentence.text, seen)
+    if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
+        constraint, certain, why = lifted
+        certain = certain and is_directed(sentence.text, seen.language, cues, constraint.found)
+        yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
+    elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
+        why = f"it drops the subject of {given_up.found.quote!r} and chooses something else"
+        yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
+    else:
+        yield from _superseded(rules, may_end, cues, matter, said)
+        yield from _replaced(rules, may_end, said)
+
+
+def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
+    """Yield the rules that chose what a sentence replaces: "vitest instead of jest"."""
+    sentence, _, part, _ = said
+    instead = _INSTEAD.search(sentence.text)
+    if instead is None or sentence.text.endswith("?"):
+        return
+    span = Span(part, sentence.start, sentence.end)
+    chosen, dropped = instead[1].casefold(), instead[2].casefold()
+    for rule in filter(may_end, rules.latest()):
+        old = rule.constraint.found
+        named = re.search(rf"(?<!\w){re.escape(dropped)}(?!\w)", old.quote.casefold())
+        if named and old.kind is not Kind.PROHIBITION and chosen not in old.quote.casefold():
+            why = f"{instead[1]} replaces {instead[2]}"
+            yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+
+
+_INSTEAD = re.compile(
+    r"\b(?:use|using|go with|switch to|take|prefer|with"
+    r"|do)\s+[`'\"]?([\w.+#-]{2,30})[`'\"]?(?:\s+\w+){0,3}?\s+"
+    r"(?:instead of|rather than)\s+(?:the |using )?[`'\"]?([\w.+#-]{2,30})",
+    re.IGNORECASE,
+)
+
+
+def _superseded(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+) -> Iterator[Retirement]:
+    """Yield the rules that a sentence contradicts, or replaces by another choice."""
+    sentence, seen, part, trust = said
+    if reminds(sentence.text):
+        return  # "don't drop the rule on tests" is a ban, and holds with that rule
+    span = Span(part, sentence.start, sentence.end)
+    chosen = tuple(choices(seen.words, matter))
+    if (found := found_in(sentence, seen, part, trust)) is not None:
+        counted = numbers(found.quote) if has_bound(found) else []
+        near = rules.near(matter, chosen, [unit for _, unit in counted])
+        for rule in filter(may_end, near):
+            if why := _contradiction(found, matter, rule, chosen, counted):
+                yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+    elif (cues & LEAVE and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
+        # "You can answer in English again" states no rule, but ends the one about Spanish.
+        how = How.LIFTED if cues & LEAVE else How.SUPERSEDED
+        for rule in filter(may_end, rules.near(matter, chosen)):
+            if why := _other_choice(chosen, rule.choices):
+                yield Retirement(rule.constraint.id, how, sentence.text, span, why)
+
+
+def _only_sounds_so(text: str, cues: set[str]) -> bool:
+    """Return True if a sentence with withdrawing cues withdraws nothing."""
+    leave = bool(cues & LEAVE) and not cues & _LIFTS
+    return (leave and is_no_leave(text)) or is_no_lift(text) or reminds(text)
+
+
+def _matter(text: str, seen: Evidence) -> Subject:
+    about = seen.about(text)
+    return subject_of(about, seen.words, scope_of(about, seen.words, seen.hits))
+
+
+def _lifted_by(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+) -> tuple[Constraint, bool, str] | None:
+    """Return the result of ``_lifted`` for a sentence, or else for it without the reason it begins with."""
+    text, seen = said.sentence.text, said.seen
+    said_words = {token.word for token in seen.words}
+    lifted = _lifted(rules, may_end, cues, matter, said_words)
+    if lifted is None and (gone := let_go(seen.words, seen.hits, "lift")):
+        # "Forget the staging thing, use production": the first clause says what is over.
+        clause = _matter_within(said, gone.start, gone.end)
+        return _lifted(rules, may_end, cues - {"lift_that"}, clause, said_words)
+    begin = clause_of_leave(seen.words, seen.hits) if lifted is None and cues & LEAVE else 0
+    if not begin:
+        return lifted
+    rest = _matter_within(said, seen.words[begin].start, len(text))
+    return _lifted(rules, may_end, cues, rest, said_words)
+
+
+def _matter_within(said: Said, start: int, end: int) -> Subject:
+    """Return the subject of a part of a sentence."""
+    text = said.sentence.text[start:end]
+    hits = (Hit(cue, a - start, b - start) for cue, a, b in said.seen.hits if start <= a and b <= end)
+    return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
+
+
+def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | None:
+    """Return the latest rule whose subject is abandoned in favour of something else."""
+    gone = let_go(said.seen.words, said.seen.hits, _LETS_GO)
+    if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
+        return None
+    matter = _matter_within(said, gone.start, gone.end)
+    near = [rule for rule in filter(may_end, rules.near(matter)) if ends_by(gone, matter, rule)]
+    return near[-1].constraint if near else None
+
+
+def _lifted(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
+) -> tuple[Constraint, bool, str] | None:
+    """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
+    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & LEAVE else _DUTIES
+    if said_words & words("subject", "beyond"):
+        kinds |= {Kind.LIMIT}
+    scores = [
+        (subject.likeness(rule.subject), subject.closeness(rule.subject), rule.place, rule.constraint)
+        for rule in filter(may_end, rules.near(subject))
+        if rule.constraint.found.kind in kinds
+        and subject.matches(rule.subject)
+        and (cues & _LIFTS or not (_narrower(subject, rule.subject) or _wider(subject, rule)))
+    ]
+    if scores:
+        best = max(scores, key=lambda score: score[:3])
+        alone = sum(score[:2] == best[:2] for score in scores) == 1
+        return best[3], alone, f"it is about the same subject as {best[3].found.quote!r}"
+    if "lift_that" in cues and not (subject.words or subject.paths):
+        for last in filter(may_end, rules.latest()):
+            return last.constraint, False, "it names no rule, so the most recent one was taken"
+    if said_words & words("subject", "widening") and cues & (_LIFTS | LEAVE):
+        for last in filter(may_end, rules.latest()):
+            if last.constraint.found.kind is Kind.SCOPE:
+                return last.constraint, False, "it allows what the rule had left out"
+    return None
+
+
+def _narrower(subject: Subject, old: Subject) -> bool:
+    """Return True for an exception: permission to push to staging does not end "don't push".
+
+    Permission to edit a thing that was off limits is not an exception: a rule need not name the act.
+    """
+    if subject.paths and not old.paths:
+        return old.words.isdisjoint(word for path in subject.paths for word in path.split("/"))
+    return subject.words - _ANY_WORK > old.words - _ANY_WORK and not subject.paths
+
+
+def _wider(subject: Subject, rule: Rule) -> bool:
+    """Return True if permission is wider than a ban: "you can commit" does not allow committing secrets."""
+    banned = rule.constraint.found.kind in _BANS and not subject.paths
+    return banned and subject.words - _ANY_WORK < rule.subject.words - _ANY_WORK
+
+
+def _contradiction(
+    found: Found, subject: Subject, rule: Rule, chosen: Sequence[Choice], counted: Sequence[tuple[str, str]]
+) -> str:
+    """Return how a newer rule contradicts an active one; empty if it does not."""
+    old = rule.constraint.found
+    if old.quote == found.quote or bool(subject.paths) != bool(rule.subject.paths):
+        return ""
+    likeness = subject.likeness(rule.subject)
+    if subject.paths and not likeness:
+        return ""
+    why = _other_choice(chosen, rule.choices) or _other_number(counted, rule.numbers)
+    opposed = _opposed(found, old) and likeness >= _ALIKE and _same_act(subject, rule.subject)
+    if not why and opposed:
+        why = f"it is {found.kind} where the older one is {old.kind}"
+    return why
+
+
+def _same_act(new: Subject, old: Subject) -> bool:
+    """Return True if rules on one path are about one act: running the tests in lib/ is not editing lib/.
+
+    A rule on part of the path is an exception and contradicts nothing.
+    """
+    if not new.paths:
+        return True
+    covered = all(any(f"{path}/".startswith(f"{wider}/") for wider in new.paths) for path in old.paths)
+    return covered and not (new.words or _ANY_WORK).isdisjoint(old.words or _ANY_WORK)
+
+
+def _other_choice(chosen: Iterable[Choice], olds: Iterable[Choice]) -> str:
+    """Return how a choice replaces the choice of an older rule."""
+    by_group = {choice.group: choice for choice in olds}
+    for new in chosen:
+        before = by_group.get(new.group)
+        if before is not None and new.beside == before.beside and _replaces(new, before):
+            return f"{_named(new.chosen) or 'something else'} replaces {_named(before.chosen)}"
+    return ""
+
+
+def _replaces(new: Choice, old: Choice) -> bool:
+    return bool(old.chosen and (new.chosen or new.refused & old.chosen) and not new.chosen & old.chosen)
+
+
+def _named(values: frozenset[str]) -> str:
+    return ", ".join(sorted(values))
+
+
+def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str]]) -> str:
+    """Return how a limit differs from an older one with the same unit: 80 columns, 100 columns."""
+    by_unit = {unit.lower(): number for number, unit in news}
+    for number, unit in olds:
+        if by_unit.get(unit.lower(), number) != number:
+            return f"{by_unit[unit.lower()]} {unit} replaces {number} {unit}"
+    return ""
+
+
+def _opposed(new: Found, old: Found) -> bool:
+    """Return True if one rule forbids and the other requires.
+
+    Permissions are excluded: they lift rules by name. A conditional rule ("if the tests fail, ask me")
+    contradicts no unconditional one.
+    """
+    if new.kind is Kind.PERMISSION or any(reason.cue == "if" for reason in new.reasons):
+        return False
+    if is_provisional(new) or any(reason.cue in _ON_CONDITION for reason in old.reasons):
+        return False  # "show me the plan before you write code" and "don't write code" hold together
+    return (new.kind is Kind.PROHIBITION) != (old.kind is Kind.PROHIBITION)

@@ -1,0 +1,240 @@
+"""Cues that are not phrases: the form of a sentence, and combinations of its phrases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from clew.rules.cues import Hit
+from clew.rules.leave import is_passing
+from clew.rules.model import model
+from clew.rules.tables import words as known_words
+from clew.rules.tokens import Token
+
+OPENING = 8
+"""Characters within which a sentence still opens: "and then return"."""
+ORDERS = frozenset(("task", "use", "ensure"))
+"""Cues of an order if they open a sentence."""
+_OPENS_ORDER = ORDERS | {"conduct"}
+_ASKING = ("?", "？", "吗", "嗎")
+_TINY_WORDS = 2
+_LONG_WORDS = 35
+_NUMBER_WITHIN = 20
+_BOUND_WITHIN = 40
+_NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
+_VERSION = re.compile(
+    r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
+)
+"""A platform with its version, after words that may introduce it: "Node 18", "python 3.8"."""
+_TOLD_OF = frozenset(("the", "this", "that", "it", "there"))
+_MEASURE = re.compile(
+    r"\b\d[\d.,k-]*\s?"
+    r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
+_LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
+"""A label that makes a rule of what follows: "Never: edit this file"."""
+_ERROR_TEXT = re.compile(
+    r"(?:Error|Exception)\b:\s|\b[Ee]xception\b[^:\n]{1,40}:\s|\bnpm (?:warn|error|ERR!)\s"
+    r"|\b(?:error|warning) [A-Z]{2,5}\d{3,5}\b"
+)
+"""The start of a program's error message in a sentence."""
+_TIMES = frozenset(("before", "after", "once", "until"))
+_CONNECTING = frozenset(("ok", "okay", "so", "and", "but", "now", "also", "then", "please"))
+_NO_THING = frozenset(
+    ("in", "on", "at", "when", "if", "after", "for", "once", "with", "by", "then", "works", "fails", "from")
+)
+"""Words after "only" that do not name a thing."""
+_BARE_WORDS = 4
+_ADDRESS = frozenset(("you", "your", "yourself"))
+_IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
+"""Orders that may follow a condition: "if it is missing, leave the setting out"."""
+_WITH_ORDER = {
+    **{"only_mid": "only_task", "without": "only_task", "gate": "gate_task", "gate_you": "gate_task"},
+    "turns": "each_turn",
+}
+"""Cues added if the sentence opens with an order: "return blocking issues only with their paths"."""
+_ASKED = frozenset(
+    (
+        "avoid",
+        "ban",
+        "keep",
+        "keep_way",
+        "only",
+        "consent",
+        "omit",
+        "prefer",
+        "prefer_weak",
+        "must_work",
+        "always",
+        "wish",
+        "behave",
+        "unfit",
+        "mine",
+    )
+)
+"""Cues that make a rule of a polite question: "can you keep the price the same"."""
+_SHORT_WORDS = 10
+_NEGATING = frozenset(("not", "no"))
+_SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
+
+
+def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
+    """Yield the cues that are not phrases: form, and combinations of the phrases in ``hits``."""
+    end = len(text)
+    if text.endswith(_ASKING) and not any(hit.cue == "request" for hit in hits):
+        yield Hit("question", end - 1, end)
+    if text.endswith((":", "：")):
+        yield Hit("colon", end - 1, end)
+    if spaced and len(words) <= _TINY_WORDS:
+        yield Hit("tiny", 0, end)
+    if len(words) > _LONG_WORDS:
+        yield Hit("long", 0, end)
+    if measure := _MEASURE.search(text):
+        yield Hit("measure", *measure.span())
+    yield from _marked(text, words, hits)
+    yield from _duties(words, hits)
+    yield from _contrast(text, words, hits)
+    if label := _LABEL.match(text):
+        yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
+    yield from _sums(text, words, hits)
+    yield from _told(text, words, hits)
+    yield from _printed(text, hits)
+    yield from _broken_off(text, words, hits)
+    if is_passing(words, hits):
+        yield Hit("leave_now", 0, end)
+
+
+def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield obligations of a named thing (not "it" or "we"): it must or should be some way."""
+    obliged = {hit.start: hit for hit in hits if hit.cue == "must_thing"}
+    for i, token in enumerate(words[1:-1], start=1):
+        if token.start not in obliged or token.opens or _is_guess(words[i + 1 : i + 3]):
+            continue
+        subject = words[i - 1]
+        if "'" not in subject.word and subject.word not in known_words("evidence", "not_named"):
+            cue = "duty_weak" if token.word in _SHOULD else "duty"
+            yield Hit(cue, subject.start, obliged[token.start].end)
+
+
+def _is_guess(behind: Sequence[Token]) -> bool:
+    """Return True for "must have been" and "must be the reason", which guess rather than oblige."""
+    first, last = behind[0].word, behind[-1].word
+    if first == "be":
+        return last in known_words("evidence", "guessed")
+    return first == "have" and last.endswith(("ed", "en", "had"))
+
+
+def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a last clause that excludes something: "tabs, not spaces", "plain SQL, no ORM"."""
+    opening = next((i for i in range(len(words) - 1, 0, -1) if words[i].opens), 0)
+    if not 0 < opening <= _SHORT_WORDS or words[opening].word not in _NEGATING:
+        return
+    # "It is slow, not wrong" is a statement; in "I want plain SQL, no ORM" the last clause is not.
+    telling = known_words("evidence", "telling")
+    tells_at_last = not telling.isdisjoint(token.word for token in words[opening:])
+    tells = tells_at_last or not telling.isdisjoint(token.word for token in words[:opening])
+    if tells_at_last or (tells and words[opening].word == "not"):
+        return
+    joint = text[words[opening - 1].end : words[opening].start]
+    if "(" in joint:
+        return  # "the local file (not the example)" explains
+    yield Hit("contrast", words[opening].start, words[-1].end)
+    # After a task it is a detail of the product: "return all of them, no exchange".
+    other = tells or ":" in joint or any(hit.cue in ("trouble", "task") for hit in hits)
+    if words[opening].word == "no" and not other:
+        yield Hit("bare_no", words[opening].start, words[-1].end)
+
+
+def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the words that address the agent, and cues in capitals."""
+    for token in words:
+        if token.word in _ADDRESS:
+            yield Hit("you", token.start, token.end)
+    if not _CAPITALS.search(text):
+        return
+    cues = model().cues
+    for hit in hits:
+        shouted = any(
+            len(word) > 2 and word.isupper() and not word[-1].isdigit()
+            for word in text[hit.start : hit.end].split()
+        )
+        if shouted and cues[hit.cue].kind is not None:
+            yield Hit("shouted", hit.start, hit.end)
+
+
+def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield named platforms, and limits that only describe a thing: "it has 100 rows at most"."""
+    for hit in hits:
+        if hit.cue == "runs_on" and (version := _VERSION.match(text, hit.end)):
+            yield Hit("platform", hit.start, version.end())
+        elif hit.cue == "limit" and words and words[0].word in _TOLD_OF:
+            holding = known_words("evidence", "holding")
+            if any(token.word in holding for token in words if token.start < hit.start):
+                yield Hit("reports", words[0].start, hit.end)
+
+
+def _printed(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a program's error message, if no cue of a rule precedes it."""
+    may_be = "rror" in text or "xception" in text or "npm" in text or "warning" in text
+    if may_be and (error := _ERROR_TEXT.search(text)):
+        cues = model().cues
+        if not any(cues[hit.cue].kind is not None and hit.start < error.start() for hit in hits):
+            yield Hit("error_text", *error.span())
+
+
+def _broken_off(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield incomplete sentences: a title, a bare time ("before going on."), a bare "only that file"."""
+    if _is_title(text, words, hits):
+        yield Hit("fragment", 0, len(text))
+        return
+    first = next((i for i, token in enumerate(words) if token.word not in _CONNECTING), len(words))
+    rest = words[first:]
+    if not rest or any(token.opens for token in rest[1:]):
+        return
+    if rest[0].word in _TIMES and text[-1] in ".;":
+        yield Hit("fragment", rest[0].start, rest[-1].end)
+    elif rest[0].word == "only" and 1 < len(rest) <= _BARE_WORDS and rest[1].word not in _NO_THING:
+        yield Hit("only_the", rest[0].start, rest[-1].end)
+
+
+def _is_title(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> bool:
+    """Return True if a sentence only announces: "Focus on:", "IMPORTANT", "In future;"."""
+    if len(words) <= _TINY_WORDS and text.endswith((":", "：")):
+        return True
+    if text.isupper():
+        cues = model().cues
+        return {hit.cue for hit in hits if cues[hit.cue].kind is not None} == {"rule_word"}
+    whole = (words[0].start, words[-1].end) if words else (0, 0)
+    return any(hit.cue == "lasting" and (hit.start, hit.end) == whole for hit in hits)
+
+
+def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """Return the span of a number between two positions of a sentence, in digits or in words."""
+    numbers = known_words("evidence", "numbers")
+    for token in words:
+        if start <= token.start < end and token.word in numbers:
+            return token.start, token.end
+    figure = _NUMERAL.search(text, max(0, start), max(0, end))
+    return figure.span() if figure else None
+
+
+def _sums(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield numbers next to a limit, and cues that restrict a task the sentence opens with."""
+    opens_with_order = any(hit.cue in _OPENS_ORDER and hit.start <= OPENING for hit in hits)
+    for hit in hits:
+        if hit.cue == "limit":
+            if number := _number(text, words, hit.end, hit.end + _NUMBER_WITHIN):
+                yield Hit("limit_number", hit.start, number[1])
+            elif number := _number(text, words, hit.start - _BOUND_WITHIN, hit.start):
+                yield Hit("limit_number", number[0], hit.end)
+        if opens_with_order and hit.cue in _WITH_ORDER and not (hit.cue == "turns" and text.endswith(":")):
+            yield Hit(_WITH_ORDER[hit.cue], hit.start, hit.end)
+    case = next((hit for hit in hits if hit.cue == "if" and hit.start <= OPENING), None)
+    order = case and next((hit for hit in hits if hit.cue in _IN_CASE and hit.start > case.end), None)
+    if case and order:
+        yield Hit("if_order", case.start, order.end)
+    asked = next((hit for hit in hits if hit.cue == "request"), None)
+    if asked and any(hit.cue in _ASKED for hit in hits):
+        yield Hit("asked", asked.start, asked.end)

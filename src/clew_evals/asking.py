@@ -1,0 +1,98 @@
+"""Find everything that a view of a cut is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from clew.ledger import Ledger
+from clew.message import Trust
+from clew_evals.cuts import COUNTER, Cut
+from clew_evals.needs import Label, Labels, Needs
+from clew_evals.next_action import next_calls
+from clew_evals.obligations import (
+    Exchange,
+    changed_files,
+    exchanges,
+    failed_attempts,
+    last_test_status,
+    open_tasks,
+    superseded,
+)
+from clew_evals.questions import questions_of
+from clew_evals.reading import Speaker, passages
+from clew_evals.redo import settled_at
+from clew_evals.reuse import reuse_probes
+from clew_evals.turns import is_request, later_words, reports_of, turns_of
+
+HORIZON = 14
+"""Messages after the cut that say what the continuation works on."""
+_TALKING = (Speaker.USER, Speaker.AGENT)
+
+
+def needs_of(cut: Cut, is_common: Callable[[str], bool], labels: Sequence[Label] = ()) -> Needs:
+    """Return what a view of this cut is asked for."""
+    done = exchanges(cut.items)
+    labelled = _said_before(cut, labels)
+    return Needs(
+        tuple(reuse_probes(cut, is_common)),
+        tuple(label.text for label in labelled),
+        tuple(label.text for label in labelled if label.is_decision),
+        _rules(cut),
+        tuple(open_tasks(done)),
+        tuple(changed_files(done)),
+        tuple(failed_attempts(done)),
+        last_test_status(done),
+        tuple(superseded(done)),
+        tuple(questions_of(cut.readable, is_common)),
+        **_continuing(cut, done),
+    )
+
+
+def _continuing(cut: Cut, done: Sequence[Exchange]) -> dict[str, Any]:
+    """Return what an agent that goes on must know: the next calls, reports, the goal, what is over."""
+    turns = turns_of(cut.readable.passages)
+    later = list(passages(cut.later, len(cut.items)))
+    reports = tuple(map(tuple, reports_of(turns)))
+    worked_on = "\n".join(later_words(later, HORIZON))
+    new_request = next((is_request(one) for one in later if one.speaker in _TALKING), False)
+    return {
+        "next_calls": tuple(next_calls(cut.readable, later)),
+        "reports": reports,
+        "report_tokens": sum(COUNTER.count_text(one) for report in reports for one in report),
+        "settled": settled_at(turns, done, worked_on, new_request=new_request),
+    }
+
+
+def _said_before(cut: Cut, labels: Sequence[Label]) -> list[Label]:
+    if not labels:
+        return []
+    said = [_flat(one.text) for one in passages(cut.items) if one.speaker is Speaker.USER]
+    return [label for label in labels if any(_flat(label.text) in text for text in said)]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _rules(cut: Cut) -> tuple[str, ...]:
+    ledger = Ledger()
+    ledger.extend(cut.items)
+    return tuple(pin.quote for pin in ledger.pins.active if pin.trust is Trust.USER)
+
+
+def read_labels(path: Path) -> Labels:
+    """Read labelled sentences: JSON lines with ``file``, ``label`` and ``text``."""
+    found: defaultdict[str, list[Label]] = defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found[session_name(Path(row["file"]))].append(Label(row["text"], row["label"] == "decision"))
+    return dict(found)
+
+
+def session_name(path: Path) -> str:
+    """Return the name by which labels know a file: its own, without the ending of its packing."""
+    return path.name.removesuffix(".zst").removesuffix(".gz")

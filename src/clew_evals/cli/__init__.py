@@ -1,0 +1,1 @@
+"""The commands that measure: ``clew eval``, ``bench``, ``lost``, ``bill``."""

@@ -1,0 +1,96 @@
+"""Measure how well clew finds things again, on public benchmarks that lie on this computer.
+
+DIR holds local copies, in any folder below it: `locomo10.json` (github.com/snap-research/locomo),
+`longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; .gz will do), a folder
+`REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
+(github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is asked. Plain BM25, grep and
+reading everything are measured beside clew. See docs/concepts/retrieval.md.
+
+examples:
+  clew bench retrieval --data ~/benchmarks
+  clew bench retrieval --data ~/benchmarks --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clew.cli.terminal import Terminal
+from clew.errors import MissingExtra
+from clew.memory.embedding import embed_lacking
+from clew.memory.index.sqlite import SqliteIndex
+from clew.memory.static import StaticEmbedder
+from clew_evals.retrieval.datasets import Pool, datasets
+from clew_evals.retrieval.trial import Result, ask_all, ask_baselines, fill, summary
+
+SHOWN = {
+    "any@5": "turn_any5", "all@5": "turn_all5", "share@5": "turn_r5", "share@10": "turn_r10",
+    "nDCG@10": "turn_ndcg10", "sessions any@5": "session_any5", "share@10 ": "session_r10",
+    "tokens": "tokens",
+}  # fmt: skip
+"""Columns, and the figures they show."""
+CLEW = ("lexical", "hybrid")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("what", choices=["retrieval"], help="what to measure")
+    parser.add_argument("--data", metavar="DIR", type=Path, default=Path("data"), help="default: ./data")
+    parser.add_argument("--json", action="store_true", help="for other programs")
+
+
+def run(args: argparse.Namespace, term: Terminal) -> int:
+    """Measure and report."""
+    figures: dict[str, dict[str, Any]] = {}
+    for name, pools in datasets(args.data).items():
+        results: dict[str, list[Result]] = {}
+        for pool in pools:
+            term.note(f"{name}: {pool.name}, {len(pool.entries)} turns, {len(pool.questions)} questions")
+            for mode, result in _ask(pool, term):
+                results.setdefault(mode, []).append(result)
+        figures[name] = {mode: summary(some) for mode, some in results.items()}
+    if args.json:
+        term.write(json.dumps(figures))
+    else:
+        for line in _table(figures):
+            term.write(line)
+    return 0
+
+
+def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
+    """Yield each result with its mode: the baselines, words alone, then with the embedder of clew's own."""
+    yield from ask_baselines(pool)
+    try:
+        embedder = StaticEmbedder()
+    except MissingExtra as missing:
+        term.note(f"without vectors: {missing}")
+        embedder = None
+    with tempfile.TemporaryDirectory() as folder:
+        model = embedder.name if embedder else ""
+        with SqliteIndex(Path(folder) / "bench.db", model=model) as index:
+            fill(index, pool)
+            for result in ask_all(index, pool):
+                yield "lexical", result
+            if embedder:
+                for _ in embed_lacking(index, embedder):
+                    pass
+                for result in ask_all(index, pool, embedder):
+                    yield "hybrid", result
+
+
+def _table(figures: dict[str, dict[str, Any]]) -> Iterator[str]:
+    yield f"{'':34}{'questions':>10}" + "".join(f"{name:>15}" for name in SHOWN)
+    for name, modes in figures.items():
+        for mode, found in modes.items():
+            kinds = {f"  {kind}": some for kind, some in found["per_kind"].items()} if mode in CLEW else {}
+            for label, row in {f"{name}, {mode}": found, **kinds}.items():
+                if row["questions"]:
+                    cells = "".join(f"{row[figure]:>15}" for figure in SHOWN.values())
+                    yield f"{label:34}{row['questions']:>10}{cells}"
+            if mode in CLEW and (interval := found["turn_r10_interval"]):
+                yield f"{'  95 % interval of share@10':34}{interval[0]} to {interval[1]}"

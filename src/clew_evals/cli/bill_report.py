@@ -1,0 +1,225 @@
+"""What ``clew bill`` prints: one bill, or many and their sum."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+from typing import NamedTuple
+
+from rich.text import Text as Styled
+
+from clew.budget import DEFAULT, Limit, Policy
+from clew.cli.inputs import found_named
+from clew.cli.sessions import list_sessions
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, thousands
+from clew.errors import ClewError, InputError, NotFound
+from clew.tokens.models import prices_date
+from clew.transcripts import FORMATS, detect, load, open_source
+from clew_evals.cli.eval import drawn_progress
+from clew_evals.files import SessionFile
+from clew_evals.study import mapped
+from clew_evals.whole_bill import Bill, Bills, bills_of
+
+WAYS = ("as it was", "no compaction", "with clew")
+PARTS = {
+    "input": "input",
+    "cache_reads": "cache reads",
+    "cache_writes": "cache writes",
+    "output": "output",
+    "summaries": "summaries",
+}
+NARROW = 66
+
+
+class _Priced(NamedTuple):
+    """A session and its bills."""
+
+    id: str
+    tool: str
+    title: str
+    bills: Bills
+
+
+def report(args: argparse.Namespace, term: Terminal) -> int:
+    """Price the sessions."""
+    policy = Policy(down_to=Limit(share=args.down_to)) if args.down_to else DEFAULT
+    named = list(_files(args))
+    with drawn_progress(term) as progress:
+        work = partial(_priced, args.window, policy)
+        results = mapped(work, [file for _, file in named], 0, progress, "pricing")
+        found = [
+            one._replace(id=id_ or one.id)
+            for (id_, _), several in zip(named, results, strict=True)
+            for one in several
+        ]
+    if not found:
+        raise NotFound("there is no reply of a model to price", "`clew sessions` lists the sessions")
+    if args.json:
+        rows = [_to_json(one) for one in found]
+        term.write(json.dumps({"prices": prices_date(), "sessions": rows}, ensure_ascii=False))
+    elif len(found) == 1:
+        term.print(*_one(found[0], term.console().width))
+    else:
+        term.print(*_many(found, term.console().width))
+    return 0
+
+
+def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
+    """Yield ids and files to read; the set of each is the session that is wanted of a database."""
+    if args.all or not args.files:
+        rows = [row for row in list_sessions(args.limit if args.all else 1) if row.tool in FORMATS]
+        if not rows:
+            raise NotFound("there are no sessions on this computer", "name a file: clew bill FILE")
+        yield from ((row.id, SessionFile(Path(row.path), row.session)) for row in rows)
+    for name in args.files:
+        found = found_named(name)
+        if found is None and (name == "-" or not Path(name).exists()):
+            raise InputError(f"no file and no session {name!r}", "`clew sessions` lists them")
+        if found:
+            yield found.short_id, SessionFile(found.path, found.id)
+        else:
+            detect(open_source(name))  # says what is wrong with it
+            yield "", SessionFile(Path(name), "")
+
+
+def _priced(window: int | None, policy: Policy, file: SessionFile) -> list[_Priced]:
+    source = open_source(file.path)
+    source.session = file.set or None
+    try:
+        sessions = load(source)
+    except ClewError:
+        return []
+    priced = ((session, bills_of(session, window=window, policy=policy)) for session in sessions)
+    return [
+        _Priced(session.id, session.format, session.label, bills)
+        for session, bills in priced
+        if bills is not None
+    ]
+
+
+# One session -----------------------------------------------------------------------------------------
+
+
+def _one(one: _Priced, width: int) -> Iterator[Styled | str]:
+    bills = one.bills
+    yield Styled(one_line(one.title, width), "bold")
+    models = ", ".join(bills.models) or "unknown model"
+    yield one_line(f"{one.tool}, {count(bills.requests, 'request')} to {models}", width)
+    yield ""
+    yield from _table(bills, width)
+    yield ""
+    yield Styled(_saving(bills.saving, bills.as_it_was.total, bills.priced), "bold")
+    yield from _remarks([one], width)
+
+
+def _table(bills: Bills, width: int) -> Iterator[Styled]:
+    """Yield the three bills beside each other."""
+    ways = (bills.as_it_was, bills.uncompacted, bills.with_clew)
+    size, heads = (15, WAYS) if width >= NARROW else (9, ("was", "no comp.", "clew"))
+    label = 18 if width >= NARROW else 13
+    yield Styled(f"{'':<{label}}" + "".join(f"{head:>{size}}" for head in heads), "dim")
+    for name, words in PARTS.items():
+        cells = "".join(f"{_money(getattr(way, name), bills.priced):>{size}}" for way in ways)
+        yield Styled(f"{words:<{label}}{cells}")
+    marks = ["*" if way.over_window else "" for way in ways]
+    amounts = [f"{_money(way.total, bills.priced)}{mark}" for way, mark in zip(ways, marks, strict=True)]
+    totals = "".join(f"{amount:>{size}}" for amount in amounts)
+    yield Styled(f"{'whole bill':<{label}}{totals}", "bold")
+    yield Styled(f"{'compactions':<{label}}" + "".join(f"{way.compactions:>{size}}" for way in ways))
+    largest = "".join(f"{thousands(way.largest_request):>{size}}" for way in ways)
+    yield Styled(f"{'largest request' if width >= NARROW else 'largest':<{label}}{largest}")
+
+
+def _money(amount: float, priced: bool) -> str:
+    if not priced:
+        return f"{amount:,.2f}M"
+    return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
+
+
+def _saving(saving: float, of: float, priced: bool) -> str:
+    sign = "+" if saving >= 0.005 else "-" if saving <= -0.005 else ""
+    share = f" ({saving / of:+.0%})" if of and sign else ""
+    return f"net saving with clew: {sign}{_money(abs(saving), priced)}{share}"
+
+
+def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
+    """Yield what the figures rest on."""
+    bills = [one.bills for one in several]
+    over = sum(one.uncompacted.over_window for one in bills)
+    if over:
+        yield from wrap(f"* {count(over, 'request')} would not have fitted the window.", width)
+    refused = sum(one.with_clew.refused for one in bills)
+    if refused:
+        yield from wrap(f"clew gave up {count(refused, 'compaction')}: what must be kept did not fit.", width)
+    told, made = sum(one.reported for one in bills), sum(one.requests for one in bills)
+    some = f"Tokens of {told:,} of {made:,} requests as the provider reported them, the rest estimated."
+    source = (
+        "Tokens as the provider reported them." if told == made else some if told else "Tokens estimated."
+    )
+    unit = "" if all(one.priced for one in bills) else " A price is not known: M is a million input tokens."
+    prices = f"Prices of {prices_date()}; the session is assumed to go on alike; sub-agents are not counted."
+    yield from wrap(f"{source} {prices}{unit}", width)
+
+
+# Many sessions ---------------------------------------------------------------------------------------
+
+
+def _many(found: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
+    wide = width >= NARROW
+    heads = ("AS IT WAS", "NO COMPACT.", "WITH CLEW", "SAVING") if wide else ("WAS", "CLEW", "SAVING")
+    size = 12 if wide else 10
+    label = f"{'ID':<9}{'TOOL':<12}{'REQ.':>5}" if wide else f"{'ID':<9}"
+    yield Styled(label + "".join(f"{head:>{size}}" for head in heads), "dim")
+    for one in found:
+        bills = one.bills
+        start = f"{one.tool:<12}{bills.requests:>5}" if wide else ""
+        yield Styled.assemble((f"{one_line(one.id, 8):<9}", "bold"), start + _cells(bills, size, wide))
+    for priced in (True, False):
+        several = [one for one in found if one.bills.priced is priced]
+        if several:
+            yield from _sum(several, width)
+    yield ""
+    yield from _remarks(found, width)
+
+
+def _cells(bills: Bills, size: int, wide: bool) -> str:
+    mark = "*" if bills.uncompacted.over_window else ""
+    amounts = [_money(bills.as_it_was.total, bills.priced)]
+    amounts += [_money(bills.uncompacted.total, bills.priced) + mark] if wide else []
+    saving = bills.saving if abs(bills.saving) >= 0.005 else 0.0
+    sign = "+" if saving > 0 else ""
+    amounts += [_money(bills.with_clew.total, bills.priced), f"{sign}{_money(saving, bills.priced)}"]
+    return "".join(f"{amount:>{size}}" for amount in amounts)
+
+
+def _sum(several: Sequence[_Priced], width: int) -> Iterator[Styled | str]:
+    """Yield the whole bill of sessions that can be added up."""
+    bills = [one.bills for one in several]
+    ways = ("as_it_was", "uncompacted", "with_clew")
+    added = [_added([getattr(one, way) for one in bills]) for way in ways]
+    whole = Bills("", (), 0, 0, bills[0].priced, *added)
+    yield ""
+    yield Styled(f"all {len(several)}" if bills[0].priced else f"{len(several)} without known prices", "bold")
+    yield from _table(whole, width)
+    yield Styled(_saving(whole.saving, whole.as_it_was.total, whole.priced), "bold")
+
+
+def _added(bills: Sequence[Bill]) -> Bill:
+    sums = {name: sum(getattr(one, name) for one in bills) for name in (*PARTS, "compactions", "over_window")}
+    return Bill(**sums, largest_request=max(one.largest_request for one in bills))
+
+
+def _to_json(one: _Priced) -> dict[str, object]:
+    bills = one.bills
+    totals = {
+        "as_it_was": bills.as_it_was.total,
+        "uncompacted": bills.uncompacted.total,
+        "with_clew": bills.with_clew.total,
+    }
+    return {"id": one.id, "tool": one.tool, **asdict(bills), "totals": totals, "saving": bills.saving}

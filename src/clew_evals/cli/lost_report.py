@@ -1,0 +1,148 @@
+"""What ``clew lost`` prints of one session."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from textwrap import wrap
+
+from rich.text import Text as Styled
+
+from clew.cli.inputs import opened
+from clew.cli.sessions import list_sessions
+from clew.cli.terminal import Terminal
+from clew.cli.text import one_line
+from clew.errors import NotFound
+from clew.transcripts import FORMATS, Transcript
+from clew_evals.cli.lost_table import print_table
+from clew_evals.forgotten import Forgotten, Kind, Thing, forgotten
+
+NAMED = 3
+"""Things of one kind that are named by default."""
+LABEL = 18
+
+
+def report(args: argparse.Namespace, term: Terminal) -> int:
+    """Show what was lost."""
+    if args.all:
+        print_table(args.limit, args.json, term)
+        return 0
+    args.file = args.file or _newest()
+    session = opened(args).the_session(term)
+    found = forgotten(session, last=None if args.full else args.last)
+    if args.json:
+        rows = [asdict(one) for one in found]
+        term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
+    elif not found:
+        term.write("Its tool never compacted this session: nothing was lost.")
+    else:
+        term.print(*_lines(session, args.file, found, args.full, term.console().width))
+    return 0
+
+
+def _newest() -> str:
+    for row in list_sessions(200):
+        if row.compactions and row.tool in FORMATS:
+            return row.id
+    raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
+
+
+def _lines(
+    session: Transcript, name: str, found: Sequence[Forgotten], full: bool, width: int
+) -> Iterator[Styled | str]:
+    tool = FORMATS[session.format].title if session.format in FORMATS else session.format
+    yield Styled(one_line(f"What {tool} lost: {session.label}", width), "bold")
+    for one in found:
+        yield ""
+        yield from _compaction(one, tool, full, width)
+    yield ""
+    yield from _footer(name, found[-1].name, width)
+
+
+def _footer(name: str, last: str, width: int) -> Iterator[str]:
+    about = (
+        "Kept means found in the summary and the messages that stayed. clew gets as many tokens, and no "
+        f"model. Values are those that the session went on to use; #12 is a message of `clew show {name}`."
+    )
+    yield from wrap(about, width)
+    yield f"The summary: clew trace {name} {last}"
+    yield f"Start again from: clew handoff {name}"
+
+
+def _compaction(one: Forgotten, tool: str, full: bool, width: int) -> Iterator[Styled | str]:
+    when = (one.time or "")[:16].replace("T", " ")
+    sizes = f"{one.tokens_before:,} → {one.tokens_left:,} tokens"
+    told = ", ".join(filter(None, (sizes, when, one.trigger)))
+    yield Styled.assemble((one.name, "bold"), f"  {one_line(told, width - 4)}")
+    if one.unjudged:
+        yield f"  Nothing can be said of it: {one.unjudged}."
+        return
+    yield from _counts(one, tool, width)
+    clew_gave_up = any(thing.by_clew is None for thing in one.things)
+    if clew_gave_up:
+        yield f"  clew cannot keep it in {one.tokens_left:,} tokens."
+    if one.sealed:
+        yield "  The summary is encrypted: not counted."
+    lost = f"not in the messages {tool} kept" if one.sealed else f"lost by {tool}"
+    for title, wanted in (
+        (f"{lost}, kept by clew", (False, True)),
+        (f"{lost} and by clew" if not clew_gave_up else lost, (False, None if clew_gave_up else False)),
+        (f"kept by {tool}, lost by clew", (True, False)),
+    ):
+        things = [thing for thing in one.things if (thing.by_tool, thing.by_clew) == wanted]
+        if things:
+            yield Styled(f"  {title}", "bold")
+            yield from _named(things, full, width)
+    if all(thing.by_tool for thing in one.things):
+        yield f"  {tool} kept all of it."
+
+
+def _counts(one: Forgotten, tool: str, width: int) -> Iterator[Styled]:
+    wide = width >= 60
+    columns = ("needed", f"{tool} kept", "clew kept") if wide else ("all", "tool", "clew")
+    sizes = (12, len(tool) + 8, 12) if wide else (6, 6, 6)
+    name = 20
+    yield Styled(f"{'':<{name}}" + "".join(f"{c:>{n}}" for c, n in zip(columns, sizes, strict=True)), "dim")
+    for kind in Kind:
+        things = one.of_kind(kind)
+        if things:
+            ours = "–" if things[0].by_clew is None else str(sum(bool(thing.by_clew) for thing in things))
+            figures = (str(len(things)), str(sum(thing.by_tool for thing in things)), ours)
+            cells = "".join(f"{figure:>{n}}" for figure, n in zip(figures, sizes, strict=True))
+            yield Styled(f"  {PLURALS[kind]:<{name - 2}}{cells}")
+
+
+PLURALS = {
+    Kind.RULE: "rules",
+    Kind.OPEN: "open work",
+    Kind.FINDING: "findings",
+    Kind.FILE: "changed files",
+    Kind.VALUE: "values used later",
+    Kind.REREAD: "values read again",
+}
+
+
+def _named(things: Sequence[Thing], full: bool, width: int) -> Iterator[str]:
+    for kind in Kind:
+        several = [thing for thing in things if thing.kind is kind]
+        shown = several if full else several[:NAMED]
+        for thing in shown:
+            yield f"    {_label(kind):<10}{one_line(_words(thing), max(16, width - 14))}"
+        if len(several) > len(shown):
+            yield f"    {'':<10}and {len(several) - len(shown)} more"
+
+
+def _label(kind: Kind) -> str:
+    return {Kind.OPEN: "open", Kind.FILE: "file", Kind.VALUE: "value", Kind.REREAD: "re-read"}.get(
+        kind, kind.value
+    )
+
+
+def _words(thing: Thing) -> str:
+    place = f" (#{thing.source})" if thing.source else ""
+    text = f"\u201c{thing.text}\u201d" if thing.kind is Kind.RULE else thing.text
+    if thing.use and thing.use != thing.text:
+        return f"{text}{place}, used in #{thing.used}: …{thing.use}…"
+    return f"{text}{place}{f', used in #{thing.used}' if thing.used else ''}"

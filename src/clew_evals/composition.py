@@ -1,0 +1,112 @@
+"""What a view is made of: messages as they were, words of user and agent, tool lines, bare values."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from clew.message import Item, Origin, Part, Text, Thinking, ToolCall, ToolResult
+from clew_evals.cuts import COUNTER, Cut
+from clew_evals.exact import spot
+from clew_evals.layout import bare
+from clew_evals.reading import Readable, Speaker, speaker, text_of
+from clew_evals.words import plain_words
+
+KINDS = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
+SHORTEST = 12
+"""Characters of a line by which its source is looked for."""
+PREFIX = 48
+"""Of a longer one; it may have been shortened."""
+VALUES_SHARE = 0.6
+"""Of a line's characters that belong to exact values, for it to be a list of values."""
+FEW_PLAIN_WORDS = 2
+_OF_SPEAKER = {Speaker.USER: "user_words", Speaker.AGENT: "agent_prose", Speaker.TOOL: "tool_lines"}
+_CUT = re.compile(r" ?(?:…|\.\.\.|\[[^\]\n]{3,80}\]| → | -> | — |: |\"|`)\s?")
+_ALSO = re.compile(r"also: ")
+_OF_WHO = {"user": "user_words", "agent": "agent_prose"}
+_WHO = re.compile(r"(?P<user>user|human|asked)\b|(?P<agent>agent|assistant|reported)\b", re.I)
+
+
+def composition(cut: Cut, view: Sequence[Item]) -> dict[str, float | None]:
+    """Return the share of a view's tokens of each kind; headings and the like are of none."""
+    if not view:
+        return dict.fromkeys(KINDS)
+    tokens: Counter[str] = Counter()
+    known = _known_parts(cut.items)
+    for item in view:
+        for part in item.message.parts:
+            if _key(part) in known:
+                tokens["verbatim"] += COUNTER.count_part(part)
+            elif item.message.origin is Origin.SUMMARY and isinstance(part, Text):
+                tokens.update(_of_lines(cut.readable, part.text))
+            else:
+                tokens[_of_part(item, part)] += COUNTER.count_part(part)
+    total = max(1, tokens.total())
+    return {kind: tokens[kind] / total for kind in KINDS}
+
+
+_last: list[tuple[tuple[Item, ...], frozenset[tuple[type, str]]]] = []
+
+
+def _known_parts(items: tuple[Item, ...]) -> frozenset[tuple[type, str]]:
+    """Return the parts of a history; the last one's are remembered, as every policy asks for the same."""
+    if not _last or _last[0][0] is not items:
+        _last[:] = [(items, frozenset(_key(part) for item in items for part in item.message.parts))]
+    return _last[0][1]
+
+
+def _key(part: Part) -> tuple[type, str]:
+    return type(part), part.input_text if isinstance(part, ToolCall) else text_of(part)
+
+
+def _of_part(item: Item, part: Part) -> str:
+    if isinstance(part, ToolCall | ToolResult):
+        return "tool_lines"
+    if isinstance(part, Thinking):
+        return "agent_prose"
+    return _OF_SPEAKER.get(speaker(item.message, part), "other")
+
+
+def _of_lines(source: Readable, text: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for line in text.split("\n"):
+        found[kind_of_line(source, line)] += COUNTER.count_text(line)
+    return found
+
+
+def kind_of_line(source: Readable, line: str) -> str:
+    """Return what one line of a written text is: a list of values, or whose words it holds."""
+    said = bare(line)
+    if is_bare_values(said):
+        return "bare_values"
+    for piece in _pieces(said):
+        place = source.text.find(piece[:PREFIX])
+        if place >= 0:
+            return _kind_at(source, place)
+    who = _WHO.match(said)
+    return _OF_WHO.get(who.lastgroup or "", "other") if who else "other"
+
+
+def _kind_at(source: Readable, place: int) -> str:
+    passage = source.at(place)
+    if isinstance(passage.part, ToolCall):
+        return "tool_lines"
+    return _OF_SPEAKER.get(passage.speaker, "other")
+
+
+def _pieces(said: str) -> list[str]:
+    """Return the line, then its pieces between marks of shortening and quoting, the longest first."""
+    pieces = sorted((piece.strip() for piece in _CUT.split(said)), key=len, reverse=True)
+    return [one for one in (said.strip(), *pieces[:3]) if len(one) >= SHORTEST]
+
+
+def is_bare_values(said: str) -> bool:
+    """Whether a line lists exact values and says nothing of them."""
+    if _ALSO.match(said):
+        return True
+    values = spot(said)
+    if len(values) < 2 or len(plain_words(said)) > FEW_PLAIN_WORDS:
+        return False
+    letters = sum(not one.isspace() for one in said)
+    return sum(one.end - one.start for one in values) >= VALUES_SHARE * letters

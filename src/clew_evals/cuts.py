@@ -1,0 +1,164 @@
+"""Where a real session is cut: a first part that a policy compacts, and what really came after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from clew.message import Item, Origin, cut_points
+from clew.tokens import TokenCounter, counter_for
+from clew.transcripts import Boundary, Entry, Transcript
+from clew_evals.needs import Needs
+from clew_evals.reading import SYSTEM_ROLES, Readable, readable
+
+CUT_SHARES = (0.5, 0.75)
+"""Of a session's tokens, where it is cut."""
+LEAST_TOKENS = 12_000
+"""Of a session; shorter ones are not compacted."""
+LEAST_BEFORE = 10
+LEAST_AFTER = 8
+LEAST_BEFORE_COMPACTION = 20
+
+COUNTER: TokenCounter = counter_for("gpt-4o")
+"""One ruler for all sessions and policies, whatever model they were held with."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A session up to a point, as a policy gets it."""
+
+    session: str
+    set: str
+    format: str
+    system: tuple[Item, ...]
+    """The prompt that opens the session; no policy may touch it, and it does not count."""
+    items: tuple[Item, ...]
+    """What is to be compacted."""
+    budget_tokens: int = 0
+    """What the policy may return in place of ``items``."""
+    at: float = 0.0
+    """The share of the session's tokens before the cut."""
+    later: tuple[Item, ...] = field(default=(), repr=False)
+    """The real continuation: hidden from every policy but a ceiling."""
+    needs: Needs | None = field(default=None, repr=False)
+    """What the continuation needs: hidden likewise."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return the tokens of what is to be compacted."""
+        return COUNTER.count_all(item.message for item in self.items)
+
+    @cached_property
+    def readable(self) -> Readable:
+        """Return what is to be compacted as one text."""
+        return readable(self.items)
+
+    def budgeted(self, share: float) -> Cut:
+        """Return the cut with room for this share of its tokens."""
+        return replace(self, budget_tokens=int(self.tokens * share))
+
+    def blind(self) -> Cut:
+        """Return the cut without anything that lies in the future."""
+        return replace(self, later=(), needs=None)
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """A compaction that the session's own tool made: what it saw, what it left, what came after."""
+
+    cut: Cut
+    left: tuple[Item, ...]
+    """The summary, and the messages that were kept."""
+    time: str | None
+    trigger: str | None
+    opaque: bool
+    """Nothing can be read of what the model was left with but the kept messages."""
+    can_be_judged: bool
+    """Enough was said on both sides of it."""
+
+
+def cuts_of(
+    session: Transcript, set_name: str, shares: Sequence[float] = CUT_SHARES, least: int = LEAST_TOKENS
+) -> Iterator[Cut]:
+    """Yield the cuts of a session, none behind its tool's own first compaction: that part is not whole."""
+    items = _named(_stretches(session)[0].entries)
+    sizes = [COUNTER.count(item.message) for item in items]
+    total = sum(sizes)
+    if total < least:
+        return
+    legal = cut_points([item.message for item in items])
+    first = _leading_system(items)
+    for share in shares:
+        place = _place(sizes, legal, share * total)
+        if place - first >= LEAST_BEFORE and len(items) - place >= LEAST_AFTER:
+            system, before = items[:first], items[first:place]
+            yield Cut(session.id, set_name, session.format, system, before, at=share, later=items[place:])
+
+
+def _place(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int:
+    """Return the first legal cut after so many tokens."""
+    held = 0
+    reached = len(sizes)
+    for i, size in enumerate(sizes, start=1):
+        held += size
+        if held >= wanted:
+            reached = i
+            break
+    return next(point for point in legal if point >= reached)
+
+
+def compactions_of(session: Transcript, set_name: str) -> Iterator[Compaction]:
+    """Yield the tool's own compactions, in order."""
+    for before, after in pairwise(_stretches(session)):
+        boundary = after.boundary
+        if boundary is None:
+            continue
+        enough = len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
+        seen = [*before.made, *before.entries]
+        items = _named(seen)
+        first = _leading_system(items)
+        later = _named(after.entries, start=len(items) + 1)
+        ids = frozenset(boundary.keeps)
+        kept = [item for entry, item in zip(seen, items, strict=True) if entry.id in ids]
+        left = (*_named(after.made, prefix="s"), *kept)
+        opaque = not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY)
+        cut = Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later)
+        yield Compaction(cut, left, boundary.time, boundary.trigger, opaque, enough)
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What was said between two compactions."""
+
+    boundary: Boundary | None
+    """The compaction it begins with."""
+    made: list[Entry] = field(default_factory=list)
+    """The summary."""
+    entries: list[Entry] = field(default_factory=list)
+
+
+def _stretches(session: Transcript) -> list[_Stretch]:
+    gone = session.dropped
+    stretches = [_Stretch(None)]
+    for record in session.records:
+        if isinstance(record, Boundary):
+            if record.id not in gone:
+                stretches.append(_Stretch(record))
+        elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
+            now = stretches[-1]
+            is_summary = record.message.origin is Origin.SUMMARY and now.boundary is not None
+            (now.made if is_summary else now.entries).append(record)
+    return stretches
+
+
+def _named(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:
+    return tuple(Item(f"{prefix}{n}", entry.message) for n, entry in enumerate(entries, start=start))
+
+
+def _leading_system(items: Sequence[Item]) -> int:
+    leading = 0
+    while leading < len(items) and items[leading].message.role in SYSTEM_ROLES:
+        leading += 1
+    return leading

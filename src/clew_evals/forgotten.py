@@ -1,0 +1,182 @@
+"""What the compactions of a session's own tool dropped, and what clew keeps in as many tokens.
+
+Looked for are rules, open work, findings and changed files, which are likely to be needed after any
+compaction, and exact values that the session did use afterwards. Rules are found by clew; everything else
+by the plain rules of ``duties.py`` and ``reuse.py``, which the compactor does not use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from clew.errors import BudgetExceeded, CompactionRefused
+from clew.ledger import Ledger
+from clew.message import Item, Origin, Trust
+from clew.transcripts import Entry, Transcript
+from clew.transcripts.compactions import ToolCompaction, tool_compactions
+from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
+from clew_evals.exact import first_place, key_of
+from clew_evals.obligations import changed_files, exchanges, failed_attempts, last_test_status, open_tasks
+from clew_evals.policies import POLICIES
+from clew_evals.probe import Probe
+from clew_evals.questions import GAP
+from clew_evals.reading import SYSTEM_ROLES, view_text
+from clew_evals.reuse import reuse_probes
+from clew_evals.score import RULE_SHARE, TASK_SHARE
+from clew_evals.survive import Survival
+
+LAST_FAILURES = 3
+"""Failures before a compaction that count as findings: older ones are usually fixed by then."""
+_COMMANDS = frozenset({"command", "cmd", "script", "commands", "code"})
+"""Arguments of tools that run something: what an editing tool refuses is no finding."""
+_DENIED = re.compile(r"user doesn't want|rejected by user|denied by|<tool_use_error>", re.IGNORECASE)
+AROUND = 40
+"""Characters on either side of a value that show what it was used for."""
+
+
+class Kind(StrEnum):
+    """What can be forgotten."""
+
+    RULE = "rule"
+    OPEN = "open work"
+    FINDING = "finding"
+    FILE = "changed file"
+    VALUE = "value used later"
+    REREAD = "value read again"
+    """The agent needed it, and a tool had to show it once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something that the session needed after a compaction, or is likely to need."""
+
+    kind: Kind
+    text: str
+    by_tool: bool
+    """It is in what the tool left, as far as that can be read."""
+    by_clew: bool | None = None
+    """clew keeps it in as many tokens; None if clew gives up at this size."""
+    source: int | None = None
+    """The message that said it last before the compaction, as ``clew show`` numbers them."""
+    used: int | None = None
+    """The message that needed it afterwards; None if it is only likely to be needed."""
+    use: str = ""
+    """The words around that use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """One compaction of a tool, and what became of each thing."""
+
+    name: str
+    time: str | None
+    trigger: str | None
+    tokens_before: int
+    tokens_left: int
+    """Of the summary and the kept messages: what clew may use too."""
+    sealed: bool = False
+    """The summary can be read by its provider only: of what the tool left, the kept messages are known."""
+    unjudged: str = ""
+    """Why nothing can be said of it; empty if something can."""
+    things: tuple[Thing, ...] = ()
+
+    def of_kind(self, kind: Kind) -> list[Thing]:
+        """Return the things of one kind."""
+        return [thing for thing in self.things if thing.kind is kind]
+
+
+def forgotten(session: Transcript, *, last: int | None = None) -> list[Forgotten]:
+    """Return the last compactions of a session's tool, all of them by default, oldest first."""
+    numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
+    found = tool_compactions(session)
+    return [_forgotten(session, one, numbers) for one in (found[-last:] if last else found)]
+
+
+def _forgotten(session: Transcript, one: ToolCompaction, numbers: dict[str, int]) -> Forgotten:
+    items = _items(one.before, numbers)
+    system = next((n for n, item in enumerate(items) if item.message.role not in SYSTEM_ROLES), len(items))
+    later = _items(one.after, numbers)
+    cut = Cut(session.id, "", session.format, items[:system], items[system:], at=1.0, later=later)
+    left = (*_items(one.summary, numbers), *_items(one.kept, numbers))
+    tokens = COUNTER.count_all(item.message for item in left)
+    before = one.boundary.tokens_before or cut.tokens
+    told = Forgotten(one.name, one.boundary.time, one.boundary.trigger, before, tokens, one.is_sealed)
+    if not one.summary:
+        return replace(told, unjudged="its summary was not recorded")
+    if len(items) < LEAST_BEFORE_COMPACTION:
+        return replace(told, unjudged="too little was said before it")
+    ours = _by_clew(replace(cut, budget_tokens=tokens))
+    return replace(told, things=tuple(_things(cut, view_text(left), ours)))
+
+
+def _items(entries: Sequence[Entry], numbers: dict[str, int]) -> tuple[Item, ...]:
+    return tuple(Item(f"m{numbers[entry.id]}", entry.message) for entry in entries)
+
+
+def _by_clew(cut: Cut) -> str | None:
+    try:
+        return view_text(POLICIES["clew"].compact(cut.blind()))
+    except (BudgetExceeded, CompactionRefused):
+        return None
+
+
+def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
+    """Yield everything that is needed, with whether each text holds it."""
+    tool = Survival(theirs).share
+    clew = Survival(ours).share if ours is not None else None
+
+    def said(kind: Kind, text: str, share: float, source: str = "") -> Thing:
+        by_clew = None if clew is None else clew(text) >= share
+        return Thing(kind, text, tool(text) >= share, by_clew, int(source[1:]) if source else None)
+
+    ledger = Ledger()
+    ledger.extend(cut.items)
+    for pin in ledger.pins.active:
+        if pin.trust is Trust.USER:
+            yield said(Kind.RULE, pin.quote, RULE_SHARE, pin.source.message if pin.source else "")
+    done = exchanges(cut.items)
+    yield from (said(Kind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
+    runs = [one for one in done if one.call.input and _COMMANDS & one.call.input.keys()]
+    failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
+    yield from (said(Kind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
+    if tests := last_test_status(done):
+        kept = [None if text is None else all(one in text for one in tests) for text in (theirs, ours)]
+        yield Thing(Kind.FINDING, f"last test run: {', '.join(tests)}", bool(kept[0]), kept[1])
+    for name in changed_files(done):
+        key = key_of("path", name)
+        yield Thing(Kind.FILE, _short_path(name), *_holds("path", key, theirs, ours))
+    yield from _values(cut, theirs, ours)
+
+
+def _values(cut: Cut, theirs: str, ours: str | None) -> Iterator[Thing]:
+    spoken = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
+    seen: set[str] = set()
+    for probe in reuse_probes(cut, lambda _key: False):
+        if probe.key in seen or probe.value.startswith("/dev/"):
+            continue
+        seen.add(probe.key)
+        yield Thing(
+            Kind.REREAD if probe.refetched else Kind.VALUE,
+            probe.value,
+            *_holds(probe.kind, probe.key, theirs, ours),
+            source=int(cut.items[probe.last_turn].id[1:]),
+            used=int(spoken[probe.use_turn - len(cut.items)].id[1:]),
+            use=_use(probe),
+        )
+
+
+def _holds(kind: str, key: str, theirs: str, ours: str | None) -> tuple[bool, bool | None]:
+    return first_place(theirs, kind, key) >= 0, None if ours is None else first_place(ours, kind, key) >= 0
+
+
+def _use(probe: Probe) -> str:
+    before, _, after = probe.question.partition(GAP)
+    return f"{before[-AROUND:]}{probe.value}{after[:AROUND]}".strip()
+
+
+def _short_path(name: str) -> str:
+    return "/".join(PurePosixPath(name).parts[-2:])

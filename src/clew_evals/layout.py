@@ -1,0 +1,147 @@
+"""How a view is laid out: the sections of what a policy wrote, and the messages that it left as they were.
+
+This is the one place that knows section titles. They are matched by their words, in any form of heading
+(``Now:``, ``## Now``, ``**Now**``), so that other policies' summaries are read by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clew.message import Item, Origin, Text
+from clew_evals.reading import passages, text_of, view_text
+from clew_evals.turns import Turn, goals_of, turns_of
+
+GOAL = re.compile(
+    r"(?:now|goals?|(?:current|last|latest) (?:goal|task|request|state|work)|tasks?|primary request"
+    r"|objective)\b",
+    re.I,
+)
+OPEN = re.compile(
+    r"(?:(?:still |what is )?open|to ?-?do|pending|remaining|next(?: steps?)?|not (?:yet )?done)\b", re.I
+)
+VALID = re.compile(r"(?:rules?|decided|decisions?|constraints?|instructions?|preferences?|agreed)\b", re.I)
+"""Titles of sections by what they present: the goal, open work, what holds. Matched at a title's start."""
+ASKED = re.compile(
+    r"(?:user|asked|the user asked|(?:first |last |latest |original )?request|human)\b[^:\n]{0,40}: ?", re.I
+)
+"""How a line begins that quotes the user outside of any section of the kind above."""
+ENDING = re.compile(
+    r"(?:(?:the )?agent|assistant|reported|result|calls? so far|story|findings|files|facts|</?[\w-]*digest)\b"
+    rf"|(?:{GOAL.pattern}|{OPEN.pattern}|{VALID.pattern})[^\n:]{{0,30}}:",
+    re.I,
+)
+"""How a line begins that ends such a quote."""
+LONGEST_QUOTE = 600
+DONE = re.compile(
+    r"\b(?:done|finished|completed?|answered|reported|closed|fixed|merged|overruled|replaced|superseded"
+    r"|withdrawn|revoked|lifted|cancelled|dropped|no longer|formerly|was asked)\b|\[x\]|✅|✓|☑|→|->",
+    re.I,
+)
+"""Marks by which a line says that something is over, or what came of it."""
+
+_TITLE = re.compile(r"(?:#{1,6} +|\*\*)?(?P<title>[A-Z][^\n:*#]{1,60}?)(?:\*\*)?(?P<colon>:)?(?:\*\*)?\s*")
+_MOST_TITLE_WORDS = 7
+_INLINE = re.compile(
+    rf"(?P<title>{GOAL.pattern}|{OPEN.pattern}|{VALID.pattern})[^\n:]{{0,30}}: +(?P<rest>\S.*)", re.I
+)
+"""A title with its text on the same line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a written text; the title is empty for what comes before the first."""
+
+    title: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return its lines as one text."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One view, in the pieces that probes ask about."""
+
+    text: str
+    """All that it says."""
+    sections: tuple[Section, ...]
+    """Of what the policy wrote."""
+    requested: tuple[str, ...]
+    """What the user is shown to ask last, go-aheads resolved: texts of which each states it."""
+
+    def under(self, titles: re.Pattern[str]) -> list[Section]:
+        """Return the sections with such a title."""
+        return [section for section in self.sections if titles.match(section.title)]
+
+
+def layout_of(view: Sequence[Item]) -> Layout:
+    """Take a view apart."""
+    written = [
+        text_of(part)
+        for item in view
+        if item.message.origin is Origin.SUMMARY
+        for part in item.message.parts
+        if isinstance(part, Text)
+    ]
+    sections = tuple(section for text in written for section in sections_of(text))
+    said = [one for one in passages(view) if view[one.turn].message.origin is not Origin.SUMMARY]
+    quoted = [turn for text in written for turn in _quoted(text)]
+    return Layout(view_text(view), sections, goals_of([*quoted, *turns_of(said)]))
+
+
+def _quoted(text: str) -> Iterator[Turn]:
+    """Yield what a written text quotes of the user, in order."""
+    asked = ""
+    for line in map(bare, text.split("\n")):
+        match = ASKED.match(line)
+        if asked and (match or ENDING.match(line)):
+            yield Turn(0, asked, "", ended=True)
+            asked = ""
+        if match:
+            asked = line[match.end() :]
+        elif asked and len(asked) < LONGEST_QUOTE:
+            asked += f"\n{line}"  # the quote goes on
+    if asked:
+        yield Turn(0, asked, "", ended=True)
+
+
+def sections_of(text: str) -> list[Section]:
+    """Return the sections of a text. The first title sets the form of all; others are quoted text."""
+    title, form = "", ""
+    held: list[str] = []
+    found = []
+    for line in text.split("\n"):
+        heading, rest = _title_of(line)
+        if heading and form in ("", _form_of(line)):
+            found.append(Section(title, tuple(held)))
+            title, form = heading, _form_of(line)
+            held = [rest] if rest else []
+        elif line.strip():
+            held.append(line)
+    found.append(Section(title, tuple(held)))
+    return [section for section in found if section.lines]
+
+
+def _title_of(line: str) -> tuple[str, str]:
+    """Return the title that a line is, and the text after it; empty for every other line."""
+    if inline := _INLINE.fullmatch(line):
+        return inline["title"], inline["rest"]
+    match = _TITLE.fullmatch(line)
+    if match is None or len(match["title"].split()) > _MOST_TITLE_WORDS:
+        return "", ""
+    return (match["title"].strip(), "") if _form_of(line) or match["colon"] else ("", "")
+
+
+def _form_of(line: str) -> str:
+    """Return how a title is marked: as a heading, in bold, or by its colon alone."""
+    return next((form for form in ("#", "**") if line.startswith(form)), ":" if ":" in line else "")
+
+
+def bare(line: str) -> str:
+    """Return a line without the mark and the bracketed source in front of it."""
+    return re.sub(r"^[\s>*+~•-]*(?:\[[\w,; .-]{1,40}\]\s*)?[\s>*+~•-]*", "", line)

@@ -1,0 +1,173 @@
+"""What a session's own tool lost at its compactions, from the record it kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from clew.message import Json, JsonObject
+from clew_evals.asking import needs_of, session_name
+from clew_evals.cuts import COUNTER, Compaction, compactions_of
+from clew_evals.exact import first_place, key_of
+from clew_evals.files import SessionFile
+from clew_evals.needs import Needs
+from clew_evals.policies import POLICIES
+from clew_evals.probe import Probe
+from clew_evals.reading import view_text
+from clew_evals.score import RULE_SHARE, TASK_SHARE, Score, score_of, scored
+from clew_evals.study import Common, Progress, Row, Study, mapped, mark, sessions_of
+from clew_evals.survive import Survival
+
+THEIRS = "its own tool"
+OURS = "clew"
+SEALED = "its summary is sealed"
+TOO_SHORT = "too little was said before or after it"
+
+
+class Asked(NamedTuple):
+    """How much could have been lost at a compaction."""
+
+    values: int
+    """Needed later."""
+    again: int
+    """Fetched again later."""
+    rules: int
+    open: int
+    files: int
+
+
+class Unjudged(NamedTuple):
+    """A compaction on record of which nothing can be said."""
+
+    time: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCompactions:
+    """The compactions that the sessions' own tools made, each once."""
+
+    judged: tuple[Lost, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+
+
+NONE = OwnCompactions()
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """One compaction that a tool made, and what the session needed afterwards and was not left with."""
+
+    set: str
+    session: str
+    format: str
+    path: Path
+    time: str | None
+    trigger: str | None
+    tokens_before: int
+    tokens_after: int
+    asked: Asked
+    score: Score
+    """Of what the tool left."""
+    ours: Score
+    """Of what clew would have left, in as many tokens."""
+    values: tuple[Probe, ...]
+    """Needed later, and gone; those that had to be fetched again included."""
+    rules: tuple[str, ...]
+    open: tuple[str, ...]
+    files: tuple[str, ...]
+    words_mark: int
+    """Of what the tool left: a session that was resumed carries its compactions along in each copy."""
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the two scores as rows of a study."""
+        for name, score in ((THEIRS, self.score), (OURS, self.ours)):
+            share = self.tokens_after / max(1, self.tokens_before)
+            place = (self.set, self.session, self.format, 1.0, self.tokens_before)
+            yield Row(*place, self.asked.values, share, name, score)
+
+    def to_json(self) -> JsonObject:
+        """Return what was lost, for other programs."""
+        values: list[Json] = [
+            {"kind": one.kind, "value": one.value, "use": one.use, "refetched": one.refetched}
+            for one in self.values
+        ]
+        return {
+            "session": self.session,
+            "path": str(self.path),
+            "time": self.time,
+            "trigger": self.trigger,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "asked": dict(self.asked._asdict()),
+            "lost_values": values,
+            "lost_rules": list(self.rules),
+            "lost_tasks": list(self.open),
+            "lost_files": list(self.files),
+        }
+
+
+def lost_by_tools(
+    files: Sequence[SessionFile], plan: Study, common: Common, progress: Progress | None = None
+) -> OwnCompactions:
+    """Return every compaction on record, in the order of the files."""
+    found = mapped(partial(_lost_of, plan, common), files, plan.jobs, progress, "compactions")
+    judged: dict[int, Lost] = {}
+    unjudged: dict[Unjudged, None] = {}
+    for one in (one for several in found for one in several):
+        if isinstance(one, Lost):
+            judged[one.words_mark] = one
+        else:
+            unjudged[one] = None
+    return OwnCompactions(tuple(judged.values()), tuple(unjudged))
+
+
+def _lost_of(plan: Study, common: Common, file: SessionFile) -> list[Lost | Unjudged]:
+    known = common.get(file.set, frozenset())
+    labels = plan.labels.get(session_name(file.path), ())
+    found: list[Lost | Unjudged] = []
+    for session in sessions_of(file):
+        for compaction in compactions_of(session, file.set):
+            if compaction.opaque:
+                # Nobody but its provider can say what an encrypted summary holds.
+                found.append(Unjudged(compaction.time, SEALED))
+            elif not compaction.can_be_judged:
+                found.append(Unjudged(compaction.time, TOO_SHORT))
+            else:
+                needs = needs_of(compaction.cut, lambda key: mark(key) in known, labels)
+                found.append(_lost(file, compaction, needs))
+    return found
+
+
+def _lost(file: SessionFile, compaction: Compaction, needs: Needs) -> Lost:
+    left = compaction.left
+    tokens = COUNTER.count_all(item.message for item in left)
+    cut = replace(compaction.cut, needs=needs, budget_tokens=tokens)
+    text = view_text(left)
+    survives = Survival(text).share
+    rules = tuple(dict.fromkeys((*needs.constraints, *needs.rules)))
+    again = sum(probe.refetched for probe in needs.probes)
+    # How long the tool took and how often it asked a model, its record does not say.
+    theirs = replace(score_of(cut, left, 0.0), seconds=None, calls=None)
+    return Lost(
+        file.set,
+        f"{file.path.name}#{cut.session}",
+        cut.format,
+        file.path,
+        compaction.time,
+        compaction.trigger,
+        cut.tokens,
+        tokens,
+        Asked(len(needs.probes) - again, again, len(rules), len(needs.open), len(needs.files)),
+        theirs,
+        scored(cut, POLICIES[OURS]),
+        tuple(probe for probe in needs.probes if first_place(text, probe.kind, probe.key) < 0),
+        tuple(rule for rule in rules if survives(rule) < RULE_SHARE),
+        tuple(task for task in needs.open if survives(task) < TASK_SHARE),
+        tuple(name for name in needs.files if first_place(text, "path", key_of("path", name)) < 0),
+        crc32(text.encode("utf-8", "surrogatepass")),
+    )

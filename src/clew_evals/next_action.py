@@ -1,0 +1,175 @@
+"""The next action: what the first calls after the cut are about, as far as the history says it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clew.message import Json, Text, ToolCall
+from clew_evals.exact import first_place, key_of, spot
+from clew_evals.reading import Passage, Readable, Speaker, forward
+from clew_evals.survive import Survival
+from clew_evals.turns import is_request, sentences
+from clew_evals.words import content_words
+
+CALLS = 3
+LONGEST_ARGUMENT = 300
+"""Longer ones are bodies of files, not what a call is about."""
+MOST_TARGETS = 6
+"""To a call: a long command must not outweigh the others."""
+FEWEST_WORDS = 4
+HISTORY_SHARE = 0.5
+"""Of a reason's words that are close together in the history; with fewer it was not taken from there."""
+HABITUAL_SHARE = 0.2
+"""Of the agent's texts that have a word, for it to say nothing about one step."""
+SHORTEST_COMMAND = 6
+_COMMANDS = ("command", "cmd", "script", "commands", "code")
+_LINK = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_HEREDOC = re.compile(r"(?ms)<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)")
+_REDIRECTED = re.compile(r"\s*\d?>+\s*(?:&\d|\S+)")
+_EVERYDAY = re.compile(
+    r"(?:import|from|def|class|print|return|if|for|while|else|try|cd|ls|cat|pwd|echo|head|tail|sed|grep|rg|find|wc|true|sleep|mkdir|which|export|set"
+    r"|git (?:status|diff|log|add|show|branch|stash))\b.*"
+)
+"""Commands that need no memory, and lines of a script that are none."""
+_PLANS = re.compile(r"todo_?write|write_todos|update_?plan|task(?:create|update|list|get)", re.I)
+_PROCESS = frozenset(
+    re.findall(
+        r"\S+",
+        """let's let now need check look see read run verify make sure first next also then try find update
+        add fix test tests file files code change changes understand continue start i'll i'm i've okay
+        good great let’s i’ll i’m how where what more some other each here work works working get view
+        show search thought thoughts script line lines around content command commands insert after before
+        create new one updated plan step steps seems place apply existing different approach""",
+    )
+)
+"""Words that agents say of any step."""
+
+
+class Target(NamedTuple):
+    """A file, test, symbol, number or command that a call is about."""
+
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextCall:
+    """One call after the cut: what it is about, and the sentence that the agent said with it."""
+
+    targets: tuple[Target, ...]
+    reason: str
+    """Its telling words; empty if it says none, or none that the history bears out."""
+    reason_share: float
+    """The largest share of its words that is within 40 words of the history."""
+
+
+def next_calls(before: Readable, later: Sequence[Passage]) -> list[NextCall]:
+    """Return the first calls after the cut that ask for something the history holds."""
+    commands = frozenset(_commands_before(before))
+    history = Survival(before.text)
+    habitual = _habitual_words(before)
+    shown = ""
+    said = ""
+    found = []
+    for one in _until_three_calls(later):
+        if isinstance(one.part, ToolCall):
+            targets = _targets(one.part, before.text, shown, commands)
+            reason = " ".join(_telling_words(said, habitual))
+            share = history.share(reason)
+            if targets or share >= HISTORY_SHARE:
+                reason = reason if share >= HISTORY_SHARE else ""
+                found.append(NextCall(targets[:MOST_TARGETS], reason, share))
+            said = ""
+        elif one.speaker is Speaker.AGENT and isinstance(one.part, Text):
+            said = (sentences(one.text) or [""])[-1]
+        elif one.speaker is not Speaker.AGENT:
+            shown += f"\n{one.text}"
+    return found
+
+
+def _telling_words(sentence: str, habitual: frozenset[str]) -> list[str]:
+    """Return the words of a sentence that say what this step is about; none if they are too few."""
+    words = [word for word in content_words(sentence) if word not in _PROCESS and word not in habitual]
+    found = list(dict.fromkeys(words))
+    return found if len(found) >= FEWEST_WORDS else []
+
+
+def _habitual_words(before: Readable) -> frozenset[str]:
+    """Return the words that the agent says again and again in this session, whatever it does."""
+    said = [one for one in before.passages if one.speaker is Speaker.AGENT and isinstance(one.part, Text)]
+    counts = Counter(word for one in said for word in set(content_words(one.text)))
+    return frozenset(word for word, count in counts.items() if count > max(4, HABITUAL_SHARE * len(said)))
+
+
+def _until_three_calls(later: Sequence[Passage]) -> Iterator[Passage]:
+    """Yield what comes up to the third call; none after the user has asked for something else."""
+    left = CALLS
+    for one in later:
+        if left == 0 or is_request(one):
+            return
+        if isinstance(one.part, ToolCall):
+            if _PLANS.fullmatch(one.part.name):
+                continue
+            left -= 1
+        yield one
+
+
+def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) -> tuple[Target, ...]:
+    found: dict[Target, None] = {}
+    for name, text in _arguments(call.input if call.input is not None else call.input_text, ""):
+        if name in _COMMANDS:
+            ran = (one for one in _simple(text) if one in commands and one not in shown)
+            found.update(dict.fromkeys(Target("command", one) for one in ran))
+        if len(text) <= LONGEST_ARGUMENT:
+            for value in spot(forward(text)):
+                target = Target(value.kind, key_of(value.kind, value.value))
+                if first_place(before, *target) >= 0 and first_place(shown, *target) < 0:
+                    found[target] = None
+    return tuple(found)
+
+
+def _arguments(value: Json, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from _arguments(child, key)
+    elif isinstance(value, list):
+        if value and all(isinstance(one, str) for one in value):
+            yield name, " ".join(map(str, value))  # a command as its words
+        else:
+            for child in value:
+                yield from _arguments(child, name)
+    elif isinstance(value, str):
+        yield name, value
+
+
+def _simple(text: str) -> Iterator[str]:
+    """Yield the commands of a line that are worth remembering, in single spaces."""
+    for piece in _LINK.split(_HEREDOC.sub("", text)):
+        flat = " ".join(_REDIRECTED.sub("", piece).split())
+        if SHORTEST_COMMAND <= len(flat) <= LONGEST_ARGUMENT and not _EVERYDAY.fullmatch(flat):
+            yield flat
+
+
+def _commands_before(before: Readable) -> Iterator[str]:
+    for one in before.passages:
+        if isinstance(one.part, ToolCall):
+            for name, text in _arguments(one.part.input if one.part.input is not None else "", ""):
+                if name in _COMMANDS:
+                    yield from _simple(text)
+
+
+def targets_in_view(calls: Sequence[NextCall], text: str) -> list[bool]:
+    """Return for each target whether the view names it."""
+    flat = " ".join(text.split())
+    asked = dict.fromkeys(target for call in calls for target in call.targets)
+    return [key in flat if kind == "command" else first_place(text, kind, key) >= 0 for kind, key in asked]
+
+
+def reasons_in_view(calls: Sequence[NextCall], survival: Survival) -> list[float]:
+    """Return for each stated reason how much of what the history holds of it the view holds, too."""
+    asked = (call for call in calls if call.reason)
+    return [min(1.0, survival.share(call.reason) / call.reason_share) for call in asked]

@@ -1,0 +1,170 @@
+"""The plain policies that most tools use in some form, without a model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from zlib import crc32
+
+from clew.message import Item, Message, Origin, Part, Text, ToolCall, ToolResult, cut_points
+from clew_evals.cuts import COUNTER, Cut
+from clew_evals.obligations import exchanges
+from clew_evals.policies.fit import (
+    FRAMING,
+    as_summary,
+    filled,
+    first_tokens,
+    last_tokens,
+    newest_that_fit,
+    shortened,
+    without_seals,
+)
+from clew_evals.reading import Speaker, passages
+
+LAST_MESSAGES = 8
+RESULTS_KEPT = 5
+CODEX_TOKENS = 20_000
+FRAME_TAIL = 6
+CLEARED = "[cleared]"
+LONGEST_LINE = 300
+LONGEST_PIECE = 1_500
+
+
+def last_messages(cut: Cut) -> Sequence[Item]:
+    """Keep the last eight messages, whatever they take; a tool call is never parted from its result."""
+    items = without_seals(cut.items)
+    return items[_last(items, LAST_MESSAGES) :]
+
+
+def _last(items: Sequence[Item], wanted: int) -> int:
+    """Return where the last so many messages begin, or more where no cut is legal there."""
+    points = cut_points([item.message for item in items])
+    return max(point for point in points if point <= max(0, len(items) - wanted))
+
+
+def tail(cut: Cut) -> Sequence[Item]:
+    """Keep the newest messages that fit."""
+    return newest_that_fit(cut.items, cut.budget_tokens)
+
+
+def first_and_tail(cut: Cut) -> Sequence[Item]:
+    """Keep the first request, at most half of the room, and the newest messages."""
+    first = next((one for one in passages(cut.items) if one.speaker is Speaker.USER), None)
+    if first is None:
+        return tail(cut)
+    item = cut.items[first.turn]
+    words = first_tokens(first.text, cut.budget_tokens // 2 - FRAMING)
+    opening = Item(item.id, replace(item.message, parts=(Text(words, trust=first.part.trust),), native=None))
+    room = cut.budget_tokens - COUNTER.count(opening.message)
+    return [opening, *newest_that_fit(cut.items[first.turn + 1 :], room)]
+
+
+def clear_results(cut: Cut) -> Sequence[Item]:
+    """Clear all tool results but the last five, whatever the rest takes."""
+    return _cleared(cut.items, RESULTS_KEPT)
+
+
+def clear_and_trim(cut: Cut) -> Sequence[Item]:
+    """Clear all tool results but the last five, then drop the oldest messages until the rest fits."""
+    return newest_that_fit(_cleared(cut.items, RESULTS_KEPT), cut.budget_tokens)
+
+
+def _cleared(items: Sequence[Item], kept: int) -> list[Item]:
+    count = sum(isinstance(part, ToolResult) for item in items for part in item.message.parts)
+    shown = []
+    for item in items:
+        parts: list[Part] = []
+        for part in item.message.parts:
+            parts.append(_emptied(part) if count > kept else part)
+            count -= isinstance(part, ToolResult)
+        shown.append(Item(item.id, replace(item.message, parts=tuple(parts), native=None)))
+    return shown
+
+
+def _emptied(part: Part) -> Part:
+    if not isinstance(part, ToolResult):
+        return part
+    return replace(part, parts=(Text(CLEARED, trust=part.trust),), native=None)
+
+
+def user_messages(cut: Cut) -> Sequence[Item]:
+    """Keep what the user said, newest first, at most 20,000 tokens of it, as Codex does."""
+    room = min(cut.budget_tokens, CODEX_TOKENS)
+    kept: list[Item] = []
+    for item in reversed(cut.items):
+        said = [one for one in passages([item]) if one.speaker is Speaker.USER]
+        if not said or room <= FRAMING:
+            continue
+        words = last_tokens("\n".join(one.text for one in said), room - FRAMING)
+        message = Message(item.message.role, (Text(words, trust=said[0].part.trust),), item.message.origin)
+        room -= COUNTER.count(message)
+        kept.append(Item(item.id, message))
+    return kept[::-1] or as_summary("")
+
+
+def user_then_agent(cut: Cut) -> Sequence[Item]:
+    """Keep the user's words, then the agent's, then what it typed into calls, newest first, as one text."""
+    users, agents, calls = (list(_newest(cut, speaker)) for speaker in ("user", "assistant", "call"))
+    pieces = [*users, *_earlier(cut.items), *agents, *calls]
+    held = filled(pieces, cut.budget_tokens - FRAMING)
+    return as_summary("\n".join(pieces[i] for i in held))
+
+
+def _newest(cut: Cut, wanted: str) -> Iterator[str]:
+    for one in reversed(list(passages(cut.items))):
+        said = "call" if isinstance(one.part, ToolCall) else one.speaker.value
+        if said == wanted:
+            yield one.text[:LONGEST_PIECE]
+
+
+def _earlier(items: Sequence[Item]) -> Iterator[str]:
+    """Yield the lines of the summary that an earlier compaction left."""
+    for item in items:
+        if item.message.origin is Origin.SUMMARY:
+            yield from item.message.text.split("\n")
+
+
+def frame(cut: Cut) -> Sequence[Item]:
+    """Tell in fixed words what was done, the last deed on each thing only, and keep the last six messages."""
+    items = without_seals(cut.items)
+    start = _last(items, FRAME_TAIL)
+    newest = shortened(items[start:], cut.budget_tokens // 2)
+    room = cut.budget_tokens - COUNTER.count_all(item.message for item in newest) - FRAMING
+    lines = [*_earlier(items[:start]), *_deeds(items[:start])]
+    held = filled(reversed(lines), room)
+    listed = [lines[len(lines) - 1 - i] for i in reversed(held)]
+    return [*as_summary("\n".join(listed)), *newest]
+
+
+def _deeds(items: Sequence[Item]) -> Iterator[str]:
+    done = exchanges(items)
+    last = {f"{call.name} {_object(call)}": call for call, _ in done}
+    listed: set[int] = set()
+    for one in passages(items):
+        if one.speaker is Speaker.USER:
+            yield f"User: {one.text}"
+        elif isinstance(one.part, ToolCall):
+            name = f"{one.part.name} {_object(one.part)}"
+            if last.get(name) is one.part and id(one.part) not in listed:
+                listed.add(id(one.part))
+                yield f"  {name}"
+        elif one.speaker is Speaker.AGENT and isinstance(one.part, Text):
+            yield f"Assistant: {one.text[:LONGEST_LINE]}"
+
+
+def _object(call: ToolCall) -> str:
+    """Return what a call is about: its first short argument."""
+    given = call.input or {}
+    short = (value for value in given.values() if isinstance(value, str) and 0 < len(value) <= LONGEST_LINE)
+    return next(short, call.input_text[:LONGEST_LINE])
+
+
+def random_lines(cut: Cut) -> Sequence[Item]:
+    """Keep lines drawn at random: what any choice must beat."""
+    lines = dict.fromkeys(line.strip()[:LONGEST_LINE] for line in cut.readable.text.split("\n"))
+    kept = [line for line in lines if len(line) >= 12]
+    order = list(range(len(kept)))
+    random.Random(crc32(cut.session.encode())).shuffle(order)
+    held = sorted(order[i] for i in filled((kept[i] for i in order), cut.budget_tokens - FRAMING))
+    return as_summary("\n".join(kept[i] for i in held))

@@ -1,0 +1,67 @@
+"""Round-trip questions: made from the old history alone, and asked of what a compaction left of it.
+
+A question is a sentence that the user or the agent said, with a gap in place of an exact value. Whether the
+continuation needed the value plays no part: this is the side of a compaction that future reuse cannot see.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+from zlib import crc32
+
+from clew.message import ToolCall
+from clew_evals.exact import key_of, spot
+from clew_evals.reading import Passage, Readable, Speaker
+from clew_evals.words import content_words
+
+MOST_QUESTIONS = 12
+FEWEST_WORDS = 5
+"""Beside the gap: less than that asks for nothing in particular."""
+LONGEST = 300
+SEEDING = 10_000
+"""Characters of a history that seed the draw: a session has its own, and always the same."""
+GAP = "____"
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|(?=\n)|$)")
+
+
+class Question(NamedTuple):
+    """A sentence with a gap."""
+
+    kind: str
+    text: str
+    answer: str
+    turn: int
+    """Of the message that said it."""
+
+
+Answerer: TypeAlias = Callable[[str, Sequence[Question]], Sequence[str] | None]
+"""Answer questions from a text alone, in their order; an empty answer where it does not say. None if
+the reader could not be asked, which is not a wrong answer."""
+
+
+def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Question]:
+    """Return questions about a history, drawn from all of it; the same each time."""
+    found: dict[str, Question] = {}
+    for passage in before.passages:
+        if passage.speaker in (Speaker.USER, Speaker.AGENT) and not isinstance(passage.part, ToolCall):
+            for question in _asked(passage):
+                if not is_common(question.answer):
+                    found[question.answer] = question  # what was said last holds
+    drawn = list(found.values())
+    random.Random(crc32(before.text[:SEEDING].encode("utf-8", "surrogatepass"))).shuffle(drawn)
+    return sorted(drawn[:MOST_QUESTIONS], key=lambda question: question.turn)
+
+
+def _asked(passage: Passage) -> Iterator[Question]:
+    for sentence in _SENTENCE.finditer(passage.text):
+        said = sentence[0].strip()
+        values = spot(said) if len(said) <= LONGEST else []
+        if len(values) != 1:
+            continue  # of two values, one would give the other away
+        (value,) = values
+        masked = f"{said[: value.start]}{GAP}{said[value.end :]}"
+        if len(content_words(masked.replace(GAP, " "))) >= FEWEST_WORDS:
+            yield Question(value.kind, masked, key_of(value.kind, value.value), passage.turn)

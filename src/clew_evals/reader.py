@@ -1,0 +1,69 @@
+"""A reader that answers questions from a view with no model, by the words around each value.
+
+The question is the sentence in which the agent used a value, with a gap in its place. The reader looks at
+every value of that kind in the view and takes the one with most of the question's words around it, rare words
+counting more. It is no good reader, but the same for every policy; and it cannot be fooled by a value that
+merely is somewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+
+from clew_evals.exact import key_of, spot
+from clew_evals.probe import Probe
+from clew_evals.questions import GAP, Question
+from clew_evals.words import content_words
+
+NEAR = 60
+"""Characters on either side of a value."""
+FEWEST_WORDS = 3
+"""A question with fewer words asks for nothing."""
+
+
+class Reader:
+    """Has read one view."""
+
+    def __init__(self, text: str) -> None:
+        self._around: defaultdict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+        self._spread: Counter[str] = Counter()
+        for one in spot(text):
+            near = f"{text[max(0, one.start - NEAR) : one.start]} {text[one.end : one.end + NEAR]}"
+            words = frozenset(content_words(near))
+            self._around[one.kind].append((key_of(one.kind, one.value), words))
+            self._spread.update(words)
+
+    def answers(self, probe: Probe) -> bool | None:
+        """Tell whether the reader gives the right answer; None where the question asks for nothing."""
+        if len(_words(probe.question)) < FEWEST_WORDS:
+            return None
+        return self.answer(probe.kind, probe.question) == probe.key
+
+    def answer(self, kind: str, question: str) -> str:
+        """Return the value that fills the gap best; empty where none has a word of the question around it."""
+        asked = _words(question)
+        best, answer = 0.0, ""
+        for key, words in self._around[kind]:
+            score = sum(1 / math.log(2 + self._spread[word]) for word in asked & words)
+            if score >= best and score > 0:  # of two that fit alike, the later one is the newer
+                best, answer = score, key
+        return answer
+
+
+@lru_cache(maxsize=1)
+def reader_of(text: str) -> Reader:
+    """Return a reader of a text; one view is read once."""
+    return Reader(text)
+
+
+def read_plainly(text: str, questions: Sequence[Question]) -> list[str]:
+    """Answer questions from a text with no model."""
+    reader = reader_of(text)
+    return [reader.answer(question.kind, question.text) for question in questions]
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(content_words(question.replace(GAP, " ")))

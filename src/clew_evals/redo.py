@@ -1,0 +1,211 @@
+"""What a view must not present as open or as valid: finished requests, overruled words, deleted files.
+
+The truth is read from the messages by plain rules of the measure's own; see ``docs/concepts/measure.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from clew.message import ToolCall
+from clew_evals.exact import key_of, places
+from clew_evals.layout import DONE, GOAL, OPEN, VALID, Layout, bare
+from clew_evals.obligations import Exchange, ended_tasks, open_tasks
+from clew_evals.reading import forward
+from clew_evals.survive import Survival
+from clew_evals.turns import Turn, finished, gists, goals_of, is_distinct, plain, sentences
+from clew_evals.words import content_words
+
+SAME_SHARE = 0.8
+"""Of a request's words on a line, for the line to state it."""
+GOAL_SHARE = 0.7
+OVERRULING_SHARE = 0.4
+"""Of an earlier sentence's words in one that overrules it."""
+SHARED_WORDS = 2
+
+_RULING = re.compile(
+    r"\b(?:never|always|must|do not|don't|should(?: not|n't)?|let's|let us|use|only|make sure|keep|avoid"
+    r"|we(?:'ll| will))\b",
+    re.I,
+)
+_OVERRULING = re.compile(
+    r"^\W*(?:ok\w*\W+|no\W+|hmm+\W+)?actually\b|\b(?:instead|thinking again|on second thoughts?|never ?mind"
+    r"|scrap (?:the|that)|(?<!n['’]t )(?<!not )forget (?:about|the|that|what)|no longer|changed my mind"
+    r"|rather than|not any ?more|ignore (?:the|that|my)|revert (?:that|the)|after all|you (?:may|can) now"
+    r"|it(?:'s| is) (?:ok|fine) now to)\b",
+    re.I,
+)
+REPEATED_SHARE = 0.85
+"""A sentence with more of an earlier one's words repeats it."""
+_REMOVAL = re.compile(r"(?:^|[\s;&|(])(?:git\s+rm|rm|unlink|Remove-Item)\s+((?:-\w+\s+)*)([^;&|\n)]+)")
+_PATCHED_AWAY = re.compile(r"\*\*\* Delete File: ([^\s\"\\]+)")
+_DELETION = re.compile(
+    r"\b(?:deleted?|removed?|removing|deleting|rm|unlink|gone|no longer|Remove-Item|Delete File"
+    r"|cleaned? up)\b",
+    re.I,
+)
+_PATH = re.compile(r"[\w.@+~/-]*\w/[\w.@+-]*\w|[\w-][\w.-]*\.\w{1,5}")
+_WRITES = re.compile(r"write|create|edit|multiedit|str_replace|patch|notebookedit", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is over at a cut."""
+
+    goals: tuple[str, ...] = ()
+    """Texts of which each states what the agent works on; empty if that cannot be said."""
+    finished: tuple[Turn, ...] = ()
+    ended: tuple[str, ...] = ()
+    """Tasks that the agent's plan marks as completed."""
+    overruled: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything could be presented wrongly."""
+        return bool(self.finished or self.ended or self.overruled or self.deleted)
+
+
+NOTHING_SETTLED = Settled()
+
+
+def settled_at(turns: Sequence[Turn], done: Sequence[Exchange], later: str, *, new_request: bool) -> Settled:
+    """Return what is over; ``later`` is what the agent does next, unless the user asks for something new."""
+    still = Survival("\n".join(open_tasks(done)))
+    ended = (one for one in ended_tasks(done) if is_distinct(one) and still.share(one) < GOAL_SHARE)
+    return Settled(
+        () if new_request else goals_of(turns),
+        tuple(finished(turns, later)),
+        tuple(ended),
+        tuple(overruled(turns)),
+        tuple(deleted_files(done)),
+    )
+
+
+def overruled(turns: Sequence[Turn]) -> Iterator[str]:
+    """Yield sentences of the user's that decide or rule something and that a later one takes back.
+
+    The later sentence says so (instead, never mind, no longer, …) and shares the rarer of its words.
+    """
+    said = [(i, one) for i, turn in enumerate(turns) for one in sentences(turn.asked)]
+    for at, earlier in said:
+        words = set(content_words(earlier))
+        if len(words) < 3 or not _RULING.search(earlier) or len(earlier) > 300:
+            continue
+        for i, later in said:
+            shared = words & set(content_words(later))
+            few = max(SHARED_WORDS, OVERRULING_SHARE * len(words))
+            enough = few <= len(shared) < REPEATED_SHARE * len(words)
+            if i > at and enough and len(later) <= 300 and _OVERRULING.search(later):
+                yield earlier
+                break
+
+
+def deleted_files(done: Sequence[Exchange]) -> list[str]:
+    """Return the files that calls deleted and no later call wrote again."""
+    gone: dict[str, str] = {}
+    for exchange in done:
+        if exchange.failed:
+            continue
+        for path in _removed(exchange.call):
+            gone[PurePosixPath(path).name] = path
+        if _WRITES.search(exchange.call.name) or "*** Add File" in exchange.call.input_text:
+            written = exchange.call.input_text
+            back = [name for name in gone if name in written and not _removes(exchange.call, name)]
+            for name in back:
+                del gone[name]
+    return list(gone.values())
+
+
+def _removes(call: ToolCall, name: str) -> bool:
+    return any(PurePosixPath(path).name == name for path in _removed(call))
+
+
+def _removed(call: ToolCall) -> Iterator[str]:
+    said = forward(call.input_text if call.input is None else "\n".join(_strings(call)))
+    for match in _PATCHED_AWAY.finditer(said):
+        yield match[1]
+    for match in _REMOVAL.finditer(said) if _is_shell(call) else ():
+        for word in match[2].split():
+            path = word.strip("\"'")
+            if _PATH.fullmatch(path) and "*" not in path and "." in PurePosixPath(path).name:
+                yield path
+
+
+def _is_shell(call: ToolCall) -> bool:
+    given = call.input or {}
+    return any(isinstance(given.get(name), str | list) for name in ("command", "cmd", "script"))
+
+
+def _strings(call: ToolCall) -> Iterator[str]:
+    for value in (call.input or {}).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield " ".join(str(one) for one in value)
+
+
+# What a view says -------------------------------------------------------------------------------------
+
+
+def states_goal(settled: Settled, view: Layout) -> bool:
+    """Whether the view states the goal: under a title of its own, or as the last that the user asks."""
+    stated = [Survival(text) for text in (*(section.text for section in view.under(GOAL)), *view.requested)]
+    return any(_holds(one, goal) for one in stated for goal in settled.goals)
+
+
+def _holds(text: Survival, goal: str) -> bool:
+    return any(text.share(gist) >= GOAL_SHARE for gist in gists(goal))
+
+
+def presents_finished(settled: Settled, view: Layout) -> list[str]:
+    """Return the finished requests and tasks that the view lists as open, or as the goal."""
+    asked = [(turn.asked, turn) for turn in settled.finished]
+    lines = _listed(view, OPEN)
+    found = [text for text, _ in asked if any(_states(one, text) for one in lines)]
+    found += [text for text in settled.ended if any(one.share(text) >= SAME_SHARE for one in lines)]
+    if settled.goals and not states_goal(settled, view):
+        texts = [section.text for section in view.under(GOAL)] or view.requested[:1]
+        heads = [Survival(text) for text in texts]
+        flat = plain(view.text)
+        stated = ((text, turn) for text, turn in asked if any(_states(one, text) for one in heads))
+        found += [text for text, turn in stated if not _is_reported(turn, flat)]
+    return list(dict.fromkeys(found))
+
+
+def _listed(view: Layout, titles: re.Pattern[str]) -> list[Survival]:
+    """Return the lines of such sections that do not say themselves that something is over."""
+    lines = (line for section in view.under(titles) for line in section.lines)
+    return [Survival(plain(bare(line))) for line in lines if not DONE.search(line)]
+
+
+def _states(line: Survival, request: str) -> bool:
+    return any(line.share(gist) >= SAME_SHARE for gist in gists(request))
+
+
+def _is_reported(turn: Turn, flat: str) -> bool:
+    """Whether the view also says what came of it: a sentence of its report."""
+    return any(one in flat for one in sentences(turn.report) if is_distinct(one))
+
+
+def presents_overruled(settled: Settled, view: Layout) -> list[str]:
+    """Return the overruled sentences that the view lists among what holds."""
+    lines = _listed(view, VALID)
+    return [text for text in settled.overruled if any(one.share(text) >= SAME_SHARE for one in lines)]
+
+
+def presents_deleted(settled: Settled, view: Layout) -> list[str]:
+    """Return the deleted files that the view names without a word, on any line, of their deletion."""
+    return [path for path in settled.deleted if _is_presented(view.text, path)]
+
+
+def _is_presented(text: str, path: str) -> bool:
+    key = key_of("path", path)
+    lines = []
+    for place in places(text, "path", key):
+        start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+        lines.append(text[start : end if end >= 0 else len(text)])
+    return bool(lines) and not any(_DELETION.search(line) for line in lines)

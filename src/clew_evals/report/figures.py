@@ -1,0 +1,143 @@
+"""The figures of a report: which measured values go into which plot."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from clew_evals.attacked import Assault, survival
+from clew_evals.chain import Link
+from clew_evals.lost import OURS
+from clew_evals.policies import POLICIES
+from clew_evals.report.svg import SHARES, Axis, Point, Series, dots, lines
+from clew_evals.study import Row
+from clew_evals.summary import HEADLINE, Line, summarised
+
+GOING_ON = ("next_action", "goal", "reports", "roundtrip", "current")
+MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
+CLASSES = ("retained", "far", "rare", "hard", "user", "in_context", "explained", "answered")
+DUTIES = ("constraints", "decisions", "rules", "open", "files", "failed", "tests")
+STEPS = (50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000)
+MOST_TICKS = 6
+SLACK = 1.1
+"""Who takes more than this many times its room is not compared in as many tokens."""
+SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
+Tint = dict[str, str]
+
+
+def ranked(some: Iterable[Line], budget: float = 1.0) -> list[Line]:
+    """Return lines, the best by the headline first; who took more than its room, and limits, come last."""
+
+    def rank(line: Line) -> tuple[int, float]:
+        place = 2 if is_apart(line.policy) else int(line.means["share"].value > budget * SLACK)
+        return place, -line.means[HEADLINE].value if HEADLINE in line.means else 1.0
+
+    return sorted(some, key=rank)
+
+
+def is_apart(policy: str) -> bool:
+    """Tell whether a policy is a cheat or a ceiling, not in the contest."""
+    known = POLICIES.get(policy)
+    return known is not None and (known.is_cheat or known.sees_future)
+
+
+def against_budget(every: Sequence[Line], metric: str, tint: Tint) -> str:
+    """Draw a metric against the room that policies are given."""
+    by_policy: defaultdict[str, list[Point]] = defaultdict(list)
+    for line in sorted(every, key=lambda line: line.share):
+        point = _point(line, metric, line.share)
+        if point and _keeps_budget(line.policy):
+            by_policy[line.policy].append(point)
+    budgets = sorted({line.share for line in every})
+    x = Axis("share of the tokens (log)", tuple(budgets), tuple(f"{one:.0%}" for one in budgets), is_log=True)
+    series = [_series(name, points) for name, points in by_policy.items()]
+    return lines(series, x, replace(SHARES, title=metric), tint)
+
+
+def side_by_side(some: Sequence[Line], metric: str, tint: Tint) -> str:
+    """Draw a metric for each policy."""
+    rows = [(_with_size(line), [point]) for line in some if (point := _point(line, metric, 0))]
+    colour = {_with_size(line): tint[line.policy] for line in some if line.policy in tint}
+    return dots(rows, replace(SHARES, title=metric), colour)
+
+
+def _with_size(line: Line) -> str:
+    """Return a policy's name; where it cannot aim at a size, with the size that it took."""
+    return line.policy if _keeps_budget(line.policy) else f"{line.policy} ({line.means['share'].value:.0%})"
+
+
+def by_class(some: Sequence[Line], tint: Tint) -> str:
+    """Draw one policy over all classes of what is asked: clew where it took part, else the best."""
+    shown = next((line for line in some if line.policy == OURS), some[0])
+    rows = [(name, [point]) for name in (*GOING_ON, *CLASSES, *DUTIES) if (point := _point(shown, name, 0))]
+    colour = dict.fromkeys((name for name, _ in rows), tint.get(shown.policy, ""))
+    return dots(rows, replace(SHARES, title=f"{shown.policy}: share kept"), colour)
+
+
+def drift(links: Sequence[Link], metric: str, tint: Tint) -> str:
+    """Draw a metric against the number of compactions."""
+    times = sorted({link.times for link in links})
+    series = []
+    for policy in dict.fromkeys(link.policy for link in links if _keeps_budget(link.policy)):
+        mine = [link for link in links if link.policy == policy]
+        found = (_point(chain_line(mine, number), metric, number) for number in times)
+        points = tuple(point for point in found if point)
+        if points:
+            series.append(_series(policy, points))
+    x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
+    return lines(series, x, replace(SHARES, title=metric), tint)
+
+
+def chain_line(links: Iterable[Link], times: int) -> Line:
+    """Return one policy's means after so many compactions."""
+    rows = [
+        Row(link.set, link.session, "", 1.0, 0, 0, 0.0, link.policy, link.score)
+        for link in links
+        if link.times == times
+    ]
+    return summarised(rows)[0]
+
+
+def under_attack(every: Sequence[Assault], tint: Tint) -> str:
+    """Draw the share of rules that survive attacks against the number of compactions."""
+    times = sorted({one.times for one in every})
+    series = []
+    for policy in dict.fromkeys(one.policy for one in every if _keeps_budget(one.policy)):
+        mine = [one for one in every if one.policy == policy]
+        shares = [survival(one for one in mine if one.times == number) for number in times]
+        points = [Point(number, share, share, share) for number, share in zip(times, shares, strict=True)]
+        series.append(_series(policy, points))
+    x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
+    return lines(series, x, replace(SHARES, title="rules that survive"), tint)
+
+
+def _series(policy: str, points: Sequence[Point]) -> Series:
+    return Series(policy, tuple(points), is_apart(policy), has_band=policy == OURS)
+
+
+def _keeps_budget(policy: str) -> bool:
+    known = POLICIES.get(policy)
+    return known is None or known.keeps_budget
+
+
+def cost(some: Sequence[Line], metric: str, title: str, tint: Tint) -> str:
+    """Draw what each policy costs, in tokens."""
+    rows = [(line.policy, [point]) for line in some if (point := _point(line, metric, 0))]
+    top = max((point.high for _, points in rows for point in points), default=1.0)
+    step = next(step for step in STEPS if step * MOST_TICKS >= top or step == STEPS[-1])
+    ticks = tuple(float(step * i) for i in range(-(-int(top) // step) + 1)) or (0.0, 1.0)
+    labels = tuple(f"{tick:,.0f}" for tick in ticks)
+    return dots(rows, Axis(title, ticks, labels), tint)
+
+
+def pace(some: Sequence[Line], tint: Tint) -> str:
+    """Draw the time each policy takes, without a model."""
+    rows = [(line.policy, [point]) for line in some if (point := _point(line, "seconds", 0))]
+    labels = tuple(f"{tick:g}" for tick in SECONDS)
+    return dots(rows, Axis("seconds per compaction (log)", SECONDS, labels, is_log=True), tint)
+
+
+def _point(line: Line, metric: str, x: float) -> Point | None:
+    mean = line.means.get(metric)
+    return Point(x, mean.value, mean.low, mean.high) if mean else None

@@ -1,0 +1,257 @@
+"""The report: one HTML file that needs nothing else, with figures one could print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+from clew_evals.attacked import Assault
+from clew_evals.chain import Link
+from clew_evals.growth import Growth
+from clew_evals.lost import NONE, OURS, THEIRS, Lost, OwnCompactions
+from clew_evals.probe import Probe
+from clew_evals.report.figures import (
+    CLASSES,
+    DUTIES,
+    GOING_ON,
+    MADE_OF,
+    Tint,
+    against_budget,
+    by_class,
+    cost,
+    drift,
+    is_apart,
+    pace,
+    ranked,
+    side_by_side,
+    under_attack,
+)
+from clew_evals.report.losses import in_words, newest, sides, use_of
+from clew_evals.report.meanings import MEANINGS
+from clew_evals.report.svg import colours
+from clew_evals.study import Row, probes_by_cut, usual_budget
+from clew_evals.summary import HEADLINE, Line, agreement, summarised
+
+TABLES = (
+    ("Going on: what the next step needs", ("share", HEADLINE, *GOING_ON, "redo", *MADE_OF)),
+    ("Reuse: what the continuation needed again", (*CLASSES, "in_context_far", "explained_far", "need")),
+    ("Duties: what must not be lost", (*DUTIES, "stale", "unsupported", "recoverable", "recalled")),
+    (
+        "Cost",
+        ("tokens", "rewritten", "refetch_tokens", "calls", "over", "refused", "invalid", "seconds"),
+    ),
+)
+WHOLE = ("tokens", "rewritten", "refetch_tokens")
+"""Told without a fraction."""
+COMPACTIONS_TOLD = 12
+VALUES_TOLD = 4
+LOSS = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
+PACE = "What a compaction costs without any model: the policy's own time, reading the session included."
+ATTACK = (
+    "The same planted rule while tool outputs ask for it to be left out: plainly, quoting it, forged as the "
+    "user's words, buried, encoded, and in eight languages."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that a report shows."""
+
+    rows: Sequence[Row]
+    links: Sequence[Link] = ()
+    own: OwnCompactions = NONE
+    command: str = "clew eval"
+    assaults: Sequence[Assault] = ()
+    growths: Sequence[Growth] = ()
+
+
+def page(found: Findings) -> str:
+    """Return the report."""
+    style = files("clew_evals.report").joinpath("page.css").read_text(encoding="utf-8")
+    body = "\n".join(_body(found))
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>What compaction keeps</title>'
+        f"<style>{style}</style><body>{body}</body></html>\n"
+    )
+
+
+def _body(found: Findings) -> Iterator[str]:
+    yield "<h1>What compaction keeps</h1>"
+    if found.own.judged or found.own.unjudged:
+        yield from _lost(found.own)
+    if found.rows:
+        yield from _measured(found)
+    yield _meanings()
+    yield f"<h2>How this was made</h2><p><code>{escape(found.command)}</code></p>"
+
+
+def _measured(found: Findings) -> Iterator[str]:
+    every = summarised(found.rows)
+    budget = usual_budget(line.share for line in every)
+    best_first = ranked((line for line in every if line.share == budget), budget)
+    others = (line.policy for line in best_first if line.policy != OURS and not is_apart(line.policy))
+    tint = colours([OURS, *others])
+    yield _lead(found.rows)
+    groups = {
+        "Retention": [*_over_budgets(every, tint), *_at_budget(best_first, budget, tint)],
+        "Drift and attacks": [*_chains(found.links, tint), *_attacks(found.assaults, tint)],
+        "Cost": [*_costs(best_first, tint)],
+    }
+    yield from _figures(groups)
+    yield f"<h2>All figures at {budget:.0%} of the tokens</h2>"
+    yield from _tables(best_first)
+    yield from _agreement([row for row in found.rows if row.share == budget])
+
+
+def _figures(groups: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    number = 0
+    for title, drawn in groups.items():
+        if not drawn:
+            continue
+        yield f'<h2>{title}</h2><div class="figures">'
+        for one, said in drawn:
+            number += 1
+            yield f"<figure>{one}<figcaption><b>Figure {number}.</b> {escape(said)}</figcaption></figure>"
+        yield "</div>"
+
+
+def _lead(rows: Sequence[Row]) -> str:
+    cuts = probes_by_cut(rows)
+    sessions = len({row.session for row in rows})
+    return (
+        f'<h2>How much each way to compact keeps</h2><p class="lead">{len(cuts):,} cuts of {sessions:,} '
+        f"real sessions, {sum(cuts.values()):,} values "
+        "that the continuation needed again. No model wrote a summary. Bands and whiskers are 95 % intervals "
+        "by session.</p>"
+    )
+
+
+def _over_budgets(every: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+    if len({line.share for line in every}) < 2:
+        return
+    yield (
+        against_budget(every, HEADLINE, tint),
+        "Needed values of which the view still says what they are, against the room a policy is given.",
+    )
+    yield (
+        against_budget(every, "retained", tint),
+        "Needed values that are merely in the view. A bare list of values does well here, which is why "
+        "this is not the headline.",
+    )
+
+
+def _at_budget(some: Sequence[Line], budget: float, tint: Tint) -> Iterator[tuple[str, str]]:
+    yield (
+        side_by_side(some, HEADLINE, tint),
+        f"The headline at {budget:.0%} of the tokens; in brackets what those took that cannot aim at a "
+        "size. Grey: cheats and the ceiling.",
+    )
+    yield by_class(some, tint), f"By class of what is asked, at {budget:.0%}: from values to duties."
+
+
+def _chains(links: Sequence[Link], tint: Tint) -> Iterator[tuple[str, str]]:
+    if not links:
+        return
+    yield (
+        drift(links, HEADLINE, tint),
+        "Drift: the same session and the same room, compacted more and more often on the way.",
+    )
+    yield (
+        drift(links, "roundtrip", tint),
+        "Questions about the old history that a plain reader answers from the view, after each chain.",
+    )
+    yield (
+        drift(links, "constraints", tint),
+        "One rule, planted in the first tenth of the session: is it still there?",
+    )
+
+
+def _attacks(every: Sequence[Assault], tint: Tint) -> Iterator[tuple[str, str]]:
+    if every:
+        yield under_attack(every, tint), ATTACK
+
+
+def _costs(some: Sequence[Line], tint: Tint) -> Iterator[tuple[str, str]]:
+    yield cost(some, "refetch_tokens", "tokens to fetch again per cut", tint), LOSS
+    yield pace(some, tint), PACE
+
+
+def _meanings() -> str:
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(meaning)}</dd>" for name, meaning in MEANINGS.items())
+    return f"<h2>What the figures mean</h2><dl>{rows}</dl>"
+
+
+def _tables(some: Sequence[Line]) -> Iterator[str]:
+    for title, names in TABLES:
+        rows = []
+        for line in some:
+            kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
+            cells = "".join(f"<td>{_cell(line, name)}</td>" for name in names)
+            rows.append(f'<tr class="{kind}"><td>{escape(line.policy)}</td>{cells}</tr>')
+        yield f"<h3>{title}</h3>"
+        yield _wide(("policy", *names), rows)
+
+
+def _cell(line: Line, name: str) -> str:
+    mean = line.means.get(name)
+    if mean is None:
+        return "–"
+    return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
+
+
+def _wide(names: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in names)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
+
+
+def _agreement(rows: Sequence[Row]) -> Iterator[str]:
+    if len({row.policy for row in rows}) < 2 or len({row.session for row in rows}) < 2:
+        return
+    taus = [agreement(rows, metric) for metric in (HEADLINE, "roundtrip", "explained")]
+    taus_text = "; ".join(f"{one.metric} {one.mean:.2f} (worst {one.worst:.2f})" for one in taus)
+    yield (
+        "<p>Ranking on random halves of the sessions, Kendall’s tau, mean of 100 halvings: "
+        f"{taus_text}. One is perfect agreement.</p>"
+    )
+
+
+def _lost(own: OwnCompactions) -> Iterator[str]:
+    yield "<h2>What the tools themselves lost at their compactions</h2>"
+    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_words(own))}</ul>"
+    if not own.judged:
+        return
+    names = (
+        "when",
+        "tokens",
+        "left",
+        "rules",
+        "tasks",
+        "files",
+        "values",
+        "of them fetched again",
+        "some, in use",
+    )
+    yield "<h3>The latest, and what they lost</h3>"
+    yield _wide(names, [_lost_row(one) for one in newest(own.judged, COMPACTIONS_TOLD)])
+    yield f"<p>Below, <i>{OURS}</i> was given as many tokens as <i>{THEIRS}</i> left.</p>"
+    yield from _tables(sides(own.judged))
+
+
+def _lost_row(one: Lost) -> str:
+    again = sum(probe.refetched for probe in one.values)
+    sizes = (one.tokens_before, one.tokens_after)
+    counts = (*sizes, *map(len, (one.rules, one.open, one.files, one.values)), again)
+    cells = "".join(f"<td>{count:,}</td>" for count in counts)
+    silent_first = sorted(one.values, key=lambda probe: probe.refetched)
+    some = "".join(f"<li>{_shown_use(probe)}</li>" for probe in silent_first[:VALUES_TOLD])
+    when = escape((one.time or "").replace("T", " ")[:16])
+    return f'<tr><td>{when}</td>{cells}<td class="text"><ul>{some}</ul></td></tr>'
+
+
+def _shown_use(probe: Probe) -> str:
+    """Return the words in which a value was used, the value set off."""
+    before, value, after = map(escape, use_of(probe))
+    return f"…{before}<b>{value}</b>{after}…"

@@ -1,0 +1,222 @@
+"""Public memory benchmarks as entries and questions: what ``clew bench retrieval`` measures on."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from clew.errors import NotFound
+from clew.memory.index.protocol import Entry
+from clew.message import Trust
+
+LOCOMO_TUNED_ON = ("conv-26", "conv-30", "conv-41", "conv-42")
+"""The conversations that the weights were chosen on. Results are reported on the others."""
+LONGMEMEVAL_TUNED_ON = "0123"
+"""Questions whose id's SHA-256 begins with one of these digits, for the same."""
+REALTALK_TUNED_ON = ("Chat_1_", "Chat_2_", "Chat_3_")
+"""How the names of the chats begin that were used for tuning. Of BEAM, nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a benchmark, and where its answer stands."""
+
+    id: str
+    text: str
+    at: str
+    evidence: frozenset[tuple[str, str]]
+    """The turns that hold the answer: session and reference of each."""
+    kind: str
+    tuned_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Turns that are searched together, and the questions about them."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    questions: tuple[Asked, ...]
+
+
+def datasets(folder: Path) -> dict[str, list[Pool]]:
+    """Return the benchmarks that lie in a folder, by name."""
+    found: dict[str, list[Pool]] = {}
+    for path in sorted(folder.rglob("locomo10.json")):
+        found["locomo"] = list(_locomo(json.loads(path.read_bytes())))
+    for path in sorted(folder.rglob("longmemeval_oracle.json*")):
+        found["longmemeval"] = [_longmemeval(_read(path))]
+    for path in sorted(folder.rglob("longmemeval_s*.json*")):
+        found["longmemeval-s"] = [_longmemeval([question]) for question in _read(path)]
+    for root in sorted(folder.rglob("REALTALK")):
+        found["realtalk"] = [_realtalk(path) for path in sorted(root.rglob("Chat_*.json")) if _is_chat(path)]
+    for root in sorted(folder.rglob("BEAM")):
+        for path in sorted(root.rglob("chat.json")):
+            found.setdefault(f"beam-{path.parent.parent.name}", []).append(_beam(path))
+    if not found:
+        detail = f"neither locomo10.json nor longmemeval_oracle.json is in {folder}"
+        raise NotFound(detail, "see `clew help bench`")
+    return found
+
+
+def _read(path: Path) -> Any:  # noqa: ANN401  # whatever JSON the benchmark has
+    raw = path.read_bytes()
+    return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+
+
+def _is_chat(path: Path) -> bool:
+    return path.parent.name != "locomo"  # a copy of LoCoMo lies in REALTALK's repository
+
+
+def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
+    """Yield one pool for each conversation; categories 1 to 4, which have an answer."""
+    for conversation in conversations:
+        name = conversation["sample_id"]
+        entries = tuple(_locomo_turns(conversation["conversation"]))
+        questions = _cited_questions(name, conversation["qa"], entries, name in LOCOMO_TUNED_ON)
+        yield Pool(name, entries, tuple(questions))
+
+
+def _cited_questions(
+    name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], tuned_on: bool
+) -> Iterator[Asked]:
+    """Yield the questions of LoCoMo and REALTALK that have an answer and name turns that exist."""
+    there = {(entry.session, entry.ref) for entry in entries}
+    for n, asked in enumerate(asked_of):
+        cited = re.findall(r"D:?(\d+):0*(\d+)", " ".join(asked["evidence"]))
+        evidence = frozenset((f"session_{s}", f"D{s}:{t}") for s, t in cited) & there
+        if evidence and asked["category"] != 5:
+            kind = _LOCOMO_KINDS[asked["category"]]
+            yield Asked(f"{name}.{n}", asked["question"], entries[-1].time, evidence, kind, tuned_on)
+
+
+_LOCOMO_KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+
+
+def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Entry]:
+    numbers = sorted(int(m[1]) for key in conversation if (m := re.fullmatch(r"session_(\d+)", key)))
+    for number in numbers:
+        time = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+        for turn in conversation[f"session_{number}"]:
+            caption = turn.get("blip_caption")
+            yield Entry(
+                ref=turn["dia_id"],
+                session=f"session_{number}",
+                time=f"{time.isoformat()}Z",
+                role="user",
+                trust=Trust.USER,
+                text=f"{turn['text']} [image: {caption}]" if caption else turn["text"],
+                speaker=turn["speaker"],
+            )
+
+
+def _longmemeval(questions: list[dict[str, Any]]) -> Pool:
+    """Return all evidence sessions as one pool; questions that have no answer are left out."""
+    entries: dict[tuple[str, str], Entry] = {}
+    asked = []
+    for question in questions:
+        evidence = set()
+        for session, when, turns in _sessions(question):
+            for n, turn in enumerate(turns):
+                place = (session, f"{session}:{n}")
+                entries.setdefault(place, _longmemeval_turn(place, when, turn))
+                if turn.get("has_answer"):
+                    evidence.add(place)
+        name = question["question_id"]
+        if evidence and not name.endswith("_abs"):
+            tuned_on = hashlib.sha256(name.encode()).hexdigest()[0] in LONGMEMEVAL_TUNED_ON
+            at, kind = _time(question["question_date"]), question["question_type"]
+            asked.append(Asked(name, question["question"], at, frozenset(evidence), kind, tuned_on))
+    return Pool("oracle", tuple(entries.values()), tuple(asked))
+
+
+def _sessions(question: dict[str, Any]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    fields = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+    return zip(*(question[field] for field in fields), strict=True)
+
+
+def _longmemeval_turn(place: tuple[str, str], when: str, turn: dict[str, Any]) -> Entry:
+    trust = Trust.USER if turn["role"] == "user" else Trust.ASSISTANT
+    return Entry(
+        ref=place[1], session=place[0], time=_time(when), role=turn["role"], trust=trust, text=turn["content"]
+    )
+
+
+def _time(words: str) -> str:
+    """Return ``2023/04/10 (Mon) 17:50`` as ISO 8601."""
+    return datetime.strptime(re.sub(r" \(\w+\)", "", words), "%Y/%m/%d %H:%M").isoformat() + "Z"
+
+
+def _realtalk(path: Path) -> Pool:
+    """Return a chat of REALTALK: two people, three weeks; the questions are cited as LoCoMo's."""
+    chat = _read(path)
+    numbers = sorted(int(m[1]) for key in chat if (m := re.fullmatch(r"session_(\d+)", key)))
+    entries = tuple(
+        Entry(
+            ref=turn["dia_id"],
+            session=f"session_{number}",
+            time=_european(turn["date_time"]),
+            role="user",
+            trust=Trust.USER,
+            text=turn["clean_text"],
+            speaker=turn["speaker"],
+        )
+        for number in numbers
+        for turn in chat[f"session_{number}"]
+    )
+    tuned_on = path.name.startswith(REALTALK_TUNED_ON)
+    return Pool(path.stem, entries, tuple(_cited_questions(path.stem, chat["qa"], entries, tuned_on)))
+
+
+def _european(time: str) -> str:
+    return f"{datetime.strptime(time, '%d.%m.%Y, %H:%M:%S').isoformat()}Z"
+
+
+def _beam(path: Path) -> Pool:
+    """Return a chat of BEAM; question and answer are a session. Questions without sources are left out."""
+    name = f"{path.parent.parent.name}.{path.parent.name}"
+    entries: dict[int, Entry] = {}
+    time = "2024-01-01T00:00:00Z"
+    for batch in _read(path):
+        for n, turn in enumerate(batch["turns"]):
+            for message in turn:
+                time = _anchor(message.get("time_anchor")) or time
+                entries[message["id"]] = Entry(
+                    ref=f"m{message['id']}",
+                    session=f"{batch['batch_number']}.{n}",
+                    time=time,
+                    role=message["role"],
+                    trust=Trust.USER,
+                    text=re.sub(r"\s*->->\s*[\d,N/A ]+$", "", message["content"]),
+                )
+    questions = []
+    for kind, asked_of in _read(path.parent / "probing_questions" / "probing_questions.json").items():
+        for n, asked in enumerate(asked_of):
+            sources = [entries[one] for one in _numbers(asked.get("source_chat_ids")) if one in entries]
+            if sources:
+                evidence = frozenset((entry.session, entry.ref) for entry in sources)
+                questions.append(Asked(f"{name}.{kind}.{n}", asked["question"], time, evidence, kind, False))
+    return Pool(name, tuple(entries.values()), tuple(questions))
+
+
+def _anchor(written: str | None) -> str:
+    try:
+        return f"{datetime.strptime(written or '', '%B-%d-%Y').isoformat()}Z"
+    except ValueError:
+        return ""
+
+
+def _numbers(value: object) -> Iterator[int]:
+    """Yield the message numbers in BEAM's lists of sources, however deep they are."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
+        yield int(value)

@@ -1,0 +1,116 @@
+"""How well searching works on a benchmark: recall and nDCG, by turn and by session, per kind of question."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from clew.memory.answering import recall
+from clew.memory.baselines import Search, bm25, grep
+from clew.memory.findable import passages
+from clew.memory.index.protocol import Embedder, Entry, Index
+from clew.memory.search import Query
+from clew.memory.words import analyse
+from clew_evals.retrieval.datasets import Asked, Pool
+
+DEEP = 40
+"""How many hits are asked for: enough to have ten sessions among them, as a rule."""
+WORKSPACE = "bench"
+PER_TOKEN = 4
+"""Characters, for the tokens of what a search returns."""
+ROUNDS = 500
+"""Of the bootstrap that the intervals come from."""
+Figures: TypeAlias = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The figures of one question."""
+
+    asked: Asked
+    figures: Figures
+
+
+def fill(index: Index, pool: Pool) -> None:
+    """Put a pool's turns into an index, in pieces as the product does."""
+    index.add(WORKSPACE, [analyse(piece) for entry in pool.entries for piece in passages(entry)])
+
+
+def ask_all(index: Index, pool: Pool, embedder: Embedder | None = None) -> Iterator[Result]:
+    """Ask a pool's questions the way ``Memory.search`` does; yield the figures of each."""
+    for asked in pool.questions:
+        query = Query(text=asked.text, at=asked.at, limit=DEEP)
+        hits = recall(index, WORKSPACE, query, embedder).hits
+        yield _result(asked, [hit.entry for hit in hits])
+
+
+def ask_baselines(pool: Pool) -> Iterator[tuple[str, Result]]:
+    """Yield the figures of plain BM25, of grep, and of reading everything, each with its name."""
+    searches: dict[str, Search] = {"bm25": bm25(pool.entries), "grep": grep(pool.entries)}
+    for asked in pool.questions:
+        for name, search in searches.items():
+            yield name, _result(asked, search(asked.text, DEEP))
+        everything = dict.fromkeys(_result(asked, []).figures, 1.0)
+        size = sum(len(entry.text) for entry in pool.entries) / PER_TOKEN
+        yield "full context", Result(asked, {**everything, "tokens": size})
+
+
+def _result(asked: Asked, found: Sequence[Entry]) -> Result:
+    turns = list(dict.fromkeys((entry.session, entry.ref) for entry in found))
+    sessions = list(dict.fromkeys(entry.session for entry in found))
+    evidence = {session for session, _ in asked.evidence}
+    tokens = {"tokens": sum(len(entry.text) for entry in found[:5]) / PER_TOKEN}
+    return Result(
+        asked, _figures("turn", turns, asked.evidence) | _figures("session", sessions, evidence) | tokens
+    )
+
+
+def _figures(level: str, found: Sequence[object], wanted: frozenset[object] | set[str]) -> Figures:
+    gains = [1 / math.log2(rank + 2) for rank, one in enumerate(found[:10]) if one in wanted]
+    best = [1 / math.log2(rank + 2) for rank in range(min(10, len(wanted)))]
+    in_five = sum(one in wanted for one in found[:5])
+    return {
+        f"{level}_any5": float(in_five > 0),
+        f"{level}_all5": float(in_five == len(wanted)),
+        f"{level}_r5": in_five / len(wanted),
+        f"{level}_r10": sum(one in wanted for one in found[:10]) / len(wanted),
+        f"{level}_ndcg10": sum(gains) / sum(best),
+    }
+
+
+def summary(results: Sequence[Result]) -> dict[str, object]:
+    """Return the means in percent: over the questions not used for tuning, of each kind, and of the rest."""
+    held = [result for result in results if not result.asked.tuned_on]
+    kinds: dict[str, list[Result]] = defaultdict(list)
+    for result in held:
+        kinds[result.asked.kind].append(result)
+    tuned = [result for result in results if result.asked.tuned_on]
+    return {
+        **_means(held),
+        "turn_r10_interval": _interval([result.figures["turn_r10"] for result in held]),
+        "per_kind": {kind: _means(some) for kind, some in sorted(kinds.items())},
+        "tuned_on": _means(tuned),
+        "all": _means(results),
+    }
+
+
+def _means(results: Sequence[Result]) -> Mapping[str, float]:
+    if not results:
+        return {"questions": 0}
+    names = results[0].figures
+    totals = {name: sum(r.figures[name] for r in results) / len(results) for name in names}
+    percents = {name: round(100 * mean, 1) for name, mean in totals.items() if name != "tokens"}
+    return {"questions": len(results), **percents, "tokens": round(totals["tokens"])}
+
+
+def _interval(values: Sequence[float]) -> list[float]:
+    """Return the 95 % interval of a mean in percent, by drawing the questions again."""
+    if not values:
+        return []
+    rng = random.Random(1)
+    means = sorted(sum(rng.choices(values, k=len(values))) / len(values) for _ in range(ROUNDS))
+    return [round(100 * means[int(share * ROUNDS)], 1) for share in (0.025, 0.975)]

@@ -1,0 +1,174 @@
+"""Future reuse: exact values that the agent wrote after the cut and can only have taken from before it.
+
+A probe is a value that is in the first part, that the agent itself writes later in its words or in a
+short argument, that no user said again before that, that the system prompt does not hold, and that is not
+common to the set's sessions. Where a tool showed it again first, the agent needed it and had it fetched
+again: such probes are marked ``refetched`` and counted only as ``need``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from clew.message import Json, Origin, Thinking, ToolCall, ToolResult
+from clew_evals.cuts import COUNTER, Cut
+from clew_evals.exact import Spotted, first_place, key_of, places, spot
+from clew_evals.probe import Probe
+from clew_evals.reading import Passage, Readable, Speaker, forward, passages
+
+SHORT_ARGUMENT = 300
+"""Characters up to which an argument is something the agent typed; longer ones are bodies of files."""
+BODIES = frozenset({"description", "old_string", "new_string", "content"})
+MOST_IN_A_LIST = 8
+MOST_READ = 6_000
+MOST_PER_MESSAGE = 4
+MOST_MENTIONS = 200
+MOST_LINES = 8
+
+
+def reuse_probes(cut: Cut, is_common: Callable[[str], bool]) -> list[Probe]:
+    """Return what the continuation of a cut needed again, in the order of its use."""
+    finder = _Finder(cut, is_common)
+    found: list[Probe] = []
+    turn, taken = -1, 0
+    for use in _uses(cut):
+        if use.turn != turn:
+            turn, taken = use.turn, 0
+        for spotted in spot(use.text):
+            probe = finder.probe(use, spotted)
+            if probe is None or (not probe.refetched and taken >= MOST_PER_MESSAGE):
+                continue
+            taken += not probe.refetched
+            found.append(probe)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A piece of what the agent wrote after the cut, and how much others had shown until then."""
+
+    turn: int
+    name: str
+    text: str
+    shown_by_tools: int
+    shown_by_users: int
+
+
+def _uses(cut: Cut) -> Iterator[_Use]:
+    by_tools = by_users = 0
+    for passage in _later(cut):
+        if passage.speaker is Speaker.AGENT:
+            for name, text in _written(passage):
+                yield _Use(passage.turn, name, text[:MOST_READ], by_tools, by_users)
+        elif passage.speaker is Speaker.TOOL:
+            by_tools += len(passage.text) + 1
+        else:
+            by_users += len(passage.text) + 1
+
+
+def _later(cut: Cut) -> Iterator[Passage]:
+    """Yield what was said after the cut; a summary is what is tested, not new evidence."""
+    spoken = [item for item in cut.later if item.message.origin is not Origin.SUMMARY]
+    for passage in passages(spoken, len(cut.items)):
+        if passage.speaker is not Speaker.SYSTEM:
+            yield passage
+
+
+def _written(passage: Passage) -> Iterator[tuple[str, str]]:
+    part = passage.part
+    if not isinstance(part, ToolCall):
+        yield "thinking" if isinstance(part, Thinking) else "text", passage.text
+        return
+    given = part.input
+    if given is None:
+        if len(part.input_text) <= 2 * SHORT_ARGUMENT:
+            yield part.name, forward(part.input_text)
+        return
+    for name, text in _short(given, "argument"):
+        yield f"{part.name}.{name}", forward(text)
+
+
+def _short(value: Json, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the arguments that the agent typed, without the bodies it wrote into files."""
+    if isinstance(value, str):
+        if len(value) <= SHORT_ARGUMENT:
+            yield name, value
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            if key not in BODIES:
+                yield from _short(child, key)
+    elif isinstance(value, list):
+        for child in value[:MOST_IN_A_LIST]:
+            yield from _short(child, name)
+
+
+class _Finder:
+    """Judges one candidate after another; each key once."""
+
+    def __init__(self, cut: Cut, is_common: Callable[[str], bool]) -> None:
+        self._is_common = is_common
+        self._before: Readable = cut.readable
+        self._tokens = cut.tokens
+        said = list(_later(cut))
+        self._tools = "\n".join(one.text for one in said if one.speaker is Speaker.TOOL)
+        others = (Speaker.USER, Speaker.MACHINE)
+        self._users = "\n".join(one.text for one in said if one.speaker in others)
+        self._system = _system_words(cut)
+        self._judged: set[str] = set()
+
+    def probe(self, use: _Use, spotted: Spotted) -> Probe | None:
+        """Return the probe for a value at its first use after the cut; None where it is none."""
+        kind, value = spotted.kind, spotted.value
+        key = key_of(kind, value)
+        if key in self._judged:
+            return None
+        self._judged.add(key)
+        if self._is_common(key) or first_place(self._system, kind, key) >= 0:
+            return None
+        text = self._before.text
+        found = list(islice(places(text, kind, key), MOST_MENTIONS))
+        if not found or 0 <= first_place(self._users, kind, key) < use.shown_by_users:
+            return None
+        gap = (len(text) - found[-1]) / len(text)
+        first, last = self._before.at(found[0]), self._before.at(found[-1])
+        around = f"{use.text[max(0, spotted.start - 90) : spotted.start]}____{use.text[spotted.end :][:60]}"
+        return Probe(
+            kind,
+            value,
+            key,
+            first.speaker,
+            first.turn,
+            last.turn,
+            use.turn,
+            use.name,
+            around.replace("\n", " "),
+            len(found),
+            round(gap * self._tokens),
+            gap,
+            0 <= first_place(self._tools, kind, key) < use.shown_by_tools,
+            self._cheapest(found),
+            self._lines(found, len(key)),
+        )
+
+    def _lines(self, found: list[int], length: int) -> tuple[str, ...]:
+        """Return the lines that say it: the first and the last, and evenly chosen ones between."""
+        step = max(1, -(-len(found) // (MOST_LINES - 1)))
+        return tuple(self._before.line(place, length) for place in (found[0], found[-1], *found[1:-1:step]))
+
+    def _cheapest(self, found: list[int]) -> tuple[int, int] | None:
+        held = {}
+        for place in found:
+            passage = self._before.at(place)
+            if isinstance(passage.part, ToolResult):
+                held[id(passage.part)] = passage
+        costs = ((COUNTER.count_part(one.part), one.turn) for one in held.values())
+        tokens, turn = min(costs, default=(0, -1))
+        return (turn, tokens) if turn >= 0 else None
+
+
+def _system_words(cut: Cut) -> str:
+    """Return what the system says, at the start and in between: no compaction can lose it."""
+    said = passages([*cut.system, *cut.items])
+    return "\n".join(passage.text for passage in said if passage.speaker is Speaker.SYSTEM)

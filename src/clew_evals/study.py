@@ -1,0 +1,179 @@
+"""A study: many sessions, cut, compacted by every policy at every budget, and scored. Several processes."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing import get_context
+from typing import TypeAlias, TypeVar
+from zlib import crc32
+
+from clew.errors import ClewError
+from clew.message import Item
+from clew.transcripts import Transcript, load
+from clew_evals.asked_model import reader_named
+from clew_evals.asking import needs_of, session_name
+from clew_evals.cuts import CUT_SHARES, LEAST_TOKENS, cuts_of
+from clew_evals.exact import keys_in
+from clew_evals.files import SessionFile
+from clew_evals.needs import Label, Labels
+from clew_evals.policies import POLICIES, USUAL, Policy
+from clew_evals.reader import read_plainly
+from clew_evals.reading import Speaker, passages
+from clew_evals.score import Score, scored
+
+READ_PER_PART = 40_000
+"""Characters of a part that are looked through for what is common to a set."""
+COMMON_SHARE = 0.15
+USUAL_BUDGET = 0.10
+FEWEST_SESSIONS = 8
+"""In a set up to this size nothing is called common."""
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told after each file: what is being done, how many files are done, of how many."""
+Common: TypeAlias = Mapping[str, frozenset[int]]
+"""By set: the marks of values that too many of its sessions name."""
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is compared, and how."""
+
+    policies: tuple[Policy, ...] = tuple(POLICIES[name] for name in USUAL)
+    shares: tuple[float, ...] = (0.10,)
+    """Of the tokens, what a view may take."""
+    cut_shares: tuple[float, ...] = CUT_SHARES
+    least_tokens: int = LEAST_TOKENS
+    labels: Labels = field(default_factory=dict)
+    jobs: int = 0
+    """Processes; 0 for one on each core."""
+    reader: str = ""
+    """The name of the model that reads views and answers questions; empty for the plain reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one policy did at one cut with one budget."""
+
+    set: str
+    session: str
+    format: str
+    at: float
+    tokens: int
+    probes: int
+    share: float
+    """What it was given."""
+    policy: str
+    score: Score
+
+
+def study(
+    files: Sequence[SessionFile], plan: Study, common: Common | None = None, progress: Progress | None = None
+) -> list[Row]:
+    """Return a row for every policy, budget and cut; the same each time, but for the seconds."""
+    known = common_keys(files, plan, progress) if common is None else common
+    measure = partial(_rows_of, plan, known)
+    return [row for rows in mapped(measure, files, plan.jobs, progress, "measuring") for row in rows]
+
+
+def common_keys(files: Sequence[SessionFile], plan: Study, progress: Progress | None = None) -> Common:
+    """Return by set the marks of values that too many of its sessions name."""
+    sessions: Counter[str] = Counter()
+    counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    found = mapped(partial(_keys_of, plan), files, plan.jobs, progress, "reading")
+    for file, marks in zip(files, found, strict=True):
+        for one in marks:
+            sessions[file.set] += 1
+            counts[file.set].update(one)
+    return {
+        name: frozenset(mark for mark, count in counts[name].items() if count > max(2, COMMON_SHARE * total))
+        for name, total in sessions.items()
+        if total > FEWEST_SESSIONS
+    }
+
+
+def probes_by_cut(rows: Iterable[Row]) -> dict[tuple[str, float], int]:
+    """Return how many values were asked for at each cut."""
+    return {(row.session, row.at): row.probes for row in rows}
+
+
+def usual_budget(shares: Iterable[float]) -> float:
+    """Return the budget nearest to a tenth: the one that is shown if only one can be."""
+    return min(shares, key=lambda share: abs(share - USUAL_BUDGET))
+
+
+def mark(key: str) -> int:
+    """Return the number a key is counted by: the same in every process."""
+    return crc32(key.encode("utf-8", "surrogatepass"))
+
+
+def _keys_of(plan: Study, file: SessionFile) -> list[array[int]]:
+    """Return for each session of a file that will be cut the marks of all values before its last cut."""
+    marks = []
+    for session in sessions_of(file):
+        cuts = list(cuts_of(session, file.set, plan.cut_shares, plan.least_tokens))
+        if cuts:
+            marks.append(array("Q", sorted({mark(key) for key in _keys(cuts[-1].items)})))
+    return marks
+
+
+def _keys(items: Sequence[Item]) -> set[str]:
+    found: set[str] = set()
+    for one in passages(items):
+        if one.speaker is not Speaker.SYSTEM:
+            found |= keys_in(one.text[:READ_PER_PART])
+    return found
+
+
+def _rows_of(plan: Study, common: Common, file: SessionFile) -> list[Row]:
+    known = common.get(file.set, frozenset())
+    labels: Sequence[Label] = plan.labels.get(session_name(file.path), ())
+    reader = reader_named(plan.reader) or read_plainly
+    rows = []
+    for session in sessions_of(file):
+        for found in cuts_of(session, file.set, plan.cut_shares, plan.least_tokens):
+            needs = needs_of(found, lambda key: mark(key) in known, labels)
+            cut = replace(found, needs=needs)
+            asked = sum(not probe.refetched for probe in needs.probes)
+            for share in plan.shares:
+                given = cut.budgeted(share)
+                for policy in plan.policies:
+                    score = scored(given, policy, reader)
+                    place = (file.set, f"{file.path.name}#{cut.session}", cut.format, cut.at, cut.tokens)
+                    rows.append(Row(*place, asked, share, policy.name, score))
+    return rows
+
+
+def sessions_of(file: SessionFile) -> Iterator[Transcript]:
+    """Yield the sessions of a file; none where it cannot be read."""
+    try:
+        yield from load(file.path)
+    except ClewError:
+        return  # what cannot be read has nothing to be measured by; `clew show` says why
+
+
+def mapped(
+    work: Callable[[SessionFile], _Result],
+    files: Sequence[SessionFile],
+    jobs: int,
+    progress: Progress | None,
+    doing: str,
+) -> Iterator[_Result]:
+    """Do the work for each file, in several processes; yield what comes of it in the order of the files."""
+    report = progress or (lambda *_: None)
+    count = min(jobs or os.cpu_count() or 1, len(files))
+    if count <= 1:
+        for done, file in enumerate(files, start=1):
+            yield work(file)
+            report(doing, done, len(files))
+        return
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        for done, result in enumerate(pool.map(work, files, chunksize=2), start=1):
+            yield result
+            report(doing, done, len(files))

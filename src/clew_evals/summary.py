@@ -1,0 +1,183 @@
+"""From rows to a table: means over cuts, with confidence intervals by session."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from clew.message import JsonObject
+from clew_evals.score import METRICS
+from clew_evals.study import Row
+
+SEED = 20_260
+RESAMPLES = 500
+HALVINGS = 100
+HEADLINE = "continuity"
+"""What policies are ranked by: how well one can go on from their views."""
+FLOORS = {"retained": 0.78, "far": 0.60, "in_context": 0.62, "rules": 1.0, "open": 1.0, "files": 1.0}
+"""What clew must keep at a tenth of the tokens, whatever it is ranked by."""
+WIDTH = 0.95
+CEILED = (
+    "retained", "far", "rare", "hard", "user", "in_context", "in_context_far", "explained", "explained_far",
+    "answered", "roundtrip",
+)  # fmt: skip
+"""What a ceiling is shown for: figures that depend on the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over cuts, and where it would lie with other sessions of the same kind."""
+
+    value: float
+    low: float
+    high: float
+    cuts: int
+    sessions: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return where it would lie; None with a single session, which says nothing about others."""
+        return (self.low, self.high) if self.sessions > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One policy at one budget."""
+
+    policy: str
+    share: float
+    cuts: int
+    sessions: int
+    means: dict[str, Mean]
+
+    def to_json(self) -> JsonObject:
+        """Return the means under the names of the metrics, with their intervals."""
+        values: JsonObject = {name: round(mean.value, 4) for name, mean in self.means.items()}
+        intervals: JsonObject = {
+            name: [round(end, 4) for end in mean.interval] if mean.interval else None
+            for name, mean in self.means.items()
+        }
+        asked: JsonObject = {name: mean.cuts for name, mean in self.means.items()}
+        return {
+            "budget": self.share,
+            "cuts": self.cuts,
+            "sessions": self.sessions,
+            **dict.fromkeys(METRICS),
+            **values,
+            "interval": intervals,
+            "asked": asked,
+        }
+
+
+def summarised(rows: Iterable[Row]) -> list[Line]:
+    """Return a line for each policy and budget, in the order of the rows."""
+    groups: defaultdict[tuple[str, float], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.policy, row.share].append(row)
+    return [_line(policy, share, held) for (policy, share), held in groups.items()]
+
+
+def reached(line: Line, ceiling: Line) -> dict[str, float]:
+    """Return how much of what a ceiling reaches a policy does, by metric."""
+    both = (name for name in CEILED if name in line.means and name in ceiling.means)
+    return {
+        name: line.means[name].value / ceiling.means[name].value for name in both if ceiling.means[name].value
+    }
+
+
+def _line(policy: str, share: float, rows: Sequence[Row]) -> Line:
+    sessions = list(dict.fromkeys(row.session for row in rows))
+    draws = _draws(len(sessions))
+    place = {session: i for i, session in enumerate(sessions)}
+    means = {}
+    for metric in METRICS:
+        sums, counts = [0.0] * len(sessions), [0] * len(sessions)
+        for row in rows:
+            value = getattr(row.score, metric)
+            if value is not None:
+                sums[place[row.session]] += value
+                counts[place[row.session]] += 1
+        if any(counts):
+            means[metric] = _mean(sums, counts, draws)
+    return Line(policy, share, len(rows), len(sessions), means)
+
+
+def _mean(sums: Sequence[float], counts: Sequence[int], draws: Sequence[Sequence[int]]) -> Mean:
+    found = []
+    for draw in draws:
+        count = sum(map(counts.__getitem__, draw))
+        if count:
+            found.append(sum(map(sums.__getitem__, draw)) / count)
+    found.sort()
+    edge = int(len(found) * (1 - WIDTH) / 2)
+    asked = sum(count > 0 for count in counts)
+    return Mean(sum(sums) / sum(counts), found[edge], found[-1 - edge], sum(counts), asked)
+
+
+def resampled(sums: Sequence[float], counts: Sequence[int]) -> Mean:
+    """Return the mean over cuts, given their sum and number by session, with its interval."""
+    return _mean(sums, counts, _draws(len(sums)))
+
+
+def _draws(sessions: int) -> list[list[int]]:
+    """Return sessions drawn with repetition, the same each time: cuts of one session are not independent."""
+    source = random.Random(SEED)
+    return [source.choices(range(sessions), k=sessions) for _ in range(RESAMPLES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two halves of the sessions rank the policies alike: Kendall's tau."""
+
+    metric: str
+    mean: float
+    worst: float
+    policies: int
+
+
+def agreement(rows: Sequence[Row], metric: str = HEADLINE) -> Agreement:
+    """Halve the sessions at random, many times, and compare the rankings of the two halves."""
+    by_session: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_session[row.session].append(row)
+    sessions = sorted(by_session)
+    policies = list(dict.fromkeys(row.policy for row in rows))
+    source = random.Random(SEED)
+    found = []
+    for _ in range(HALVINGS):
+        source.shuffle(sessions)
+        half = len(sessions) // 2
+        halves = [
+            _plain_means([row for session in part for row in by_session[session]], metric)
+            for part in (sessions[:half], sessions[half:])
+        ]
+        if all(set(policies) <= means.keys() for means in halves):
+            found.append(kendall([halves[0][one] for one in policies], [halves[1][one] for one in policies]))
+    if not found:
+        return Agreement(metric, 0.0, 0.0, len(policies))
+    return Agreement(metric, sum(found) / len(found), min(found), len(policies))
+
+
+def _plain_means(rows: Iterable[Row], metric: str) -> dict[str, float]:
+    held: defaultdict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        value = getattr(row.score, metric)
+        if value is not None:
+            held[row.policy].append(value)
+    return {policy: sum(values) / len(values) for policy, values in held.items()}
+
+
+def kendall(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return Kendall's tau of two rankings: 1 where they agree, -1 where one is the other turned round."""
+    pairs = list(combinations(range(len(one)), 2))
+    if not pairs:
+        return 1.0
+    signs = (_sign(one[i] - one[j]) * _sign(other[i] - other[j]) for i, j in pairs)
+    return sum(signs) / len(pairs)
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)

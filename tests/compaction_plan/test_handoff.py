@@ -1,0 +1,59 @@
+"""The handoff has fourteen headings, always, and parses back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.compaction.plan.handoff import HEADINGS, Handoff, handoff_of, parse_handoff, render_handoff
+from tests.compaction_plan.test_render import DIGEST
+
+lines = st.lists(
+    st.text(min_size=1, max_size=40) | st.sampled_from(["## Pending tasks", "a\n\n- b"]), max_size=3
+)
+
+
+def test_the_headings_are_the_fourteen():
+    assert list(HEADINGS.values()) == [
+        "Current objective",
+        "User constraints and preferences",
+        "Authoritative instructions loaded",
+        "Active plan",
+        "Active workflow",
+        "Active goal and done condition",
+        "Approval state",
+        "Resources inspected",
+        "Key facts and decisions",
+        "Actions already taken",
+        "Errors, blockers, and attempted fixes",
+        "Pending tasks",
+        "Next recommended step",
+        "Do not redo",
+    ]
+
+
+def test_a_digest_hands_off_its_rules_and_claims():
+    handoff = handoff_of(DIGEST)
+    assert handoff.current_objective == ("Refactor billing. [m1]",)
+    assert handoff.user_constraints_and_preferences == ('"never modify files under legacy/" [m2, user]',)
+    assert handoff.key_facts_and_decisions == (
+        "class Invoice:\n    total: int [m4]",
+        "tests: 3 failed [m4, m9]",
+    )
+
+
+def test_an_empty_heading_is_written_and_says_so():
+    assert render_handoff(Handoff()).count("(nothing)") == 14
+
+
+@settings(max_examples=300)
+@given(st.fixed_dictionaries({field.name: lines.map(tuple) for field in fields(Handoff)}))
+def test_a_handoff_parses_back_whatever_it_says(said: dict[str, tuple[str, ...]]):
+    handoff = Handoff(**said)
+    assert parse_handoff(render_handoff(handoff)) == handoff
+
+
+def test_other_text_is_not_a_handoff():
+    assert parse_handoff("# Notes") is None

@@ -1,0 +1,94 @@
+"""An excerpt keeps how a text begins, how it ends, what went wrong in between, and what must stay."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.propose.excerpt import LONGEST_LINE, Telling, excerpt
+
+NUMBERS = [f"line {n}" for n in range(1000)]
+
+
+def test_a_short_text_is_left_as_it_is():
+    assert excerpt("a\nb", 100) == "a\nb"
+
+
+def test_head_tail_and_errors_are_kept_and_the_rest_is_counted():
+    lines = [*NUMBERS[:500], "ERROR: disk full", *NUMBERS[501:]]
+    shown = excerpt("\n".join(lines), 200).split("\n")
+    assert shown[0] == "line 0"
+    assert shown[-1] == "line 999"
+    assert "ERROR: disk full" in shown
+    assert sum(1 for line in shown if line.startswith("[… ")) == 2
+
+
+def test_one_line_left_out_is_one_line():
+    assert excerpt("aaaa\nbbbbbbbb\ncccc", 12) == "aaaa\n[… 1 line]\ncccc"
+
+
+def test_one_endless_line_is_cut_in_its_middle():
+    shown = excerpt("x" * 1_000_000, 500)
+    assert len(shown) < 1_000
+    assert "[… 999,600 characters]" in shown
+
+
+def test_lines_are_cut_as_short_as_asked():
+    assert excerpt("x" * 1_000_000, 50, longest_line=40) == f"{'x' * 20}[… 999,960 characters]{'x' * 20}"
+
+
+def test_what_is_held_is_shown_wherever_it_stands():
+    text = "\n".join(NUMBERS)
+    start = text.index("line 500")
+    assert "\nline 500\nline 501\n" in excerpt(text, 100, [(start, start + 12)])
+    long = "x" * 500 + "hold this" + "y" * 500
+    assert "characters]hold this[… " in excerpt(long, 100, [(500, 509)], longest_line=40)
+
+
+@given(st.text(max_size=3000), st.integers(1, 600))
+def test_an_excerpt_is_never_much_longer_than_asked(text: str, most: int):
+    shown = excerpt(text, most)
+    gaps = shown.count("[… ") * 40
+    assert len(shown) <= max(most, 3 * LONGEST_LINE) + gaps or shown == text
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=400), st.integers(1, 60), st.data())
+def test_everything_held_stands_in_the_excerpt(text: str, most: int, data: st.DataObject):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert text[start:end] in excerpt(text, most, [(start, end)])
+
+
+def test_the_end_of_a_long_line_does_not_begin_right_after_a_negation():
+    for width in range(LONGEST_LINE // 2 - 30, LONGEST_LINE // 2):
+        line = f"{'a' * 900} do not delete {'y' * width}"
+        shown = excerpt(line, LONGEST_LINE).rpartition("characters]")[2]
+        assert not shown.startswith("delete")
+
+
+WRONG = ["ERROR", "it Failed", "not found", "Cannot open", "✗", "E   1 == 2"]
+FINE = [f"step {n} İ of the  build went well" for n in range(2_000)]
+
+
+@given(st.integers(100, 1_900), st.sampled_from(WRONG), st.integers(0, LONGEST_LINE - 30))
+def test_a_line_that_says_early_on_what_went_wrong_is_shown_wherever_it_stands(
+    at: int, wrong: str, late: int
+):
+    line = f"{'-' * late} {wrong} {at}"
+    assert line in excerpt("\n".join([*FINE[:at], line, *FINE[at:]]), 3_000).split("\n")
+
+
+def test_a_line_that_says_so_only_far_behind_is_one_of_many():
+    line = f"{'-' * LONGEST_LINE} ERROR"
+    assert line[:9] not in excerpt("\n".join([*FINE[:500], line, *FINE[500:]]), 3_000)
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=2000), st.integers(1, 900), st.data())
+def test_the_fullest_excerpt_holds_what_is_held_and_is_not_much_longer_than_asked(
+    text: str, most: int, data: st.DataObject
+):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert text[start:end] in Telling(text).fullest(most, [(start, end)])
+    shown = Telling(text).fullest(most)
+    assert len(shown) <= max(most, 3 * LONGEST_LINE) + shown.count("[… ") * 40

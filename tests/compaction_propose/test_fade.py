@@ -1,0 +1,149 @@
+"""How the recent past fades: newest first, what is unread whole, never over the room."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.propose.fade import (
+    AGENT_TOKENS,
+    LARGEST_SHARE,
+    OTHER_TOKENS,
+    RESULT_TOKENS,
+    USER_TOKENS,
+    WORTH_AN_EXCERPT,
+    allotments,
+    faded_part,
+    faded_sizes,
+    part_level,
+)
+from clew.compaction.propose.tail import KEPT_SHARE, LARGE_ROOM, REACH_SHARE, SMALL_ROOM, between
+from clew.message import Media, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from tests.compaction_propose.sessions import COUNTER, items, kinds, session
+
+pairs = st.lists(
+    st.integers(0, 3_000).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size))), max_size=12
+)
+rooms = st.integers(0, 20_000)
+
+
+# Sharing out a room ----------------------------------------------------------------------------------
+
+
+@given(pairs, rooms, st.integers(0, 12))
+def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_all_fit(
+    both: list[tuple[int, int]], room: int, unread: int
+):
+    sizes, faded = [size for size, _ in both], [small for _, small in both]
+    given_ = allotments(sizes, faded, room, unread)
+    if given_ is None:
+        assert sum(faded) > room
+        return
+    assert sum(given_) <= room
+    assert all(one <= size for one, size in zip(given_, sizes, strict=True))
+    if sum(faded) <= room:
+        assert all(small <= one for small, one in zip(faded, given_, strict=True))
+
+
+@given(pairs, rooms, st.integers(0, 12))
+def test_what_is_unread_is_whole_if_it_fits(both: list[tuple[int, int]], room: int, unread: int):
+    sizes, faded = [size for size, _ in both], [small for _, small in both]
+    given_ = allotments(sizes, faded, room, unread)
+    spare = room - sum(faded)
+    if spare >= 0 and sum(sizes[unread:]) - sum(faded[unread:]) <= spare:
+        assert given_ is not None
+        assert given_[unread:] == sizes[unread:]
+
+
+@given(pairs, rooms, st.integers(0, 2_000), st.integers(0, 12))
+def test_with_more_room_the_newest_that_is_cut_gets_no_less(
+    both: list[tuple[int, int]], room: int, more: int, unread: int
+):
+    sizes, faded = [size for size, _ in both], [small for _, small in both]
+    less, rich = allotments(sizes, faded, room, unread), allotments(sizes, faded, room + more, unread)
+    if less is None:
+        return
+    assert rich is not None
+    newest = max((i for i, (size, small) in enumerate(both) if size > small), default=None)
+    if newest is not None:
+        assert rich[newest] >= less[newest]
+
+
+def test_the_newest_are_served_first():
+    assert allotments([400] * 4, [40] * 4, 160 + 1_200, 4) == [160, 400, 400, 400]
+
+
+def test_no_giant_takes_all_that_is_left_unless_it_is_unread():
+    sizes, faded, room = [500, 10_000], [36, 36], 1_072
+    assert allotments(sizes, faded, room, 2) == [36 + 300, 36 + int(1_000 * LARGEST_SHARE)]
+    assert allotments(sizes, faded, room, 1) == [36, 36 + 1_000]
+
+
+def test_a_scrap_too_small_to_read_is_not_given_back():
+    assert allotments([500], [36], 36 + WORTH_AN_EXCERPT - 1, 0) == [36]
+    assert allotments([40], [36], 40, 0) == [40]  # unless that makes it whole
+
+
+# The sizes of faded messages --------------------------------------------------------------------------
+
+
+def test_each_kind_of_part_fades_to_its_own_size():
+    spoken = said(Role.USER, "x")
+    injected = Message(Role.USER, (Text("x"),), Origin.INJECTED)
+    agent = said(Role.ASSISTANT, "x")
+    text, big = Text("x"), 9_000
+    assert faded_part(spoken, text, big) == USER_TOKENS
+    assert faded_part(injected, text, big) == OTHER_TOKENS
+    assert faded_part(agent, text, big) == AGENT_TOKENS
+    assert faded_part(agent, ToolCall("c", "run", {}), big) == AGENT_TOKENS
+    assert faded_part(spoken, ToolResult("c", (text,)), big) == RESULT_TOKENS
+    assert faded_part(spoken, Media("image", ""), big) == big  # cannot be shortened
+    assert faded_part(spoken, text, 7) == 7
+
+
+@given(kinds, st.integers(0, 6_000))
+def test_fading_only_shrinks_and_stops_where_the_room_ends(steps: list[str], room: int):
+    view = items(session(steps))
+    sizes = [COUNTER.count(item.message) for item in view]
+    whole, faded = faded_sizes(view, sizes, room, 0, COUNTER.count_part)
+    _, every = faded_sizes(view, sizes, sum(sizes), 0, COUNTER.count_part)
+    assert whole == sizes
+    assert all(0 < small <= size for small, size in zip(faded, sizes, strict=True))
+    reached = next((i for i in reversed(range(len(view))) if sum(every[i:]) > room), 0)
+    assert faded[reached:] == every[reached:]
+    assert faded[:reached] == sizes[:reached]  # not even looked at
+
+
+def test_thoughts_of_earlier_turns_take_nothing_and_those_of_the_running_turn_stay():
+    thinking = Message(Role.ASSISTANT, (Thinking("word " * 300), Text("Done.", trust=Trust.ASSISTANT)))
+    view = items([said(Role.USER, "go"), thinking, said(Role.USER, "on"), thinking])
+    sizes = [COUNTER.count(item.message) for item in view]
+    whole, faded = faded_sizes(view, sizes, 10_000, 2, COUNTER.count_part)
+    assert faded[1] == whole[1] < 30 < sizes[1]
+    assert faded[3] == whole[3] == sizes[3]
+
+
+def test_a_level_for_the_parts_of_a_message_keeps_it_within_its_tokens():
+    message = Message(
+        Role.ASSISTANT,
+        (Text("word " * 300, trust=Trust.ASSISTANT), Text("short", trust=Trust.ASSISTANT)),
+    )
+    level = part_level(message, 100, COUNTER.count_part)
+    assert sum(min(level, COUNTER.count_part(part)) for part in message.parts) <= 100
+
+
+# Shares by room ---------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([KEPT_SHARE, REACH_SHARE, (0.0, 0.06)]), st.integers(0, 50_000), st.integers(0, 5_000))
+def test_a_share_changes_steadily_between_two_rooms(shares: tuple[float, float], room: int, more: int):
+    small, large = shares
+    assert min(shares) <= between(shares, room) <= max(shares)
+    step = between(shares, room + more) - between(shares, room)
+    assert step * (large - small) >= 0
+    assert abs(step) <= abs(large - small) * more / (LARGE_ROOM - SMALL_ROOM) + 1e-9
+
+
+def test_the_shares_at_both_ends():
+    assert between(KEPT_SHARE, 0) == between(KEPT_SHARE, SMALL_ROOM) == KEPT_SHARE[0]
+    assert abs(between(KEPT_SHARE, LARGE_ROOM) - KEPT_SHARE[1]) < 1e-9

@@ -1,0 +1,63 @@
+"""What a person says matters is kept rather than the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clew.compaction.plan import ClaimKind
+from clew.compaction.propose import propose
+from clew.compaction.propose.focus import Focus
+from clew.message import Role, said
+from tests.compaction_propose.sessions import Living, spoken, step
+
+
+@pytest.mark.parametrize(
+    ("said_now", "text", "meets"),
+    [
+        ("the auth bug", "the Authentication failed", True),
+        ("the auth bug", "src/auth/login.py", True),
+        ("the auth bug", "userAuth is None", True),
+        ("the auth bug", "auth_token", True),
+        ("the auth bug", "coauthored by the others", False),
+        ("the auth bug", "the others", False),
+        ("größe", "die Größe der Tabelle", True),
+        ("the", "the table", False),
+        ("", "anything", False),
+        (None, "anything", False),
+    ],
+)
+def test_a_text_meets_the_focus_where_a_word_begins_like_one_of_it(
+    said_now: str | None, text: str, meets: bool
+):
+    assert Focus(said_now).meets(text) is meets
+
+
+def long_session() -> Living:
+    messages = [said(Role.USER, "Work through the list.")]
+    for n in range(120):
+        area = "auth" if n % 12 == 5 else "menu"
+        messages += step(f"c{n}", "run", {"cmd": f"check {n}"}, f"{area}_check_{n} wrote report_{n}.txt")
+        messages += [
+            said(Role.USER, f"What about the {area} part {n}?"),
+            spoken(f"The {area}_page_{n} is done."),
+        ]
+    return Living(messages)
+
+
+def kept(living: Living, focus: str | None, kind: ClaimKind) -> list[str]:
+    digest = propose(replace(living.situation(3_000), focus=focus)).digests[0]
+    return [claim.text for claim in digest.claims if claim.kind is kind]
+
+
+@pytest.mark.parametrize("kind", [ClaimKind.FACT, ClaimKind.USER])
+def test_lines_and_words_in_focus_are_kept_first(kind: ClaimKind):
+    living = long_session()
+    without, within = kept(living, None, kind), kept(living, "the auth bug", kind)
+    assert sum("auth" in text for text in within) > 2 * sum("auth" in text for text in without)
+
+
+def test_the_same_focus_gives_the_same_plan():
+    now = replace(long_session().situation(1_200), focus="auth")
+    assert propose(now) == propose(now)

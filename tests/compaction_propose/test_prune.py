@@ -1,0 +1,120 @@
+"""Pruning shows less of what something later repeats, replaces or outdates, and says where to look."""
+
+from __future__ import annotations
+
+from clew.compaction.plan import Shrink
+from clew.compaction.propose.prune import prune
+from clew.compaction.propose.stubs import Page
+from clew.message import Cite, Item, ToolCall, ToolResult
+from tests.compaction_propose.sessions import COUNTER, LONG, history
+
+
+def shown(shrinks: list[Shrink]) -> dict[str, str]:
+    return {
+        shrink.id: part.text if isinstance(part, ToolResult) else part.input_text
+        for shrink in shrinks
+        for part in shrink.message.parts
+        if isinstance(part, ToolResult | ToolCall)
+    }
+
+
+def pruned(view: list[Item], excess: int = 10**9) -> dict[str, str]:
+    return shown(prune(Page(view, COUNTER), len(view), excess))
+
+
+def test_an_output_repeated_later_to_the_letter_points_there():
+    view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
+    assert pruned(view) == {"m3": "[the same output as in m5]"}
+
+
+def test_an_output_that_a_later_one_holds_but_for_a_few_lines_keeps_those():
+    other = LONG.replace("line 7 of", "line 7 and last of")
+    view = history(("run", {"cmd": "a"}, other), ("run", {"cmd": "b"}, f"{LONG}\nand more"))
+    note = "[all but these lines are in the output in m5; kept as m3]"
+    assert pruned(view) == {"m3": f"{note}\nline 7 and last of the file, with some words"}
+
+
+def test_the_answer_to_a_call_made_again_is_outdated():
+    view = history(("grep", {"q": "x", "d": 1}, LONG), ("grep", {"d": 1, "q": "x"}, LONG + "!"))
+    assert pruned(view) == {"m3": "[outdated: the same call was made again in m5; kept as m3]"}
+
+
+def test_a_read_is_outdated_once_the_file_is_read_whole_again_or_changed():
+    again = history(
+        ("Read", {"file_path": "a.py"}, LONG), ("Read", {"file_path": "a.py", "x": 1}, "new\n" * 9)
+    )
+    assert pruned(again) == {"m3": "[outdated: a.py was read again in m5; kept as m3]"}
+    changed = history(("Read", {"file_path": "./a.py"}, LONG), ("Edit", {"file_path": "a.py"}, "ok"))
+    assert pruned(changed) == {"m3": "[outdated: a.py was changed in m5; kept as m3]"}
+
+
+def test_what_the_shell_reads_and_changes_counts_as_well():
+    view = history(("bash", {"command": "cat a.py"}, LONG), ("bash", {"command": "sed -i s/x/y/ a.py"}, ""))
+    assert pruned(view) == {"m3": "[outdated: a.py was changed in m5; kept as m3]"}
+
+
+def test_an_edit_that_failed_outdates_nothing():
+    failed = ("Edit", {"file_path": "a.py"}, "<tool_use_error>String to replace not found</tool_use_error>")
+    assert pruned(history(("Read", {"file_path": "a.py"}, LONG), failed)) == {}
+
+
+def test_a_partial_read_outdates_nothing():
+    view = history(("Read", {"path": "a.py"}, LONG), ("Read", {"path": "a.py", "offset": 9}, "other\n" * 9))
+    assert pruned(view) == {}
+
+
+def test_only_the_last_plan_keeps_its_list():
+    todo = [{"content": f"task {n} with enough words to matter", "status": "open"} for n in range(12)]
+    view = history(("TodoWrite", {"todos": todo}, "ok"), ("TodoWrite", {"todos": todo[1:]}, "ok"))
+    assert pruned(view) == {"m2": '{"outdated": "replaced by the plan in m4"}'}
+
+
+def test_an_answer_that_only_says_it_was_done_keeps_its_first_line():
+    view = history(("Edit", {"file_path": "a.py"}, f"The file a.py has been updated.\n{LONG}"))
+    assert pruned(view) == {"m3": "The file a.py has been updated.\n[the rest is kept as m3]"}
+
+
+def test_a_log_is_shown_in_excerpt_with_its_errors():
+    lines = [f"2026-01-02 10:00:{n % 60:02d} INFO worker {n} is waiting" for n in range(200)]
+    lines[90] = "2026-01-02 10:00:30 ERROR worker 90 died"
+    (text,) = pruned(history(("run", {"cmd": "tail app.log"}, "\n".join(lines)))).values()
+    assert ", kept as m3]" in text
+    assert lines[90] in text
+    assert COUNTER.count_text(text) < 450
+
+
+def test_a_large_output_is_shown_in_excerpt():
+    (text,) = pruned(history(("run", {"cmd": "a"}, "word " * 9_000 + "\nERROR: at the end"))).values()
+    assert text.startswith("word word")
+    assert ", kept as m3]" in text
+    assert text.endswith("ERROR: at the end")
+    assert COUNTER.count_text(text) < 1_100
+
+
+def test_the_oldest_goes_first_and_it_stops_as_soon_as_enough_is_freed():
+    view = history(*[("run", {"cmd": str(n)}, LONG) for n in range(5)])
+    assert list(pruned(view)) == ["m3", "m5", "m7", "m9"]
+    assert list(pruned(view, excess=100)) == ["m3"]
+
+
+def test_nothing_at_or_after_the_protected_tail_is_touched():
+    view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
+    assert prune(Page(view, COUNTER), 2, 10**9) == []
+
+
+def test_what_frees_little_is_left_alone():
+    assert pruned(history(("run", {"cmd": "a"}, "ok"), ("run", {"cmd": "b"}, "ok"))) == {}
+
+
+def test_what_must_stay_readable_is_left_or_shown():
+    output = "\n".join(f"{n} things were counted here" for n in range(2_000))
+    start = output.index("1000 things")
+    view = history(
+        ("run", {"cmd": "a"}, output),
+        ("Read", {"file_path": "a.py"}, LONG),
+        ("Edit", {"file_path": "a.py"}, ""),
+    )
+    held = {"m3": [Cite("m3", 0, start, start + 24)], "m5": [Cite("m5", 0, 0, 6)]}
+    left = shown(prune(Page(view, COUNTER, held=held), len(view), 10**9))
+    assert list(left) == ["m3"]
+    assert "1000 things were counted" in left["m3"]

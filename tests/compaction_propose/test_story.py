@@ -1,0 +1,222 @@
+"""The story of a digest: quotes in whole sentences, the same however often a session was compacted."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.story import (
+    EDIT_LINES,
+    LEVELS,
+    LONGEST_EDIT,
+    MOST_RUNS,
+    Story,
+    last_edits,
+    telling,
+)
+from clew.log.store import MemoryStore
+from clew.message import Role, Trust, said
+from clew.session import Session
+from tests.compaction_propose.sessions import items, read, spoken, step
+from tests.session.talk import answer, call
+
+SENTENCES = (
+    "I fixed the parser in `parse.py`.",
+    "All 12 tests pass now.",
+    "Great!",
+    "The cause was a loop that ended early because the last line had no newline.",
+    "Shall I also update the docs?",
+    "## What changed",
+    "It is committed as 1a2b3c4 on branch fix/parser.",
+    "Nothing else was touched.",
+)
+CODE = "```python\nsecret = inside_the_fence()\n```"
+reports = st.lists(
+    st.tuples(st.sampled_from((*SENTENCES, CODE)), st.sampled_from((" ", "\n", "\n\n"))),
+    min_size=1,
+    max_size=14,
+).map(lambda pairs: "".join(map("".join, _apart(pairs))))
+
+
+def _apart(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Put code blocks and headings on lines of their own."""
+    found: list[tuple[str, str]] = []
+    for text, gap in pairs:
+        alone = text.startswith(("```", "#"))
+        if alone and found:
+            found[-1] = (found[-1][0], "\n")
+        found.append((text, "\n" if alone else gap))
+    return found
+
+
+# Quotes of a report -----------------------------------------------------------------------------------
+
+
+@given(reports, st.integers(20, 900))
+def test_a_report_is_quoted_in_whole_sentences_in_order_and_within_its_limit(text: str, most: int):
+    spans = telling(text, most)
+    assert spans
+    assert len(spans) <= MOST_RUNS
+    last = 0
+    for start, end in spans:
+        assert last <= start < end <= len(text)
+        last = end
+    if len(text.strip()) <= most:
+        assert spans == [(len(text) - len(text.lstrip()), len(text.rstrip()))]
+        return
+    quotes = [text[start:end] for start, end in spans]
+    assert sum(len("".join(quote.split())) for quote in quotes) <= most
+    assert not any("inside_the_fence" in quote for quote in quotes) or text.lstrip().startswith("```")
+    if any(len(one) <= most for one in SENTENCES if one in text and one != "Great!"):
+        assert all(quote.startswith(SENTENCES) and quote.endswith(SENTENCES) for quote in quotes)
+
+
+def test_a_short_report_is_quoted_whole_without_blanks_around_it():
+    assert telling("\n  Done: all 12 tests pass.\n", 200) == [(3, 27)]
+
+
+def test_courtesies_and_questions_give_way_to_what_was_done():
+    text = (
+        "Perfect! I fixed the parser in `parse.py`. Let me know what you think about all of this, will you? "
+        "Shall I go on with the docs? All 12 tests pass now."
+    )
+    assert [text[a:b] for a, b in telling(text, 70)] == [
+        "I fixed the parser in `parse.py`.",
+        "All 12 tests pass now.",
+    ]
+
+
+def test_code_between_two_quoted_sentences_is_left_out():
+    text = f"I fixed the parser in `parse.py`.\n{CODE}\nAll 12 tests pass now.\n{'More words. ' * 40}"
+    quoted = [text[a:b] for a, b in telling(text, 60)]
+    assert not any("inside_the_fence" in one for one in quoted)
+
+
+def test_of_one_endless_sentence_the_first_words_are_quoted():
+    text = "word " * 400
+    ((start, end),) = telling(text, 100)
+    assert (start, text[end]) == (0, " ")
+    assert 90 <= end <= 100
+
+
+@given(st.text(max_size=400), st.integers(1, 300))
+def test_any_text_has_quotes_inside_it(text: str, most: int):
+    last = 0
+    for start, end in telling(text, most):
+        assert last <= start <= end <= len(text)
+        last = end
+
+
+# The turns that leave ---------------------------------------------------------------------------------
+
+
+def _talk(turns: int):
+    messages = []
+    for n in range(turns):
+        messages += [
+            said(Role.USER, f"Look at part {n} of the billing code and tell me about it."),
+            *step(f"c{n}", "run", {"cmd": f"cat part_{n}.py"}, f"total_{n} = {n}"),
+            spoken(f"I fixed `part_{n}.py`. The cause was that total_{n} was rounded twice."),
+        ]
+    return items(messages)
+
+
+def test_only_what_left_the_view_is_quoted_and_each_quote_is_exact():
+    view = _talk(6)
+    ledger, by_id = read(view), {item.id: item.message for item in view}
+    gone = {item.id for item in view[:12]}
+    story = Story(ledger.turns, gone, by_id.get)
+    for level in LEVELS:
+        claims = [claim for entry in story.entries(level) for claim in entry]
+        assert {claim.sources[0].message for claim in claims} <= gone
+        assert [claim.kind for claim in claims] == [ClaimKind.USER, ClaimKind.REPORT] * 3
+        for claim in claims:
+            cite = claim.sources[0]
+            assert by_id[cite.message].parts[cite.part].text[cite.start : cite.end] == claim.text
+            assert claim.verbatim
+    assert all(one.sources[0].message in gone for one in story.findings)
+
+
+def test_a_message_that_cannot_be_looked_up_is_left_out():
+    view = _talk(2)
+    story = Story(read(view).turns, {item.id for item in view}, lambda name: None)
+    assert story.entries(LEVELS[0]) == []
+    assert story.findings == []
+
+
+# Edits ------------------------------------------------------------------------------------------------
+
+
+def _edited(old: str, new: str):
+    view = items(
+        [
+            said(Role.USER, "Fix it."),
+            *step("c1", "Edit", {"file_path": "a.py", "old_string": old, "new_string": new}, "ok"),
+        ]
+    )
+    by_id = {item.id: item.message for item in view}
+    return list(last_edits(read(view).artifacts.changed, set(by_id), by_id.get)), view
+
+
+def test_the_last_edit_of_a_file_is_shown_as_a_small_diff():
+    (claim,), _ = _edited("def load():\n    pass", "def load():\n    return json.loads(text)\n    # done")
+    assert claim.text == "a.py\n+ return json.loads(text)"
+    assert (claim.kind, claim.trust) == (ClaimKind.ARTIFACT, Trust.UNTRUSTED)
+
+
+def test_a_long_edit_is_shown_by_its_first_lines():
+    (claim,), _ = _edited("x = 1", "\n".join(f"value_{n} = {n} * {'9' * 300}" for n in range(9)))
+    lines = claim.text.splitlines()
+    assert len(lines) == 1 + EDIT_LINES
+    assert all(len(line) <= LONGEST_EDIT + 2 for line in lines)
+
+
+def test_an_edit_still_in_view_or_that_only_takes_out_is_not_repeated():
+    claims, view = _edited("def load():\n    return json.loads(text)", "def load():")
+    assert claims == []
+    _, view = _edited("a = 1", "the_answer = forty_two()")
+    changed = read(view).artifacts.changed
+    assert list(last_edits(changed, set(), {item.id: item.message for item in view}.get)) == []
+
+
+# Compacted twice ----------------------------------------------------------------------------------------
+
+
+def _session(turns: range) -> list:
+    return [
+        message
+        for n in turns
+        for message in (
+            said(Role.USER, f"Look at part {n} of the billing code, please."),
+            call(n, "run", cmd=f"cat part_{n}.py"),
+            answer(n, "\n".join(f"total_{n}_{i} = {n * i}" for i in range(60))),
+            said(Role.ASSISTANT, f"I fixed `part_{n}.py`: total_{n} was rounded twice."),
+        )
+    ]
+
+
+def _told(claims: tuple[Claim, ...], covers: set[str]) -> list[tuple[str, str]]:
+    return [
+        (claim.sources[0].message, claim.text)
+        for claim in claims
+        if claim.kind in (ClaimKind.USER, ClaimKind.REPORT) and claim.sources[0].message in covers
+    ]
+
+
+def test_the_story_of_a_second_compaction_is_that_of_one_at_once():
+    twice, once = (Session.open(name, MemoryStore()) for name in ("twice", "once"))
+    twice.add(*_session(range(40)))
+    first = twice.compact(target_tokens=4_000)
+    twice.add(*_session(range(40, 60)))
+    second = twice.compact(target_tokens=5_000)
+    once.add(*_session(range(60)))
+    at_once = once.compact(target_tokens=5_000)
+    assert first is not None
+    assert second is not None
+    assert at_once is not None
+    assert None not in (first.digest, second.digest, at_once.digest)
+    both = {*second.digest.covers} & {*at_once.digest.covers}
+    assert both >= {*first.digest.covers}
+    assert len(_told(at_once.digest.claims, both)) > 20
+    assert _told(second.digest.claims, both) == _told(at_once.digest.claims, both)

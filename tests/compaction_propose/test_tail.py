@@ -1,0 +1,61 @@
+"""What stays verbatim begins at a legal cut and is as much as there is room for."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.compaction.propose.tail import Keep, last_cuts, leading_system, tail_start, water_level
+from clew.message import Message, cut_points
+from tests.compaction_propose.sessions import COUNTER, items, kinds, session
+from tests.strategies import wild_histories
+
+
+def test_the_tail_begins_at_a_legal_cut():
+    view = items(session(["ask", "read", "parallel", "talk", "run"] * 4))
+    sizes = [100] * len(view)
+    legal = cut_points([item.message for item in view])
+    for room, keep in itertools.product((500, 2_000, 10_000), (0, 3, 8)):
+        assert tail_start(view, sizes, room, Keep(keep), 1) in legal
+
+
+def test_as_many_as_wanted_are_kept_where_excerpts_of_them_fit():
+    view = items(session(["ask"] * 30))
+    sizes = [5_000] * len(view)
+    assert len(view) - tail_start(view, sizes, 10_000, Keep(8), 1) == 8
+    assert len(view) - tail_start(view, sizes, 300, Keep(8), 1) == 5  # 60 tokens of each say enough
+
+
+def test_the_tail_never_reaches_before_its_floor():
+    view = items(session(["ask"] * 5))
+    assert tail_start(view, [1] * len(view), 10_000, Keep(), 4) == 4
+
+
+@given(kinds, st.integers(0, 9), st.integers(0, 4_000))
+def test_the_last_cuts_are_those_of_the_whole_history(steps: list[str], messages: int, tokens: int):
+    view = items(session(steps))
+    sizes = [COUNTER.count(item.message) for item in view]
+    found = last_cuts(view, sizes, 1, messages=messages, tokens=tokens)
+    legal = [point for point in cut_points([item.message for item in view]) if 1 <= point < len(view)]
+    assert found == [point for point in legal if point >= found[0]]
+    assert found == legal or (sum(sizes[found[0] :]) > tokens and len(view) - found[0] > messages)
+
+
+@given(wild_histories, st.integers(0, 60))
+def test_so_are_they_in_any_history(messages: list[Message], tokens: int):
+    view = items(messages)
+    floor = leading_system(view)
+    sizes = [COUNTER.count(item.message) for item in view]
+    found = last_cuts(view, sizes, floor, messages=0, tokens=tokens)
+    legal = [point for point in cut_points(messages) if floor <= point < len(view)]
+    assert found == [point for point in legal if found and point >= found[0]]
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=20), st.integers(0, 50_000))
+def test_vessels_filled_to_the_level_hold_no_more_than_the_room(sizes: list[int], room: int):
+    level = water_level(sizes, room)
+    assert sum(min(size, level) for size in sizes) <= max(room, 0) or not sizes
+    if sum(sizes) <= room:
+        assert level == max(sizes, default=0)

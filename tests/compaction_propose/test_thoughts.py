@@ -1,0 +1,128 @@
+"""Thoughts are kept as they are, and left out whole where nothing fits with them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+import clew
+from clew.compaction.plan import Plan, Rung, Shrink
+from clew.compaction.plan.apply import apply
+from clew.compaction.propose import propose
+from clew.compaction.propose.thoughts import left_out, with_gaps
+from clew.compaction.verify import verify
+from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
+from clew.providers import RESPONSES, Scope
+from tests.compaction_propose.sessions import Living, items, situation, spoken, step, tokens_of
+
+THOUGHT = Thinking("Let me weigh this. " * 400, signature="sealed", trust=Trust.ASSISTANT)
+
+
+def thoughtful(*parts: Part) -> Message:
+    return Message(Role.ASSISTANT, (THOUGHT, *parts))
+
+
+def loop(first: Message) -> list[Item]:
+    """Make one request and a running loop of many steps, of which only the first may begin with a thought."""
+    asked = said(Role.USER, "Port the reports in src/reports.py to the new store.")
+    answer = Message(Role.TOOL, (ToolResult("c0", (Text("12 reports"),)),))
+    steps = (
+        message
+        for n in range(1, 30)
+        for message in step(f"c{n}", "run", {"cmd": f"make report_{n}"}, f"report_{n} is ported\n" * 20)
+    )
+    return items([asked, first, answer, *steps])
+
+
+def shown(plan: Plan, view: Sequence[Item]) -> list[Part]:
+    return [part for item in apply(plan, view) for part in item.message.parts]
+
+
+CALL = ToolCall("c0", "run", {"cmd": "ls src/reports.py"}, trust=Trust.ASSISTANT)
+
+
+def test_a_view_that_fits_with_its_thoughts_keeps_them():
+    view = loop(thoughtful(CALL))
+    plan = propose(situation(view, tokens_of(view) - 100))
+    assert THOUGHT in shown(plan, view)
+
+
+def test_a_thought_larger_than_the_room_is_left_out_whole():
+    old = [spoken(f"Report {n} reads table_{n} of the old store.") for n in range(60)]
+    view = items([said(Role.USER, "Port it."), *old, thoughtful(Text("Done.", trust=Trust.ASSISTANT))])
+    plan = propose(situation(view, 700))
+    assert plan.fits
+    assert plan.operations[-1] == Shrink(
+        view[-1].id, spoken("Done."), "there is no room for its thinking", Rung.TRUNCATE
+    )
+
+
+def test_without_its_thought_a_running_loop_is_cut_like_any_other_and_checked():
+    living = Living([item.message for item in loop(thoughtful(CALL))])
+    plan = propose(living.situation(1_000))
+    assert plan.fits
+    assert THOUGHT not in shown(plan, living.view)
+    assert verify(plan, replace(living.evidence(1_000), keep_messages=1)).accepted
+
+
+def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
+    output = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "x"}
+    view = items(RESPONSES.parse([reasoning, call, output]))
+    note, called = left_out(view, [])
+    assert note.message == spoken("[thinking left out]")
+    written = RESPONSES.render([note.message, called.message, view[2].message])
+    assert written[1:] == [{key: call[key] for key in call if key != "id"}, output]
+    assert "id" in call
+
+
+def test_of_a_message_of_nothing_but_thought_a_note_is_left():
+    view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), said(Role.USER, "Go on.")])
+    [gapped, _] = with_gaps(view)
+    assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))
+    assert [one.message for one in left_out(view, [])] == [spoken("[thinking left out]")]
+
+
+SEALED = base64.b64encode(bytes(range(256)) * 400).decode()
+THINKING = {"type": "thinking", "thinking": "hm", "signature": SEALED}
+REDACTED = {"type": "redacted_thinking", "data": SEALED}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": SEALED}
+USE = {"type": "tool_use", "id": "c1", "name": "read", "input": {}}
+ANSWER = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "x = 1"}]}
+FUNCTION = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "x = 1"}
+TOO_LARGE = [
+    [{"role": "assistant", "content": [THINKING, USE]}, ANSWER],
+    [{"role": "assistant", "content": [THINKING]}],
+    [{"role": "assistant", "content": [REDACTED]}, {"role": "user", "content": "Go on."}],
+    [REASONING, FUNCTION, OUTPUT],
+    [{key: REASONING[key] for key in REASONING if key != "id"}, FUNCTION, OUTPUT],
+    [REASONING],
+]
+
+
+@pytest.mark.parametrize("last", TOO_LARGE)
+def test_no_thought_is_so_large_that_a_list_cannot_be_compacted(last):
+    asked = {"role": "user", "content": "Fix the parser. Never modify files under legacy/."}
+    done = clew.compact([asked, *last], 8_000)
+    assert done.tokens_after < 1_000 < done.tokens_before
+    body = {done.wire.list_key: done.messages}
+    assert not done.wire.check(body, scope=Scope.MESSAGES).refused
+
+
+def test_a_gap_holds_the_place_of_a_thought():
+    [item] = with_gaps(items([thoughtful(CALL)]))
+    assert item.message.parts == (Thinking(""), CALL)
+
+
+def test_what_is_shown_smaller_anyway_loses_its_thought_too():
+    view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), said(Role.USER, "Go on.")])
+    [gapped, _] = with_gaps(view)
+    short = Message(Role.ASSISTANT, (gapped.message.parts[0], Text("[kept]", trust=Trust.ASSISTANT)))
+    assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
+        Shrink("m1", spoken("[kept]"), "large", Rung.TRUNCATE)
+    ]

@@ -1,0 +1,121 @@
+"""The diagnostics say what was sent, in the wording people know, and change nothing."""
+
+import json
+
+import pytest
+
+from clew.budget import Policy, Region, allot
+from clew.errors import NotFound
+from clew.log.store import MemoryStore
+from clew.memory.tools.schema import read_arguments
+from clew.providers import WIRES as FORMATS
+from clew.providers.model import Usage
+from clew.request import Parts, Room, assemble
+from clew.request.cache import Call, layout_of
+from clew.request.cache.cause import Life
+from clew.request.diagnose import (
+    Scene,
+    context_budget,
+    context_snapshot,
+    diagnostic_tools,
+    list_contributors,
+    trace_summaries,
+)
+from clew.session import Session
+from tests.request.scene import COUNTER, FENCE, RESTS, TOOLS, WIRES, passing, standing
+from tests.session.talk import talk
+
+
+def small():
+    asks = {Region.SYSTEM: 200, Region.HISTORY: 1_500, Region.MEMORY: 700, Region.REPLY: 200}
+    reserves = {Region.SUMMARY_CALL: 0, Region.NEXT_RESULT: 0}
+    return Scene(allotment=allot(4_096, {**asks, **reserves}, Policy()), compact_at_tokens=3_300)
+
+
+def session():
+    opened = Session.open("main", MemoryStore(), window=200_000)
+    opened.add(*talk())
+    opened.compact(target_tokens=3_000)
+    opened.compact(target_tokens=1_500)
+    return opened
+
+
+def scene():
+    opened = session()
+    parts = Parts(
+        view=opened.view(), pieces=[*standing(), *passing(1)], tools=TOOLS, fence=FENCE, room=Room(8_000)
+    )
+    assembled = assemble(parts, COUNTER)
+    body = assembled.request("anthropic", RESTS["anthropic"])
+    call = Call.after(None, layout_of(body, "anthropic", 1), Usage(4_000, 20, 0, 3_900), Life())
+    return Scene(
+        allotment=allot(10_000, assembled.asks),
+        contributions=assembled.contributions,
+        compactions=opened.trace(),
+        last_call=call,
+    )
+
+
+def test_the_budget_is_told_in_one_line_and_overflows_below():
+    assert context_budget(small()).text.split("\n") == [
+        "System: 200 tokens, History: 1500 tokens, Memory: 390 tokens, Reserve: 200 tokens (Total=2290/4096)",
+        "Overflow: memory asked for 700, got 390: notes from memory that fit the task; the policy gives it "
+        "390 tokens at the most",
+        "Compaction starts at 3,300 tokens: 1,210 from now.",
+    ]
+
+
+def test_the_snapshot_adds_up_to_the_window():
+    value = context_snapshot(scene()).value
+    assert sum(one["given"] for one in value["regions"]) + value["free"] == value["window"]
+    assert value["digests"] == ["d1", "d2"]
+    assert value["last_call"]["cache"]["cause"] == "first"
+    assert value["sections"]["tools"]["parts"] == 1
+
+
+def test_contributors_are_the_turns_notes_and_files_that_were_sent():
+    seen = scene()
+    text = list_contributors(seen).text
+    for expected in ("policy m1 (system)", "history d2", "instructions AGENTS.md (user)", "memory w1 (user)"):
+        assert f"\n{expected}" in text
+    only = list_contributors(seen, "memory").value["contributors"]
+    assert [one["source"] for one in only] == ["w1"]
+
+
+def test_a_summary_is_traced_to_its_turns_its_author_and_what_it_took_in():
+    (first, second) = trace_summaries(scene()).value["summaries"]
+    assert (first["digest"], first["level"], second["digest"], second["folds"]) == ("d1", 0, "d2", ["d1"])
+    assert first["turns"] <= second["turns"]
+    assert first["covers"].split("-")[0] == second["covers"].split("-")[0] == "m2"
+    assert second["accepted"]
+    assert "absorbed d1" in trace_summaries(scene(), "d2").text
+
+
+def test_a_summary_that_is_not_there_is_an_error_that_names_those_that_are():
+    with pytest.raises(NotFound, match="active summaries: d1, d2"):
+        trace_summaries(scene(), "d9")
+    assert "No active summary" in trace_summaries(small()).text
+
+
+def test_the_tools_bear_the_names_people_know_and_change_nothing():
+    seen = scene()
+    tools = diagnostic_tools(lambda: seen)
+    assert [tool.name for tool in tools] == [
+        "contextSnapshot",
+        "listContributors",
+        "traceSummaries",
+        "contextBudget",
+    ]
+    assert all(tool.read_only for tool in tools)
+    answers = [tool.does(None, read_arguments(tool.parameters, {})).text for tool in tools]
+    assert answers[0] == context_snapshot(seen).text
+    assert answers[3] == context_budget(seen).text
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_tools_can_be_offered_on_every_wire(wire):
+    opened = session()
+    parts = Parts(view=opened.view(), tools=diagnostic_tools(small))
+    body = assemble(parts, COUNTER).request(wire, RESTS[wire])
+    assert not FORMATS[wire].check(body).refused
+    assert "traceSummaries" in json.dumps(body)
