@@ -36,7 +36,7 @@ RESULTS = Path(__file__).parent / "results" / "inspector.md"
 CTX = Ctx(workspace="local", session="long")
 BATCH = 2_000
 PAGES = 50
-SLICE = {"region": "history", "asked": 9_000, "given": 9_000, "cut": 0, "why": "what was said"}
+SLICE = {"region": "history", "asked": 9_000, "given": 9_000, "cut": 0, "why": "messages"}
 BUDGET = {"slices": [SLICE]}
 
 

@@ -1,7 +1,7 @@
-"""clew: the layer of an LLM agent that decides what the model sees as a session outgrows its window.
+"""clew decides what an LLM agent's model sees once a session outgrows its context window.
 
-Everything public can be had from here. A room is imported when one of its names is first used, so that
-``import clew`` costs next to nothing and touches nothing.
+All public names are importable from here. Subpackages are imported when one of their names is first used, so
+``import clew`` is fast and has no side effects.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the room that holds a public name, the first time it is asked for."""
+    """Import a public name from its subpackage on first use."""
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'clew' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"clew.{_ROOM_OF[name]}"), name)

@@ -1,38 +1,38 @@
-"""Every error that clew raises, as one tree.
+"""All errors that clew raises, as one tree.
 
     ClewError
-    ├── InputError            what you gave cannot be used
+    ├── InputError            the input cannot be used
     │   ├── NotJson           text that is not JSON
-    │   ├── UnknownWire       a wire format clew does not speak
-    │   ├── UnknownEntry      a message whose role or shape clew does not know
-    │   ├── UnknownFormat     a session file clew does not recognise
-    │   ├── NotFound          a session, file or id that is not there
-    │   ├── CannotCarry       a message that the target format has no place for
+    │   ├── UnknownWire       an unknown wire format
+    │   ├── UnknownEntry      a message with an unknown role or shape
+    │   ├── UnknownFormat     an unknown session file format
+    │   ├── NotFound          a session, file or id that does not exist
+    │   ├── CannotCarry       a message that the target format cannot express
     │   ├── StalePlan         a compaction that was planned for another view
-    │   ├── ExportDamaged     an exported session that was changed or cut
-    │   └── SessionDiverged   an imported session that went another way here
+    │   ├── ExportDamaged     an exported session that was changed or truncated
+    │   └── SessionDiverged   an imported session that continued differently here
     ├── StoreError            the log could not be read or written
-    │   ├── StoreBusy         another process holds it
-    │   ├── HeadMoved         somebody appended first
-    │   ├── DuplicateEvent    an event that was appended before
-    │   ├── StoreFull         no room left on the disk
-    │   ├── StoreUnwritable   clew may not write there
+    │   ├── StoreBusy         another process holds the lock
+    │   ├── HeadMoved         another process appended first
+    │   ├── DuplicateEvent    an event that was already appended
+    │   ├── StoreFull         no space left on the disk
+    │   ├── StoreUnwritable   no permission to write
     │   ├── DiskFailed        the disk reported an error
-    │   ├── StoreDamaged      what is on disk is not what was written
-    │   ├── StoreTooNew       written by a later clew
-    │   └── UnsafeFileSystem  the disk cannot keep SQLite's promises
-    ├── ModelError            a model gave no answer
-    │   ├── ModelBusy         it has too much to do just now
+    │   ├── StoreDamaged      the data on disk was changed or damaged
+    │   ├── StoreTooNew       written by a later version of clew
+    │   └── UnsafeFileSystem  a network file system, unsafe for SQLite
+    ├── ModelError            a model did not answer
+    │   ├── ModelBusy         rate limited or overloaded
     │   ├── ModelTimeout      it took too long
-    │   ├── ModelRefused      it does not take this request
+    │   ├── ModelRefused      it rejected the request
     │   ├── ContextTooLong    the request is larger than its window
-    │   └── ModelFailed       its server or the network broke
-    ├── SummaryFailed         a model wrote nothing that can be used
-    ├── BudgetExceeded        what may not be cut does not fit the window
-    │   └── PinsDoNotFit      the pins are what does not fit
-    │       └── NothingToGain the pins alone would take as much as there is
-    ├── CompactionUnderWay    a compaction was begun inside another
-    ├── CompactionRefused     no proposal keeps what must be kept
+    │   └── ModelFailed       its server or the network failed
+    ├── SummaryFailed         a model wrote no usable summary
+    ├── BudgetExceeded        what must be sent does not fit the window
+    │   └── PinsDoNotFit      it would fit without the pinned rules
+    │       └── NothingToGain the mandatory part alone is as large as the view
+    ├── CompactionUnderWay    another compaction of the session is running
+    ├── CompactionRefused     no proposal passed the checks
     └── MissingExtra          an optional part is not installed
 
 An error's docstring is its default message and says what to do next::
@@ -50,14 +50,14 @@ class ClewError(Exception):
     """Something went wrong in clew"""
 
     def __init__(self, detail: str = "", advice: str | None = None) -> None:
-        """Say what happened, then what to do next: ``advice``, or else the class's own."""
+        """Compose the message: what happened, then what to do next (default: the class docstring)."""
         if advice is None:
             advice = (type(self).__doc__ or "").strip()
         super().__init__(f"{detail}: {advice}" if detail and advice else detail or advice)
         self.detail = detail
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Go to another process as it is: to be made anew would say the advice twice."""
+        """Pickle the finished message; calling ``__init__`` again would append the advice twice."""
         return _sent, (type(self), str(self), vars(self))
 
 
@@ -72,7 +72,7 @@ class InputError(ClewError):
 
 
 class NotJson(InputError):
-    """this is not JSON; check that the file is whole and not compressed twice"""
+    """this is not JSON; check that the file is complete and not compressed twice"""
 
 
 class UnknownWire(InputError):
@@ -80,7 +80,7 @@ class UnknownWire(InputError):
 
 
 class UnknownEntry(InputError):
-    """nothing was read; give entries of a provider's list, each with its role (see `clew formats`)"""
+    """nothing was read; pass entries of a provider's list, each with its role (see `clew formats`)"""
 
 
 class UnknownFormat(InputError):
@@ -88,11 +88,11 @@ class UnknownFormat(InputError):
 
 
 class NotFound(InputError):
-    """look with `clew sessions` for what there is"""
+    """`clew sessions` lists what exists"""
 
 
 class CannotCarry(InputError):
-    """the target format has no place for this; convert without --strict to carry it as text"""
+    """the target format cannot express this; convert without --strict to carry it as text"""
 
 
 class StalePlan(InputError):
@@ -100,11 +100,11 @@ class StalePlan(InputError):
 
 
 class ExportDamaged(InputError):
-    """this export was changed or cut after it was written; nothing was imported, export the session again"""
+    """this export was changed or truncated; nothing was imported, export the session again"""
 
 
 class SessionDiverged(InputError):
-    """the session of this name went another way here; import it into another workspace"""
+    """the session of this name continued differently here; import it into another workspace"""
 
 
 class StoreError(ClewError):
@@ -116,11 +116,11 @@ class StoreBusy(StoreError):
 
 
 class HeadMoved(StoreError):
-    """somebody appended to this session first; read its new head and decide again"""
+    """another process appended to this session first; read its new head and decide again"""
 
 
 class DuplicateEvent(StoreError):
-    """an event of this id is already in the session; an earlier try went through, nothing is left to do"""
+    """an event with this id is already in the session; an earlier try succeeded, nothing is left to do"""
 
 
 class StoreFull(StoreError):
@@ -128,19 +128,19 @@ class StoreFull(StoreError):
 
 
 class StoreUnwritable(StoreError):
-    """clew may not write there; check who owns the file and its directory, or set CLEW_HOME elsewhere"""
+    """no permission to write; check the owner of the file and its directory, or set CLEW_HOME"""
 
 
 class DiskFailed(StoreError):
-    """the disk reported an error; check the disk, then run `clew audit` to see that all is there"""
+    """the disk reported an error; check the disk, then run `clew audit` to verify the log"""
 
 
 class StoreDamaged(StoreError):
-    """what is on disk is not what was written; run `clew audit` to see exactly what"""
+    """the stored data was changed or damaged; run `clew audit` for details"""
 
 
 class StoreTooNew(StoreError):
-    """this file was written by a later clew; upgrade clew to open it"""
+    """this file was written by a later version of clew; upgrade clew to open it"""
 
 
 class UnsafeFileSystem(StoreError):
@@ -148,62 +148,62 @@ class UnsafeFileSystem(StoreError):
 
 
 class ModelError(ClewError):
-    """the model gave no answer; go on without it, or ask another"""
+    """the model did not answer; continue without it, or use another"""
 
 
 class ModelBusy(ModelError):
-    """the model has too much to do just now; wait, then ask again"""
+    """the model is rate limited or overloaded; wait, then try again"""
 
     def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
-        """Say what happened and, where the provider told, how many seconds to wait."""
+        """``retry_after`` is the number of seconds to wait, if the provider sent it."""
         super().__init__(detail)
         self.retry_after = retry_after
 
 
 class ModelTimeout(ModelError):
-    """the model took too long; ask for less, or allow more time"""
+    """the model took too long; send less, or allow more time"""
 
 
 class ModelRefused(ModelError):
-    """the provider does not take this request; check the key, the model's name and the reason it gives"""
+    """the provider rejected this request; check the key, the model's name and the reason it gives"""
 
 
 class ContextTooLong(ModelError):
     """the request is larger than the model's window; send less of the history at once"""
 
     def __init__(self, detail: str = "", tokens: int | None = None, limit: int | None = None) -> None:
-        """Say what happened and, where the provider told, how long the request was and may be."""
+        """``tokens`` is the size of the request and ``limit`` the maximum, if the provider sent them."""
         super().__init__(detail)
         self.tokens = tokens
         self.limit = limit
 
 
 class ModelFailed(ModelError):
-    """the model's server or the network broke; ask again later, or ask another model"""
+    """the model's server or the network failed; try again later, or use another model"""
 
 
 class SummaryFailed(ClewError):
-    """the model wrote no summary that can be used; the digest without a model takes its place"""
+    """the model wrote no usable summary; the model-free digest is used instead"""
 
 
 class BudgetExceeded(ClewError):
-    """nothing was sent; shorten the system prompt, offer fewer tools, or take a model with a larger window"""
+    """nothing was sent; shorten the system prompt, offer fewer tools, or use a model with a larger window"""
 
 
 class PinsDoNotFit(BudgetExceeded):
-    """no pin is dropped silently; revoke or shorten some, or take a model with a larger window"""
+    """no pin is dropped silently; revoke or shorten some, or use a model with a larger window"""
 
 
 class NothingToGain(PinsDoNotFit):
-    """it is left as it is; a compaction pays when there is more besides the rules and the open work"""
+    """the view is unchanged; compaction helps once there is more than rules and open work"""
 
 
 class CompactionUnderWay(ClewError):
-    """another compaction of this session has begun and not ended; wait for it, the view will be smaller"""
+    """another compaction of this session is running; wait for it to finish"""
 
 
 class CompactionRefused(ClewError):
-    """no proposal keeps what must be kept, so nothing was changed; allow more tokens, or revoke a rule"""
+    """no proposal keeps what must be kept; nothing was changed, allow more tokens or revoke a rule"""
 
 
 class MissingExtra(ClewError):

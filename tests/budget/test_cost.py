@@ -182,14 +182,14 @@ PRESSED = Compact(Trigger.PRESSURE, "the window is nearly full", 60_000)
             None,
             Move.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: "
-            "pays off after 4.4 requests, 30 expected; $1.54 saved in the end",
+            "pays off after 4.4 requests, 30 expected; $1.54 saved in total",
         ),
         (
             5,
             None,
             Move.PRUNE,
             "prune costs $0.05 once and saves $0.019 a request: "
-            "pays off after 2.7 requests, 5 expected; $0.045 saved in the end",
+            "pays off after 2.7 requests, 5 expected; $0.045 saved in total",
         ),
         (
             1,
@@ -203,14 +203,14 @@ PRESSED = Compact(Trigger.PRESSURE, "the window is nearly full", 60_000)
             PRESSED,
             Move.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: pays off after 4.4 requests, 1 expected; "
-            "it does not pay, and runs anyway: the window is nearly full",
+            "runs although it does not pay: the window is nearly full",
         ),
         (
             30,
             PRESSED,
             Move.SUMMARISE,
             "summarise costs $0.26 once and saves $0.06 a request: "
-            "pays off after 4.4 requests, 30 expected; $1.54 saved in the end",
+            "pays off after 4.4 requests, 30 expected; $1.54 saved in total",
         ),
         (
             1,
@@ -241,7 +241,7 @@ def test_a_choice_can_be_kept_in_an_event():
     assert choose(outlook(), [SUMMARY, never]).to_json() == {
         "move": "summarise",
         "why": "summarise costs $0.26 once and saves $0.06 a request: "
-        "pays off after 4.4 requests, 30 expected; $1.54 saved in the end",
+        "pays off after 4.4 requests, 30 expected; $1.54 saved in total",
         "estimates": [
             {
                 "move": "summarise",

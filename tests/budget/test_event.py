@@ -39,7 +39,7 @@ def test_a_body_holds_every_slice_what_was_cut_and_why_and_the_verdict():
         "asked": 700,
         "given": 160,
         "cut": 540,
-        "why": "notes from memory that fit the task; the policy gives it 160 tokens at the most",
+        "why": "notes from memory that match the task; the policy allows 160 tokens",
     }
     assert (
         sum(entry["given"] for entry in body["slices"]) + body["free_tokens"]

@@ -82,22 +82,22 @@ def test_every_slice_says_why_it_has_its_size():
     assert allot(100_000, asks) == Allotment(
         100_000,
         (
-            Slice(Region.SYSTEM, 3_000, 3_000, "the system prompt goes as it is, never cut"),
-            Slice(Region.TOOLS, 0, 0, "tool definitions go as they are, never cut"),
-            Slice(Region.PINNED, 0, 0, "what must survive goes verbatim, never cut"),
+            Slice(Region.SYSTEM, 3_000, 3_000, "system prompt, never cut"),
+            Slice(Region.TOOLS, 0, 0, "tool definitions, never cut"),
+            Slice(Region.PINNED, 0, 0, "pinned rules, verbatim, never cut"),
             Slice(Region.INSTRUCTIONS, 0, 0, "instruction files in scope"),
             Slice(
                 Region.MEMORY,
                 900,
                 500,
-                "notes from memory that fit the task; the policy gives it 500 tokens at the most",
+                "notes from memory that match the task; the policy allows 500 tokens",
             ),
-            Slice(Region.HISTORY, 20_000, 20_000, "what was said"),
+            Slice(Region.HISTORY, 20_000, 20_000, "messages"),
             Slice(
                 Region.TOOL_OUTPUTS,
                 90_000,
                 54_700,
-                "what tools answered; 54,700 of 90,000 tokens were left for it",
+                "tool results; 54,700 of 90,000 tokens were left for it",
             ),
             Slice(Region.SUMMARY_CALL, 4_600, 4_600, "kept free for the call that writes a summary"),
             Slice(Region.NEXT_RESULT, 9_200, 9_200, "kept free for the next tool result"),
@@ -125,7 +125,7 @@ def test_pins_that_do_not_fit_are_refused_with_the_way_out():
         allot(8_000, asks)
     assert str(refused.value) == (
         "9,000 tokens must be sent (system 3,000, tools 2,000, pinned 4,000) and the window has 8,000: "
-        "no pin is dropped silently; revoke or shorten some, or take a model with a larger window"
+        "no pin is dropped silently; revoke or shorten some, or use a model with a larger window"
     )
 
 

@@ -58,7 +58,7 @@ def full(used: int, fixed: int = 0) -> Fill:
             163_200,
             Compact(
                 Trigger.PRESSURE,
-                "163,200 of 192,000 usable tokens are in use (85%); the mark is 163,200: 85% of 192,000",
+                "163,200 of 192,000 usable tokens are in use (85%); the limit is 163,200: 85% of 192,000",
                 57_600,
             ),
         ),
@@ -101,23 +101,23 @@ def test_a_session_of_large_results_is_warned_and_compacted_sooner():
     assert isinstance(judge(full(129_600), state=state), Warn)
     assert judge(full(144_000), state=state) == Compact(
         Trigger.PRESSURE,
-        "144,000 of 192,000 usable tokens are in use (75%); the mark is 144,000: "
+        "144,000 of 192,000 usable tokens are in use (75%); the limit is 144,000: "
         "leaves 40,000 for the next tool result and 8,000 for a summary",
         50_823,
     )
 
 
 MOMENTS: list[tuple[Signal, Trigger, str]] = [
-    (Milestone("tests pass"), Trigger.MILESTONE, "a milestone is reached: tests pass"),
+    (Milestone("tests pass"), Trigger.MILESTONE, "milestone reached: tests pass"),
     (
         PhaseChanged(Phase.PLANNING, Phase.EXECUTION),
         Trigger.PHASE,
-        "the work goes from planning to execution",
+        "the work moves from planning to execution",
     ),
     (
         PhaseChanged(Phase.VERIFICATION, Phase.INTEGRATION),
         Trigger.PHASE,
-        "the work goes from verification to integration",
+        "the work moves from verification to integration",
     ),
     (Paused(Pause.APPROVAL), Trigger.PAUSE, "the work pauses for an approval"),
     (Paused(Pause.HAND_OFF), Trigger.PAUSE, "the work pauses for a hand-off"),
@@ -181,12 +181,12 @@ def test_one_oversized_result_is_shrunk_at_once():
 @pytest.mark.parametrize(
     ("signal", "why"),
     [
-        (ResultArrived(25_000), "one result of a tool has 25,000 tokens, and up to 25,000 is no matter"),
+        (ResultArrived(25_000), "one result of a tool has 25,000 tokens, and up to 25,000 are allowed"),
         (Resumed(3_599), "the work resumes after 1 h 00 min: not long"),
         (Resumed(120), "the work resumes after 2 min: not long"),
         (
             PhaseChanged(Phase.EXECUTION, Phase.EXECUTION),
-            "the work goes from execution to execution: no change",
+            "the work moves from execution to execution: no change",
         ),
     ],
 )
@@ -220,7 +220,7 @@ def test_no_compaction_begins_inside_another():
     inside = FRESH.begin("compactor", at_unix_s=1_000)
     crowded = replace(full(190_000), at_unix_s=1_599)
     assert judge(crowded, signals=[Asked(Asker.USER)], state=inside) == Calm(
-        "a compaction is under way, and none begins inside another"
+        "a compaction is already running"
     )
     after_a_crash = judge(replace(crowded, at_unix_s=1_600), state=inside)
     assert isinstance(after_a_crash, Compact)
@@ -255,7 +255,7 @@ def test_growth_or_a_wish_gives_one_more_try(used: int, signals: list[Signal]):
 def test_a_good_moment_after_repeated_failure_is_only_a_warning():
     verdict = judge(full(100_000), signals=[Milestone("done")], state=OPEN)
     assert isinstance(verdict, Warn)
-    assert verdict.why.startswith("a milestone is reached: done, but compaction failed 3 times in a row")
+    assert verdict.why.startswith("milestone reached: done, but compaction failed 3 times in a row")
 
 
 def test_too_much_that_cannot_be_compacted_stops_with_the_way_out():

@@ -250,9 +250,7 @@ def test_one_part_of_five_that_fails_is_left_out_and_the_others_stay():
     done = written(model, made, window_tokens=window)
     missing = [item.id for item in made.span if item.id not in done.read]
     assert missing == names(model.asked)[2]
-    assert done.problems == (
-        f"{missing[0]}–{missing[-1]}: filtered: the provider does not take this request",
-    )
+    assert done.problems == (f"{missing[0]}–{missing[-1]}: filtered: the provider rejected this request",)
     assert {cite.message for claim in done.claims for cite in claim.sources} <= set(done.read)
 
 

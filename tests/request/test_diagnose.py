@@ -59,8 +59,8 @@ def scene():
 def test_the_budget_is_told_in_one_line_and_overflows_below():
     assert context_budget(small()).text.split("\n") == [
         "System: 200 tokens, History: 1500 tokens, Memory: 390 tokens, Reserve: 200 tokens (Total=2290/4096)",
-        "Overflow: memory asked for 700, got 390: notes from memory that fit the task; the policy gives it "
-        "390 tokens at the most",
+        "Overflow: memory asked for 700, got 390: notes from memory that match the task; the policy allows "
+        "390 tokens",
         "Compaction starts at 3,300 tokens: 1,210 from now.",
     ]
 

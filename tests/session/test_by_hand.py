@@ -76,7 +76,7 @@ def between(first, act, second):
 
 def test_two_undos_at_once_undo_one_compaction(two):
     first, second = two
-    with pytest.raises(StalePlan, match="undone a compaction meanwhile") as stale:
+    with pytest.raises(StalePlan, match="undid a compaction meanwhile") as stale:
         between(first, first.undo, second.undo)
     assert "nothing was changed" in str(stale.value)
     again = opened(first.store)
@@ -200,8 +200,8 @@ def test_a_number_that_nothing_confirms_takes_no_rule_off(tmp_path):
         quotes = {PUSH, "Always run the tests before you commit.", "Always run the linter before you commit."}
         assert {pin.quote for pin in session.pins} == quotes
         revoked, edited = [one.reason for one in session.problems]
-        assert revoked.startswith("skipped: an earlier version names p1 by its number alone")
-        assert "only the new words count" in edited
+        assert revoked.startswith("skipped: an earlier version recorded only the number p1")
+        assert "only the new words apply" in edited
 
 
 def in_index(store, ctx, path):
@@ -435,7 +435,7 @@ def test_a_false_find_that_an_old_version_revoked_takes_no_other_rule_with_it(st
     session = opened(store)  # the installed finder has no such rule, and p1 is the other one
     assert [pin.quote for pin in session.pins] == [RULE]
     (problem,) = session.problems
-    assert problem.reason.startswith("skipped: an earlier version names p1 by its number alone")
+    assert problem.reason.startswith("skipped: an earlier version recorded only the number p1")
 
 
 def test_a_number_below_one_that_a_digest_confirms_is_followed(store):
@@ -541,9 +541,9 @@ def test_open_work_that_is_not_there_is_skipped_and_listed(store):
     session = opened(store)
     assert "write the parser" in [loop.text for loop in session.ledger.loops.open]
     assert [one.reason for one in session.problems][:2] == [
-        "skipped: 'test the lexer' of m1 is not there"
+        "skipped: there is no open item 'test the lexer' of m1"
     ] * 2
-    assert "no open work that clew wrote" in session.problems[2].reason
+    assert "reference to open work cannot be read" in session.problems[2].reason
 
 
 def test_a_reference_that_fits_no_rule_is_not_guessed(store):

@@ -43,4 +43,4 @@ def test_a_task_that_the_harness_gave_is_the_request_if_nobody_spoke():
     )
     found = sections(task, assistant("I moved the parser."), call("Bash", {"command": "pytest"}))
     assert found.now[0].text.startswith("Task, given by the tool: “Implement the plan")
-    assert found.next_step[0].text == "Go on where the agent was interrupted: I moved the parser."
+    assert found.next_step[0].text == "Continue where the agent was interrupted: I moved the parser."

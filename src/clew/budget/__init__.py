@@ -1,4 +1,4 @@
-"""How full the window is, region by region; whether to compact, why, and whether it pays. See README.md."""
+"""Measure how full the window is by region; decide whether to compact, and whether that pays."""
 
 from clew.budget.breaker import Breaker, Stance
 from clew.budget.cost import Choice, Estimate, Move, Option, Outlook, choose, estimate, requests_to_come

@@ -1,6 +1,6 @@
-"""A breaker: after repeated failure, compaction stops and a person is asked.
+"""A circuit breaker: after repeated failures, compaction stops and a person is asked.
 
-Without it, a session that cannot be compacted tries on every turn and pays for each try.
+Without it, a session that cannot be compacted would retry on every turn and pay for each try.
 """
 
 from __future__ import annotations
@@ -14,58 +14,58 @@ from clew.budget.reading import count, reading, text
 from clew.message import JsonObject
 
 TRIES = 3
-"""Failures in a row after which it opens."""
+"""Consecutive failures after which the breaker opens; chosen by hand."""
 GROWTH = 0.10
-"""So much more in the window than at the last failure is new material, worth one more try."""
+"""If the window grew by this share since the last failure, one more try is allowed; chosen by hand."""
 LEAST_PROGRESS = 0.05
-"""A compaction that misses its target and frees less than this has failed."""
+"""A compaction that misses its target and frees less than this share counts as failed; chosen by hand."""
 
 
 class Stance(StrEnum):
     """Whether a compaction may be tried."""
 
     CLOSED = "closed"
-    """It may."""
+    """It may be tried."""
     HALF_OPEN = "half open"
-    """Once: another failure opens the breaker again."""
+    """One try: another failure opens the breaker again."""
     OPEN = "open"
-    """It may not."""
+    """It may not be tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """What is remembered of failed compactions. Small, and kept as JSON so that it survives a restart."""
+    """The record of failed compactions, stored as JSON so that it survives a restart."""
 
     failures: int = 0
-    """How many in a row."""
+    """Consecutive failures."""
     failed_at_tokens: int = 0
-    """How much was in the window at the last one."""
+    """Tokens in the window at the last failure."""
     reason: str = ""
-    """Why the last one failed."""
+    """Reason of the last failure."""
 
     def stance(self, used_tokens: int, asked: bool = False) -> Stance:
-        """Tell whether a compaction may be tried now; ``asked`` when a person wants it."""
+        """Return whether a compaction may be tried now; ``asked`` if a person wants it."""
         if self.failures < TRIES:
             return Stance.CLOSED
         grown = used_tokens - self.failed_at_tokens > GROWTH * self.failed_at_tokens
         return Stance.HALF_OPEN if asked or grown else Stance.OPEN
 
     def failed(self, used_tokens: int, reason: str) -> Breaker:
-        """Return the breaker after a compaction that came to nothing."""
+        """Return the breaker after a failed compaction."""
         return Breaker(self.failures + 1, used_tokens, reason)
 
     def ended(self, before_tokens: int, after_tokens: int, target_tokens: int) -> Breaker:
-        """Return the breaker after a compaction that took effect: one that frees too little has failed."""
+        """Return the breaker after a compaction that took effect; one that frees too little has failed."""
         freed = before_tokens - after_tokens
         reached = after_tokens <= target_tokens
         if freed > 0 and (reached or freed >= LEAST_PROGRESS * before_tokens):
             return Breaker()
         left = f"it left {after_tokens:,} of {before_tokens:,} tokens"
-        return self.failed(after_tokens, f"{left}, {target_tokens:,} were aimed at")
+        return self.failed(after_tokens, f"{left}, the target was {target_tokens:,}")
 
     @property
     def question(self) -> str:
-        """Return what to ask of a person, with the reason."""
+        """Return the question to a person, with the reason."""
         times = "once" if self.failures == 1 else f"{self.failures} times in a row"
         return (
             f"compaction failed {times} (last: {self.reason}); give a narrower task, or a larger budget: "

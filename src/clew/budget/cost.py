@@ -1,9 +1,9 @@
-"""Does a compaction pay? Its cost now, in summary and cache, against what it saves on every later request.
+"""Estimate whether a compaction pays: its cost now against its saving on every later request.
 
-Without a compaction the next request resends the view: read from the cache while that is warm, written to it
-anew when it is cold. With one, a model may first read it all and write a summary; then the prefix that did
-not change is resent, and the rest of the smaller view is written. What that costs more is paid once. Every
-later request reads so much less; later requests are assumed to find the cache warm.
+Without a compaction the next request resends the view: read from the prompt cache if that is warm, written to
+it again if it is cold. With one, a model may first read everything and write a summary; then the unchanged
+prefix is resent and the rest of the smaller view is written to the cache. The difference is paid once. Every
+later request then reads fewer tokens; later requests are assumed to find the cache warm.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from clew.tokens import Model
 
 FEWEST_REQUESTS = 15.0
 MOST_REQUESTS = 50.0
-"""Of 390 real coding sessions, those that went on after 2, 10, 40 or 160 requests had at least 13 to 29 more
-in three cases of four and 33 to 58 more in two, with little regard to how long they had been. So, as many
-again as there were, within these bounds."""
+"""Bounds of the expected number of later requests, from 390 real coding sessions: of those that continued
+after 2, 10, 40 or 160 requests, three in four had at least 13 to 29 more and half had at least 33 to 58 more,
+mostly independent of their length so far."""
 
 
 class Move(StrEnum):
-    """What can be done, gentlest first."""
+    """The possible moves, least invasive first."""
 
     WAIT = "wait"
     PRUNE = "prune"
@@ -40,13 +40,13 @@ class Option:
 
     move: Move
     after_tokens: int
-    """How large the view would be."""
+    """The size of the view afterwards."""
     stable_tokens: int = 0
-    """Of it, the prefix that stays as it is byte for byte, and so stays cached."""
+    """Of these, the prefix that stays byte-identical and so stays cached."""
     summary_tokens: int = 0
-    """What a model has to write; 0 where none is asked."""
+    """Tokens that a model has to write; 0 without a model."""
     writer: Model | None = None
-    """Another model that writes it, reading everything uncached; None for the session's own."""
+    """A different model that writes the summary, reading everything uncached; None for the session's own."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.stable_tokens <= self.after_tokens or self.summary_tokens < 0:
@@ -55,38 +55,38 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is to be sent, and what is likely to follow."""
+    """The request to send, and how many are expected to follow."""
 
     tokens: int
-    """The view as it is."""
+    """Tokens of the view."""
     cache: Cache
     expected_requests: float
-    """After the next one; see ``requests_to_come``."""
+    """Requests after the next one; see ``requests_to_come``."""
     fresh_tokens: int = 0
-    """Of the view, what was never sent and so is not in the cache yet: a tool result that has just come."""
+    """Tokens of the view that were never sent and so are not cached, such as a new tool result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an option costs and saves."""
+    """The cost and saving of an option."""
 
     option: Option
     once: Cost
-    """More than the next plain request, all told; below zero where even that is cheaper."""
+    """Extra cost of the next request; negative if it is cheaper even then."""
     saved: Cost
-    """On each request after that."""
+    """Saving on each later request."""
     expected_requests: float
 
     @property
     def pays_off_after(self) -> float:
-        """Return the number of later requests that earn the cost back; infinite where none do."""
+        """Return the number of later requests that earn the cost back; infinite if none do."""
         if self.once.tokens <= 0:
             return 0.0
         return self.once.tokens / self.saved.tokens if self.saved.tokens > 0 else math.inf
 
     @property
     def net(self) -> Cost:
-        """Return what is saved in the end; below zero where it does not pay."""
+        """Return the total saving; negative if it does not pay."""
         return Cost(self.saved.tokens * self.expected_requests - self.once.tokens, self.once.input_price)
 
     def __str__(self) -> str:
@@ -102,14 +102,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What to do, in regard of cost."""
+    """The cheapest move, with the estimates behind it."""
 
     move: Move
     why: str
     estimates: tuple[Estimate, ...]
 
     def to_json(self) -> JsonObject:
-        """Return it as plain JSON, for the report of a compaction."""
+        """Return the choice as plain JSON, for the report of a compaction."""
         return {
             "move": self.move.value,
             "why": self.why,
@@ -118,7 +118,7 @@ class Choice:
 
 
 def estimate(outlook: Outlook, option: Option) -> Estimate:
-    """Return what an option costs and saves against sending the view as it is."""
+    """Return the cost and saving of an option, compared with sending the view unchanged."""
     cache = outlook.cache
     dear_before = long_input(cache.model, outlook.tokens)
     dear_after = long_input(cache.model, option.after_tokens)
@@ -132,13 +132,13 @@ def estimate(outlook: Outlook, option: Option) -> Estimate:
 
 
 def _summary(outlook: Outlook, option: Option) -> float:
-    """Return the price of the call that writes the summary, in tokens of the session's input."""
+    """Return the price of the summary call, in input tokens of the session's model."""
     if not option.summary_tokens:
         return 0.0
     cache = outlook.cache
     model = option.writer or cache.model
-    # The session's own model reads the shared prefix from the cache. Nobody reads a request for a summary
-    # again, so what is not cached is sent without being written to the cache.
+    # The session's own model reads the shared prefix from the cache. A summary request is sent only once, so
+    # its uncached part is not written to the cache.
     cached = outlook.tokens - outlook.fresh_tokens if cache.warm and option.writer is None else 0
     reading = cached * cache.read + (outlook.tokens - cached)
     writing = option.summary_tokens * output_price(model)
@@ -147,10 +147,10 @@ def _summary(outlook: Outlook, option: Option) -> float:
 
 
 def requests_to_come(made: int, growth_tokens: float = 0.0, room_tokens: float = math.inf) -> float:
-    """Return how many more requests to reckon with, from those made so far.
+    """Return how many more requests to expect, from the number made so far.
 
-    As many again, between ``FEWEST_REQUESTS`` and ``MOST_REQUESTS``; but no more than fit before pressure
-    compacts anyway: with ``growth_tokens`` a request, ``room_tokens`` to go.
+    As many again, between ``FEWEST_REQUESTS`` and ``MOST_REQUESTS``; but no more than fit before the window
+    is full anyway, if each request adds ``growth_tokens`` and ``room_tokens`` are left.
     """
     likely = min(MOST_REQUESTS, max(FEWEST_REQUESTS, float(made)))
     until_pressure = max(0.0, room_tokens) / growth_tokens if growth_tokens > 0 else math.inf
@@ -158,10 +158,10 @@ def requests_to_come(made: int, growth_tokens: float = 0.0, room_tokens: float =
 
 
 def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None = None) -> Choice:
-    """Choose the option that saves most in the end, or to wait where none saves anything.
+    """Choose the option with the largest total saving, or to wait if none saves anything.
 
-    A ``verdict`` that must be carried out (pressure, or a user who asked) is: with the best option that
-    reaches its target, failing that the smallest, whether or not it pays.
+    A ``verdict`` that cannot wait (pressure, or a user's request) is carried out whether or not it pays, with
+    the best option that reaches its target, or else the smallest.
     """
     found = tuple(estimate(outlook, option) for option in options)
     if not found:
@@ -170,7 +170,7 @@ def choose(outlook: Outlook, options: Sequence[Option], verdict: Compact | None 
         return _regardless(found, verdict)
     best = max(found, key=_net)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in the end", found)
+        return Choice(best.option.move, f"{best}; {best.net} saved in total", found)
     return Choice(Move.WAIT, f"wait: {best}", found)
 
 
@@ -179,8 +179,8 @@ def _regardless(found: tuple[Estimate, ...], verdict: Compact) -> Choice:
     smallest = min(found, key=lambda each: each.option.after_tokens)
     best = max(enough, key=_net, default=smallest)
     if _net(best) > 0:
-        return Choice(best.option.move, f"{best}; {best.net} saved in the end", found)
-    return Choice(best.option.move, f"{best}; it does not pay, and runs anyway: {verdict.why}", found)
+        return Choice(best.option.move, f"{best}; {best.net} saved in total", found)
+    return Choice(best.option.move, f"{best}; runs although it does not pay: {verdict.why}", found)
 
 
 def _net(estimate: Estimate) -> float:
@@ -188,7 +188,7 @@ def _net(estimate: Estimate) -> float:
 
 
 def _up(number: float) -> float:
-    """Round up to a tenth: what pays off after 1.25 requests has not after 1.2."""
+    """Round up to a tenth: an option that pays off after 1.25 requests has not paid off after 1.2."""
     return math.ceil(number * 10) / 10
 
 

@@ -1,4 +1,4 @@
-"""The TokenBudget event: one for each turn, with every slice of the window and the verdict on it."""
+"""The TokenBudget event, logged for each request: every slice of the window and the verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """How a window was split for one request, and what was decided."""
+    """How the window was split for one request, and the verdict."""
 
     allotment: Allotment
     verdict: Verdict
@@ -44,7 +44,7 @@ class TokenBudget:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TokenBudget:
-        """Read what ``to_json`` wrote; numbers that do not add up are refused."""
+        """Read what ``to_json`` wrote; raise if the numbers do not add up."""
         with reading("a token budget"):
             slices = tuple(_slice(entry) for entry in value["slices"])
             allotment = Allotment(count(value["window_tokens"]), slices)
@@ -76,4 +76,4 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict:
             return Compact(Trigger(entry["trigger"]), why, count(entry["target_tokens"]))
         case "stop":
             return Stop(why, entry["fits"] is True)
-    raise ValueError(f"no verdict is called {entry['is']!r}")
+    raise ValueError(f"unknown verdict {entry['is']!r}")

@@ -1,4 +1,4 @@
-"""How full a window is, and at which marks something happens."""
+"""How full a window is, and the thresholds at which something happens."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from clew.budget.results import ResultSizes
 from clew.budget.window import Window
 
 LEAST_GROWTH = 0.25
-"""Of the usable window, what must come in before the next compaction, even if the last one ended too high."""
+"""The share of the usable window that must be added before the next compaction, even if the last one left too
+much; keeps compactions from following each other too closely. Chosen by hand."""
 _UNTOUCHED = (*FIXED, Region.INSTRUCTIONS, Region.MEMORY)
 _COMPACTABLE = (Region.HISTORY, Region.TOOL_OUTPUTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How full a window is: measured before a request, with all that would be sent."""
+    """How full a window is before a request, with everything that would be sent."""
 
     window: Window
     used_tokens: int
-    """Everything the next request holds, new input and tool results included."""
+    """Tokens of the next request, new input and tool results included."""
     fixed_tokens: int = 0
-    """Of it, what no compaction touches: system prompt, tools, pins, instructions, notes."""
+    """Of these, tokens that compaction never touches: system prompt, tools, pins, instructions, notes."""
     at_unix_s: float = 0.0
-    """When it was measured."""
+    """Time of the measurement."""
 
     @classmethod
     def of(cls, allotment: Allotment, at_unix_s: float = 0.0) -> Fill:
-        """Return the fill of a window before anything is compacted: history counts as it is, uncut."""
+        """Return the fill before any compaction: history counts in full, uncut."""
         fixed = sum(allotment.of(region).given for region in _UNTOUCHED)
         history = sum(allotment.of(region).asked for region in _COMPACTABLE)
         window = Window(allotment.window_tokens, allotment.of(Region.REPLY).given)
@@ -43,22 +44,22 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The marks of a window, in tokens."""
+    """The thresholds of a window, in tokens."""
 
     target: int
-    """How far down a compaction under pressure goes."""
+    """The size that a compaction under pressure leaves."""
     warn_at: int
     compact_at: int
     full_at: int
-    """Above this not even the request for a summary fits."""
+    """Above this not even a summary request fits."""
     why: str
-    """What sets ``compact_at``."""
+    """The reason for ``compact_at``."""
     band: int
-    """How much has to come in between two compactions."""
+    """Tokens that must be added between two compactions."""
 
 
 def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
-    """Return the marks: the policy's, or lower ones where the reserves ask for more room."""
+    """Return the policy's thresholds, lowered if the reserves need more room."""
     usable = fill.window.usable_tokens
     wanted = policy.compact_at.of(usable)
     full_at = usable - policy.summary_call.of(usable)
@@ -80,7 +81,7 @@ def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
 
 
 def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: int) -> int:
-    """Return how far down: in proportion where ``compact_at`` had to be lowered."""
+    """Return the target, lowered in proportion if ``compact_at`` was lowered."""
     high, low = policy.compact_at.of(usable_tokens), policy.down_to.of(usable_tokens)
     if low >= high:
         high, low = DEFAULT.compact_at.of(100), DEFAULT.down_to.of(100)
@@ -88,5 +89,5 @@ def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: i
 
 
 def reachable(target_tokens: int, used_tokens: int, fixed_tokens: int) -> int:
-    """Return a target that can be met: of what may be compacted, a fifth is left at the least."""
+    """Return a target that can be met: at least a fifth of the compactable tokens stays (chosen by hand)."""
     return max(target_tokens, fixed_tokens + max(0, used_tokens - fixed_tokens) // 5)

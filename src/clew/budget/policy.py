@@ -1,4 +1,4 @@
-"""What a person can set about a budget: when to compact, how far down, and what is kept free."""
+"""The settings of a budget: when to compact, how far down, and what is kept free."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clew.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A share of something, a number of tokens, or both: then whichever is reached first."""
+    """A share, a number of tokens, or both, in which case the smaller applies."""
 
     share: float | None = None
     tokens: int | None = None
@@ -23,70 +23,72 @@ class Limit:
             raise InputError(f"a limit of {self.tokens} tokens is below 0")
 
     def of(self, whole_tokens: int) -> int:
-        """Return the limit in tokens; it never shrinks as the whole grows."""
+        """Return the limit in tokens."""
         by_share = whole_tokens if self.share is None else round(self.share * whole_tokens)
         return by_share if self.tokens is None else min(by_share, self.tokens)
 
     def why(self, whole_tokens: int) -> str:
-        """Return what sets the limit, in words for people."""
+        """Return the reason for the limit, as text."""
         if self.share is None or self.tokens == self.of(whole_tokens):
             return f"{self.tokens:,} tokens by the policy"
         return f"{self.share:.0%} of {whole_tokens:,}"
 
 
 DOWN_TO = 0.30
-"""The share of the usable window that a compaction leaves, by default.
+"""The share of the usable window that a compaction leaves by default.
 
-With cached prompts every compaction writes what is left again, so going further down costs less: on 94 real
-session shapes (``bench/band.py``) 60 % costs 1.5 times as much as 30 %, and 20 % saves 5 % more than 30 %.
+With prompt caching every compaction writes the remaining view to the cache again, so a lower target costs
+less: on 94 real session shapes (``bench/band.py``) 60 % costs 1.5 times as much as 30 %, and 20 % saves 5 %
+more than 30 %.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The settings of a budget. Limits are of the usable window, where nothing else is said.
+    """The settings of a budget. Limits are relative to the usable window unless documented otherwise.
 
-    The sizes come from 390 real coding sessions, counted for Claude: of 25,359 answers of tools half are
-    below 150 tokens, 99 in 100 below 14,300, and the largest has 69,000; 1 in 190 is larger than the room
-    kept for it. Summaries that products wrote there have 1,100 to 6,500.
+    The reserves come from 390 real coding sessions, counted for Claude: of 25,359 tool results half have
+    fewer than 150 tokens, 99 % fewer than 14,300, the largest has 69,000, and 1 in 190 exceeds the reserve.
+    Summaries written by products there have 1,100 to 6,500 tokens.
     """
 
     compact_at: Limit = Limit(share=0.85)
-    """Pressure: from here on, compact."""
+    """Compact from here on (trigger: pressure)."""
     down_to: Limit = Limit(share=DOWN_TO)
-    """How far down. Where that is not below ``compact_at`` (an absolute count in a large window), the
-    proportion of the default is taken instead."""
+    """The size to compact to. If that is not below ``compact_at`` (an absolute count in a large window), the
+    ratio of the defaults applies instead."""
     warn_at: Limit = Limit(share=0.75)
-    """From here on, say that it will soon be time; at 90 % of ``compact_at`` at the latest."""
+    """Warn from here on; at 90 % of ``compact_at`` at the latest."""
 
     keep_messages: int = 8
-    """The last messages that stay verbatim, at the least..."""
+    """The number of last messages that stay verbatim..."""
     keep_tokens: int = 0
-    """...and the last tokens."""
+    """...and the number of last tokens."""
 
     reply: Limit = Limit(share=0.20, tokens=8_000)
-    """Kept free for the reply, of the whole window; the usable window is the rest."""
+    """Kept free for the reply, relative to the whole window; the rest is the usable window."""
     summary_call: Limit = Limit(share=0.05, tokens=8_000)
-    """Kept free so that the history still fits with the request for a summary, and its answer, on top."""
+    """Kept free so that the history still fits together with a summary request and its answer."""
     next_result: Limit = Limit(share=0.10, tokens=24_000)
-    """Kept free for the next tool result, until the session has shown how large its results are."""
+    """Kept free for the next tool result, until the session's own results are known."""
     next_result_most: Limit = Limit(share=0.25)
-    """Kept free for the next tool result at the most, whatever the session has shown."""
+    """Upper bound of what is kept free for the next tool result."""
 
     instructions: Limit = Limit(share=0.15)
-    """The most that instruction files may take."""
+    """Upper bound for instruction files."""
     memory: Limit = Limit(share=0.10, tokens=500)
-    """The most that notes from memory may take."""
+    """Upper bound for notes from memory."""
 
     oversized: Limit = Limit(share=0.25, tokens=25_000)
-    """A single tool result above this is shrunk at once."""
+    """A single tool result above this is shortened at once."""
     boundary_from: Limit = Limit(share=0.40)
-    """Milestones, changes of phase, pauses and the agent's wish count from here on: below, little is won."""
+    """Milestones, phase changes, pauses and the agent's own request trigger a compaction from here on; below,
+    too little is gained."""
     long_pause_seconds: float = 3_600.0
-    """Work resumed after this long counts as a boundary; by then every common prompt cache is cold."""
+    """Resuming after a pause this long triggers a compaction; by then all common prompt caches are cold."""
 
     def __post_init__(self) -> None:
-        """Refuse a band upside down; an absolute count can only be judged once there is a window."""
+        """Refuse a target above the threshold; absolute counts can only be checked against a window."""
         high, low = self.compact_at.share, self.down_to.share
         if self.down_to.tokens is None and high is not None and low is not None and low >= high:
             raise InputError(f"compacting at {high:.0%} down to {low:.0%} frees nothing; lower down_to")
@@ -94,4 +96,4 @@ class Policy:
 
 DEFAULT = Policy()
 EARLY = Policy(compact_at=Limit(share=0.75), warn_at=Limit(share=0.65))
-"""Compacts sooner: for models that get worse as their window fills."""
+"""Compacts sooner, for models whose quality drops as the window fills."""

@@ -1,4 +1,4 @@
-"""What a request costs, counted in tokens of plain input, with a warm or a cold prompt cache."""
+"""The price of a request in plain input tokens, with a warm or a cold prompt cache."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from clew.tokens import Model
 
 FIVE_MINUTES = 300.0
-"""How long most prompt caches live after their last use."""
+"""The lifetime of most prompt caches after their last use."""
 HOUR = 3_600.0
 USUAL_OUTPUT = 5.0
-"""Output costs so many times the input, where the prices are not known."""
+"""The assumed price of output relative to input if the prices are unknown; most vendors charge about this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Money, counted in tokens of plain input; in dollars too where the model's price is known."""
+    """A cost in plain input tokens, and in dollars if the model's price is known."""
 
     tokens: float
     input_price: float | None = None
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     @property
     def dollars(self) -> float | None:
-        """Return it in US dollars."""
+        """Return the cost in US dollars."""
         return None if self.input_price is None else self.tokens * self.input_price / 1e6
 
     def times(self, number: float) -> Cost:
-        """Return it so many times over."""
+        """Return the cost multiplied by a number."""
         return Cost(self.tokens * number, self.input_price)
 
     def __str__(self) -> str:
@@ -39,20 +39,20 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """The prompt cache of a session: whose it is, how old, and how long it lives.
+    """The prompt cache of a session: its model, age and lifetime.
 
-    Prefixes below the provider's minimum are not cached at all; at the sizes where compaction is a question
-    that makes no difference, and it is not counted.
+    Prefixes below the provider's minimum are not cached; that is ignored here because compaction matters only
+    at much larger sizes.
     """
 
     model: Model
     age_seconds: float | None = None
-    """Since the last request; None before the first."""
+    """Seconds since the last request; None before the first."""
     life_seconds: float = FIVE_MINUTES
 
     @property
     def warm(self) -> bool:
-        """Tell whether the prefix sent last can still be read from it."""
+        """Whether the last prefix can still be read from the cache."""
         return self.age_seconds is not None and self.age_seconds < self.life_seconds
 
     @property
@@ -62,41 +62,41 @@ class Cache:
 
     @property
     def write(self) -> float:
-        """Return the price of writing a token, for as long as this cache lives."""
+        """Return the price of writing a token, for this lifetime."""
         hour = self.model.cache_write_hour
         return hour if hour is not None and self.life_seconds >= HOUR else self.model.cache_write
 
     @property
     def resend(self) -> float:
-        """Return the price of a token that was sent before: read while warm, written anew when cold."""
+        """Return the price of a token that was sent before: a read if warm, a write if cold."""
         return self.read if self.warm else self.write
 
     def cost(self, tokens: float) -> Cost:
-        """Return so many tokens of plain input as a cost."""
+        """Return a number of plain input tokens as a cost."""
         return Cost(tokens, self.model.input_price)
 
 
 def output_price(model: Model) -> float:
-    """Return the price of a model's output in tokens of its own input."""
+    """Return the price of a model's output relative to its input."""
     if model.input_price is None or model.output_price is None:
         return USUAL_OUTPUT
     return model.output_price / model.input_price
 
 
 def relative_price(model: Model, other: Model) -> float:
-    """Return the price of a model's input in tokens of another's; where either is unknown, the same."""
+    """Return the price of a model's input relative to another's; 1 if either is unknown."""
     if model.input_price is None or other.input_price is None:
         return 1.0
     return model.input_price / other.input_price
 
 
 def long_input(model: Model, request_tokens: int) -> float:
-    """Return how many times more the input of a request of that size costs."""
+    """Return the input price factor of a request of this size."""
     return model.long_input if _is_long(model, request_tokens) else 1.0
 
 
 def long_output(model: Model, request_tokens: int) -> float:
-    """Return how many times more its output costs."""
+    """Return the output price factor of a request of this size."""
     return model.long_output if _is_long(model, request_tokens) else 1.0
 
 

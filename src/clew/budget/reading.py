@@ -1,4 +1,4 @@
-"""Reading this room's values back from JSON."""
+"""Read the values of this package from JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.message import Json
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Say that something is not what it should be, where its JSON has another shape."""
+    """Turn errors about the JSON's shape into an ``InputError``."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
@@ -19,14 +19,14 @@ def reading(what: str) -> Iterator[None]:
 
 
 def count(value: Json) -> int:
-    """Return a number of things; anything else is a ``ValueError``."""
+    """Return a non-negative integer; anything else is a ``ValueError``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{value!r} is not a count")
     return value
 
 
 def text(value: Json) -> str:
-    """Return a text; anything else is a ``TypeError``."""
+    """Return a string; anything else is a ``TypeError``."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not a text")
     return value

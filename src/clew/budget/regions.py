@@ -1,4 +1,4 @@
-"""The window as a budget: regions, what each asks for, what it is given, and why."""
+"""Split the window among regions: what each asks for, what it gets, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.errors import BudgetExceeded, InputError, PinsDoNotFit
 
 
 class Region(StrEnum):
-    """The parts of a window, in the order they are shown."""
+    """The parts of a window, in display order."""
 
     SYSTEM = "system"
     TOOLS = "tools"
@@ -28,8 +28,8 @@ class Region(StrEnum):
 FIXED = (Region.SYSTEM, Region.TOOLS, Region.PINNED)
 """Never cut: if these do not fit, nothing may be sent."""
 
-# Who is served first. Old tool output comes last: it is most of a session, and what is needed again of it
-# can be fetched again. The reserves come before the history, because compacting the history needs them.
+# Order of priority. Old tool output comes last: it is most of a session, and can be fetched again if needed.
+# The reserves come before the history, because compacting the history needs them.
 _SERVED = (
     *FIXED,
     Region.REPLY,
@@ -42,13 +42,13 @@ _SERVED = (
 )
 
 _PURPOSE: Mapping[Region, str] = {
-    Region.SYSTEM: "the system prompt goes as it is, never cut",
-    Region.TOOLS: "tool definitions go as they are, never cut",
-    Region.PINNED: "what must survive goes verbatim, never cut",
+    Region.SYSTEM: "system prompt, never cut",
+    Region.TOOLS: "tool definitions, never cut",
+    Region.PINNED: "pinned rules, verbatim, never cut",
     Region.INSTRUCTIONS: "instruction files in scope",
-    Region.MEMORY: "notes from memory that fit the task",
-    Region.HISTORY: "what was said",
-    Region.TOOL_OUTPUTS: "what tools answered",
+    Region.MEMORY: "notes from memory that match the task",
+    Region.HISTORY: "messages",
+    Region.TOOL_OUTPUTS: "tool results",
     Region.SUMMARY_CALL: "kept free for the call that writes a summary",
     Region.NEXT_RESULT: "kept free for the next tool result",
     Region.REPLY: "kept free for the reply",
@@ -63,17 +63,17 @@ class Slice:
     asked: int
     given: int
     why: str
-    """The reason for its size, in words for people."""
+    """The reason for its size, as text."""
 
     @property
     def cut(self) -> int:
-        """Return what was asked for and not given."""
+        """Return the tokens asked for and not given."""
         return self.asked - self.given
 
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """A window split to the last token: the slices and what is free."""
+    """A window split completely into slices and free tokens."""
 
     window_tokens: int
     slices: tuple[Slice, ...]
@@ -81,12 +81,12 @@ class Allotment:
 
     @property
     def free_tokens(self) -> int:
-        """Return what nobody asked for."""
+        """Return the tokens that no region asked for."""
         return self.window_tokens - sum(slice_.given for slice_ in self.slices)
 
     @property
     def cut_tokens(self) -> int:
-        """Return what was asked for and not given, in all."""
+        """Return the tokens asked for and not given, in total."""
         return sum(slice_.cut for slice_ in self.slices)
 
     def of(self, region: Region) -> Slice:
@@ -97,8 +97,8 @@ class Allotment:
 def allot(window_tokens: int, asks: Mapping[Region, int], policy: Policy = DEFAULT) -> Allotment:
     """Split a window among the regions.
 
-    A reserve that is not asked for gets what the policy keeps; any other region, nothing. Where the system
-    prompt, the tools and the pins do not fit, ``BudgetExceeded`` or ``PinsDoNotFit`` is raised.
+    A reserve missing in ``asks`` gets what the policy keeps free; any other missing region gets nothing.
+    Raises ``BudgetExceeded`` or ``PinsDoNotFit`` if system prompt, tools and pins do not fit.
     """
     asked = _asked(window_tokens, asks, policy)
     _require_room_for_fixed(window_tokens, asked)
@@ -130,7 +130,7 @@ def _asked(window_tokens: int, asks: Mapping[Region, int], policy: Policy) -> di
 
 
 def _most(usable_tokens: int, policy: Policy) -> dict[Region, int]:
-    """Return the regions that may not have all they ask for, however empty the window is."""
+    """Return the upper bounds of the regions that have one."""
     return {
         Region.INSTRUCTIONS: policy.instructions.of(usable_tokens),
         Region.MEMORY: policy.memory.of(usable_tokens),
@@ -143,7 +143,7 @@ def _why(region: Region, asked: int, wanted: int, left: int) -> str:
     if left < wanted:
         return f"{purpose}; {left:,} of {asked:,} tokens were left for it"
     if wanted < asked:
-        return f"{purpose}; the policy gives it {wanted:,} tokens at the most"
+        return f"{purpose}; the policy allows {wanted:,} tokens"
     return purpose
 
 
@@ -153,6 +153,6 @@ def _require_room_for_fixed(window_tokens: int, asked: Mapping[Region, int]) -> 
         return
     parts = ", ".join(f"{region} {asked[region]:,}" for region in FIXED)
     detail = f"{needed:,} tokens must be sent ({parts}) and the window has {window_tokens:,}"
-    # Without the pins it would fit: then they are what has to change.
+    # If it would fit without the pins, the pins are what has to change.
     fits_without_pins = needed - asked[Region.PINNED] <= window_tokens
     raise PinsDoNotFit(detail) if fits_without_pins else BudgetExceeded(detail)

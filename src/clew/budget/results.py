@@ -1,4 +1,4 @@
-"""How large the next tool result may be, learnt from those the session has had."""
+"""Estimate the size of the next tool result from the session's earlier ones."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from clew.budget.reading import count, reading
 from clew.message import JsonObject
 
 ENOUGH = 100
-"""Results after which a hundredth of them is at least one: from then on the largest 1 % are outliers."""
+"""The number of results from which the largest 1 % are at least one and are treated as outliers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultSizes:
-    """The sizes of a session's tool results, rounded up by at most a quarter: some dozen counts in all."""
+    """A histogram of a session's tool result sizes, rounded up by at most a quarter to stay small."""
 
     counts: tuple[tuple[int, int], ...] = ()
-    """How many results have at most so many tokens (and more than the size before), ascending."""
+    """Pairs of bucket size in tokens and number of results, ascending."""
     largest_tokens: int = 0
 
     @property
     def results(self) -> int:
-        """Return how many there were."""
+        """Return the number of results."""
         return sum(times for _, times in self.counts)
 
     def add(self, tokens: int) -> ResultSizes:
-        """Return the sizes with one more; results that arrive together count as one."""
+        """Return the histogram with one more result; results that arrive together count as one."""
         counts = dict(self.counts)
         size = _rounded_up(tokens)
         counts[size] = counts.get(size, 0) + 1
@@ -36,7 +36,7 @@ class ResultSizes:
 
     @property
     def p99_tokens(self) -> int:
-        """Return a size that at most one result in a hundred exceeds."""
+        """Return the 99th percentile of the sizes."""
         left = self.results // 100
         for size, times in reversed(self.counts):
             if times > left:
@@ -45,11 +45,11 @@ class ResultSizes:
         return 0
 
     def expected_tokens(self, policy: Policy, usable_tokens: int) -> int:
-        """Return the room to keep for the next one.
+        """Return the tokens to keep free for the next result.
 
-        The policy's first guess or the largest so far, whichever is more; after ``ENOUGH`` results, the
-        99th percentile, so that one giant does not narrow the window for ever. Never more than the policy
-        allows: what is larger still is shrunk as it arrives.
+        The policy's first guess or the largest so far, whichever is more; after ``ENOUGH`` results the 99th
+        percentile, so that one giant result does not reduce the window for ever. Never more than the policy
+        allows: larger results are shortened when they arrive.
         """
         if self.results < ENOUGH:
             learnt = max(policy.next_result.of(usable_tokens), self.largest_tokens)
@@ -58,7 +58,7 @@ class ResultSizes:
         return min(learnt, policy.next_result_most.of(usable_tokens))
 
     def to_json(self) -> JsonObject:
-        """Return it as plain JSON."""
+        """Return the histogram as plain JSON."""
         return {"counts": [[size, times] for size, times in self.counts], "largest": self.largest_tokens}
 
     @classmethod
@@ -70,6 +70,6 @@ class ResultSizes:
 
 
 def _rounded_up(tokens: int) -> int:
-    """Keep the three leading bits: four sizes for every doubling."""
+    """Round up to three leading bits: four bucket sizes per doubling."""
     shift = max(0, tokens.bit_length() - 3)
     return -(-tokens >> shift) << shift

@@ -1,4 +1,4 @@
-"""What else can call for a compaction, besides pressure: small values that say why."""
+"""Signals that can trigger a compaction before the window is full: milestones, phases, pauses, requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 
 class Trigger(StrEnum):
-    """What a compaction was called for by."""
+    """What triggered a compaction."""
 
     PRESSURE = "pressure"
     OVERSIZED = "oversized"
@@ -18,11 +18,11 @@ class Trigger(StrEnum):
     RESUMED = "resumed"
     AGENT = "agent"
     MANUAL = "manual"
-    """The user asked."""
+    """The user asked for it."""
 
 
 class Phase(StrEnum):
-    """The phases that work goes through, be it a plan that is executed or a workflow of packets."""
+    """The phases of a piece of work."""
 
     PLANNING = "planning"
     EXECUTION = "execution"
@@ -31,14 +31,14 @@ class Phase(StrEnum):
 
 
 class Pause(StrEnum):
-    """What work waits for."""
+    """What the work waits for."""
 
     APPROVAL = "an approval"
     HAND_OFF = "a hand-off"
 
 
 class Asker(StrEnum):
-    """Who wants a compaction."""
+    """Who asked for a compaction."""
 
     USER = "user"
     AGENT = "agent"
@@ -46,33 +46,33 @@ class Asker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResultArrived:
-    """A tool has answered; it matters when the answer is oversized."""
+    """A tool result arrived; triggers a compaction if it is oversized."""
 
     tokens: int
     tool: str = "a tool"
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
+        """Return the reason as text."""
         return f"one result of {self.tool} has {self.tokens:,} tokens"
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Something is done and will not be gone back to."""
+    """A piece of work is finished."""
 
     name: str
     trigger = Trigger.MILESTONE
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
-        return f"a milestone is reached: {self.name}"
+        """Return the reason as text."""
+        return f"milestone reached: {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseChanged:
-    """The work goes on in another way."""
+    """The work moved to another phase."""
 
     before: Phase
     after: Phase
@@ -80,33 +80,33 @@ class PhaseChanged:
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
-        return f"the work goes from {self.before} to {self.after}"
+        """Return the reason as text."""
+        return f"the work moves from {self.before} to {self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The work waits for a person or goes to another agent."""
+    """The work waits for a person or is handed to another agent."""
 
     waits_for: Pause
     trigger = Trigger.PAUSE
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
+        """Return the reason as text."""
         return f"the work pauses for {self.waits_for}"
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The work goes on after a pause; it matters when the pause was long."""
+    """The work continues after a pause; triggers a compaction if the pause was long."""
 
     after_seconds: float
     trigger = Trigger.RESUMED
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
+        """Return the reason as text."""
         minutes = round(self.after_seconds / 60)
         length = f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
         return f"the work resumes after {length}"
@@ -114,21 +114,21 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody wants it."""
+    """The user or the agent asked for a compaction."""
 
     by: Asker
 
     @property
     def trigger(self) -> Trigger:
-        """Return whose wish it is."""
+        """Return the trigger, by who asked."""
         return Trigger.MANUAL if self.by is Asker.USER else Trigger.AGENT
 
     @property
     def why(self) -> str:
-        """Return the reason in words for people."""
+        """Return the reason as text."""
         return f"the {self.by} asked for it"
 
 
 Boundary: TypeAlias = Milestone | PhaseChanged | Paused | Resumed | Asked
-"""A good moment: something ends, so what led there can be condensed."""
+"""A good moment to compact: something ended, so the steps that led there can be condensed."""
 Signal: TypeAlias = ResultArrived | Boundary

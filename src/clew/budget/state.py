@@ -1,4 +1,4 @@
-"""What has to be remembered from turn to turn, so that compaction neither thrashes nor nests."""
+"""The budget's state between requests, which keeps compactions from thrashing or nesting."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clew.errors import CompactionUnderWay
 from clew.message import JsonObject
 
 LEASE_SECONDS = 600.0
-"""How long a compaction may take. A process that dies in one holds up the session no longer than this."""
+"""The longest that a compaction may take; a process that dies in one blocks the session no longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who is compacting, and until when that is believed."""
+    """Marks a running compaction: its process, and when the lease expires."""
 
     holder: str
     until_unix_s: float
@@ -27,20 +27,20 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A session's memory of its compactions. Plain JSON, so that it survives a restart."""
+    """The budget's state of a session, stored as JSON so that it survives a restart."""
 
     results: ResultSizes = field(default_factory=ResultSizes)
     breaker: Breaker = field(default_factory=Breaker)
     after_tokens: int | None = None
-    """How much was left in the window by the last compaction; None before the first."""
+    """Tokens that the last compaction left in the window; None before the first."""
     lease: Lease | None = None
 
     def is_compacting(self, at_unix_s: float) -> bool:
-        """Tell whether a compaction is under way."""
+        """Whether a compaction is running."""
         return self.lease is not None and at_unix_s < self.lease.until_unix_s
 
     def begin(self, holder: str, at_unix_s: float, seconds: float = LEASE_SECONDS) -> State:
-        """Return the state with a compaction under way; inside another, raise ``CompactionUnderWay``."""
+        """Return the state with a running compaction; raise ``CompactionUnderWay`` inside another."""
         if self.lease is not None and self.is_compacting(at_unix_s):
             raise CompactionUnderWay(f"{self.lease.holder} is compacting")
         return replace(self, lease=Lease(holder, at_unix_s + seconds))
@@ -48,28 +48,28 @@ class State:
     def ended(self, trigger: Trigger, before_tokens: int, after_tokens: int, target_tokens: int) -> State:
         """Return the state after a compaction that took effect."""
         breaker = self.breaker.ended(before_tokens, after_tokens, target_tokens)
-        # Shrinking one result leaves the rest as full as it was: it must not hold up the next compaction.
+        # Shortening one result frees nothing else, so it must not delay the next compaction.
         left = self.after_tokens if trigger is Trigger.OVERSIZED else after_tokens
         return replace(self, breaker=breaker, after_tokens=left, lease=None)
 
     def failed(self, used_tokens: int, reason: str) -> State:
-        """Return the state after a compaction that was refused or broke: the view is as it was."""
+        """Return the state after a failed or refused compaction, which left the view unchanged."""
         return replace(self, breaker=self.breaker.failed(used_tokens, reason), lease=None)
 
     def released(self) -> State:
-        """Return the state with no compaction under way, however it ended."""
+        """Return the state without a running compaction."""
         return replace(self, lease=None)
 
     def undone(self, used_tokens: int) -> State:
-        """Return the state after an undo: what a person has just brought back is not taken at once."""
+        """Return the state after an undo, so that the restored messages are not compacted again at once."""
         return replace(self, after_tokens=used_tokens)
 
     def saw_result(self, tokens: int) -> State:
-        """Return the state after a tool result; those of parallel calls count as one."""
+        """Return the state after a tool result; results of parallel calls count as one."""
         return replace(self, results=self.results.add(tokens))
 
     def to_json(self) -> JsonObject:
-        """Return it as plain JSON."""
+        """Return the state as plain JSON."""
         return {
             "results": self.results.to_json(),
             "breaker": self.breaker.to_json(),
@@ -91,4 +91,4 @@ class State:
 
 
 FRESH = State()
-"""Of a session that has seen nothing yet."""
+"""The state of a new session."""

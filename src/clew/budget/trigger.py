@@ -1,4 +1,4 @@
-"""Is it time to compact, and why? Pressure with hysteresis, other moments, and when to stop instead."""
+"""Decide whether to compact now, and why: pressure with hysteresis, signals, and when to stop instead."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clew.budget.state import FRESH, State
 
 @dataclass(frozen=True, slots=True)
 class Calm:
-    """Go on."""
+    """Nothing to do."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Go on, and tell the user or the agent."""
+    """Continue, but warn the user or the agent."""
 
     why: str
 
@@ -34,21 +34,21 @@ class Compact:
     trigger: Trigger
     why: str
     target_tokens: int
-    """How much to leave in the window; always less than there is."""
+    """The tokens to leave in the window; always fewer than are in use."""
 
     @property
     def must(self) -> bool:
-        """Tell whether it runs even if it does not pay: the window is filling up, or the user asked."""
+        """Whether it runs even if it does not pay: the window is full, or the user asked."""
         return self.trigger in (Trigger.PRESSURE, Trigger.MANUAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Compacting would not help: ask for a narrower task or a larger budget."""
+    """Compaction would not help: ask for a narrower task or a larger budget."""
 
     why: str
     fits: bool
-    """The next request still fits as it is; if not, do not send it."""
+    """Whether the next request still fits; if not, do not send it."""
 
 
 Verdict: TypeAlias = Calm | Warn | Compact | Stop
@@ -56,7 +56,7 @@ Verdict: TypeAlias = Calm | Warn | Compact | Stop
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a verdict is given on."""
+    """The input of a verdict."""
 
     fill: Fill
     policy: Policy
@@ -65,7 +65,7 @@ class _Case:
 
     @property
     def grown_enough(self) -> bool:
-        """Tell whether the band has filled since the last compaction, wherever that one ended."""
+        """Whether at least ``band`` tokens were added since the last compaction."""
         after = self.state.after_tokens
         return after is None or self.fill.used_tokens >= after + self.levels.band
 
@@ -73,13 +73,13 @@ class _Case:
 def judge(
     fill: Fill, policy: Policy = DEFAULT, signals: Iterable[Signal] = (), state: State = FRESH
 ) -> Verdict:
-    """Say whether to compact now. Pure: the same arguments give the same verdict.
+    """Return whether to compact now. Pure: the same arguments give the same verdict.
 
-    A user who asks comes first, then pressure, an oversized result, and other good moments. Between two
-    compactions that nobody asked for, as much as the band must come in, unless the window is full.
+    The user's request comes first, then pressure, an oversized result, and other signals. Between two
+    automatic compactions at least ``band`` tokens must be added, unless the window is full.
     """
     if state.is_compacting(fill.at_unix_s):
-        return Calm("a compaction is under way, and none begins inside another")
+        return Calm("a compaction is already running")
     case = _Case(fill, policy, state, levels_for(fill, policy, state.results))
     if fill.used_tokens and fill.fixed_tokens >= case.levels.compact_at:
         return Stop(_too_much_fixed(case), _fits(fill))
@@ -94,7 +94,7 @@ def judge(
 
 
 def _wishes(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Calm]:
-    """Yield what calls for a compaction, the most urgent first; ``Calm`` says why a signal does not."""
+    """Yield the reasons to compact, most urgent first; ``Calm`` says why a signal is ignored."""
     asked = Asked(Asker.USER)
     if asked in signals:
         yield Compact(asked.trigger, asked.why, _half(case))
@@ -107,15 +107,15 @@ def _pressure(case: _Case) -> Iterator[Compact]:
     used, levels = case.fill.used_tokens, case.levels
     full = used > levels.full_at
     if full or (used >= levels.compact_at and case.grown_enough):
-        edge = "not even a summary call fits" if full else f"the mark is {levels.compact_at:,}: {levels.why}"
+        edge = "not even a summary call fits" if full else f"the limit is {levels.compact_at:,}: {levels.why}"
         yield Compact(Trigger.PRESSURE, f"{case.fill}; {edge}", levels.target)
 
 
 def _oversized(case: _Case, result: ResultArrived) -> Compact | Calm:
-    """Aim at shrinking that one result: it is the newest, so doing it now costs no cache."""
+    """Target that one result: it is the newest, so shortening it now loses no cache."""
     most = case.policy.oversized.of(case.fill.window.usable_tokens)
     if result.tokens <= most:
-        return Calm(f"{result.why}, and up to {most:,} is no matter")
+        return Calm(f"{result.why}, and up to {most:,} are allowed")
     target = case.fill.used_tokens - result.tokens + most
     return Compact(
         Trigger.OVERSIZED, f"{result.why}, more than {most:,}", max(target, case.fill.fixed_tokens)
@@ -137,7 +137,7 @@ def _boundary(case: _Case, signal: Boundary) -> Compact | Calm:
 
 
 def _half(case: _Case) -> int:
-    """Return the target when something ended or somebody asked: half, or what pressure would leave."""
+    """Return the target of a signal or request: half, or the pressure target if that is less."""
     used, levels = case.fill.used_tokens, case.levels
     return reachable(min(used // 2, levels.target), min(used, levels.compact_at), case.fill.fixed_tokens)
 
@@ -173,7 +173,7 @@ def _held(case: _Case) -> str:
 def _too_much_fixed(case: _Case) -> str:
     fill, levels = case.fill, case.levels
     return (
-        f"what no compaction touches (system prompt, tools, pins, instructions, notes) has "
+        f"what compaction never touches (system prompt, tools, pins, instructions, notes) has "
         f"{fill.fixed_tokens:,} tokens, and compaction is due at {levels.compact_at:,} ({levels.why}); "
         "give a larger budget: a model with a larger window, fewer tools, fewer pins"
     )

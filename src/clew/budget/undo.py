@@ -1,4 +1,4 @@
-"""What it costs to undo a compaction: the larger view has to go into the cache again."""
+"""The price of undoing a compaction: the larger view has to be written to the cache again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clew.budget.prices import Cache, Cost, long_input
 
 @dataclass(frozen=True, slots=True)
 class UndoPrice:
-    """What undoing a compaction costs."""
+    """The price of undoing a compaction."""
 
     once: Cost
-    """On the next request."""
+    """Extra cost of the next request."""
     each: Cost
-    """On every request after that, because the view is larger again."""
+    """Extra cost of every later request, because the view is larger again."""
 
     def __str__(self) -> str:
         return f"undoing costs {self.once} on the next request and {self.each} on each one after it"
@@ -24,10 +24,10 @@ class UndoPrice:
 def undo_price(
     tokens: int, restored_tokens: int, stable_tokens: int, cache: Cache, unseen_seconds: float = math.inf
 ) -> UndoPrice:
-    """Return the price of going from a view of so many tokens back to the larger one.
+    """Return the price of going back from a view of ``tokens`` to one of ``restored_tokens``.
 
-    ``stable_tokens`` at the start are the same in both. ``unseen_seconds`` is how long ago the larger view
-    was last sent: while the cache still has it, it is read back and not written.
+    The first ``stable_tokens`` are the same in both. ``unseen_seconds`` is how long ago the larger view was
+    last sent: if the cache still has it, it is read and not written.
     """
     write = cache.read if unseen_seconds < cache.life_seconds else cache.write
     changed = restored_tokens - stable_tokens

@@ -1,4 +1,4 @@
-"""What asking a model cost, added up as the questions go by."""
+"""Count the model calls and tokens of a compaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Bill:
-    """Calls and tokens so far."""
+    """Model calls and tokens so far."""
 
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
 
     def add(self, more: Usage) -> None:
-        """Add what an answer cost."""
+        """Add the usage of one reply."""
         now = self.usage
         self.usage = Usage(
             now.input_tokens + more.input_tokens,
@@ -31,7 +31,7 @@ class Bill:
 
 
 def billed(steps: Steps[Result], bill: Bill) -> Steps[Result]:
-    """Pass questions and answers through, and add them up; a call that failed counts as one."""
+    """Pass questions and replies through and count them; a failed call counts as a call."""
     try:
         ask: Ask = next(steps)
         while True:

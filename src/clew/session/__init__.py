@@ -1,4 +1,4 @@
-"""The facade: open a session, add to it, see it, compact it, undo that. See README.md."""
+"""The public interface: ``clew.compact`` for lists, and ``Session`` for a conversation on a store."""
 
 from clew.compaction.decide import Attempt, Outcome
 from clew.session.compacting import Request

@@ -1,4 +1,8 @@
-"""Asking a summariser: whatever goes wrong with one counts as no answer, and code goes on without it."""
+"""Run compaction steps with a summariser; any failure of the summariser becomes a ``ModelError``.
+
+The logic of a compaction is a generator that yields its questions to a model (``Steps``), so that
+synchronous and asynchronous callers share it. These two functions answer the questions.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +17,20 @@ from clew.providers.steps import Steps, drive
 
 Result = TypeVar("Result")
 _NOT_ITS_FAULT = (ClewError, AssertionError)
-"""What a model says itself that went wrong, and a script that a test wrote too short."""
+"""Passed on unchanged: clew's own errors, and the assertions of scripted models in tests."""
 
 
 def answered(steps: Steps[Result], model: Model | None) -> Result:
-    """Answer the questions of steps with a model, or with nobody."""
+    """Run steps to their result, answering their questions with a model; without one, each fails."""
     return drive(steps, partial(_ask, model) if model else nobody)
 
 
 async def answered_async(steps: Steps[Result], model: AsyncModel | None) -> Result:
-    """Do the same with a model that is awaited; the work between questions is done in a thread.
+    """Do the same with an asynchronous model; the work between questions runs in a thread.
 
-    A compaction takes up to seconds of computing, during which the event loop must go on.
+    A compaction can compute for seconds, which must not block the event loop.
     """
-    import asyncio  # only if it is awaited: importing it loads the network modules
+    import asyncio  # imported here because it loads the network modules
 
     go_on: Callable[[], Ask] = partial(next, steps)
     with closing(steps):
@@ -50,7 +54,7 @@ def _step(go_on: Callable[[], Ask]) -> tuple[Ask | None, object]:
 
 
 def nobody(_ask: Ask) -> Reply:
-    """Answer for a session that has no model."""
+    """Refuse a question: the answer if there is no model."""
     raise ModelFailed("no model was given")
 
 
@@ -59,7 +63,7 @@ def _ask(model: Model, ask: Ask) -> Reply:
         return model.ask(ask)
     except _NOT_ITS_FAULT:
         raise
-    except Exception as failure:  # models of users' own raise what their network and their SDK raise
+    except Exception as failure:  # a caller's own model raises whatever its SDK raises
         raise _no_answer(failure) from failure
 
 

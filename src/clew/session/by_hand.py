@@ -1,7 +1,7 @@
-"""What a person does by hand to rules and open work: decided at the head of the log, and done again from it.
+"""Changes that a person makes to rules, kept facts and open work: append them, and replay them from the log.
 
-An event says what it is about: the words of the rule or of the work, and where they are. The ids p1 and t2
-are for people; another version may count differently.
+An event identifies its subject by wording and place. The ids p1 and t2 are for people; another version of
+clew may number differently.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def on_pin(replay: Replay, body: JsonObject) -> Pin:
-    """Do something to a rule, durably; return the rule that is in force then."""
+    """Append a change of a rule; return the rule after the change."""
     named = body.get("pin")
-    seen = replay.ledger.pins.held.get(str(named))  # what the caller knows by this id
+    seen = replay.ledger.pins.held.get(str(named))  # the rule that the caller means by this id
 
     def decide() -> list[Event]:
         if named is None:
@@ -43,7 +43,7 @@ def on_pin(replay: Replay, body: JsonObject) -> Pin:
 
 
 def on_loop(replay: Replay, body: JsonObject) -> None:
-    """Do something to open work, durably."""
+    """Append a change of open work."""
     name, closes = str(body["loop"]), body["does"] == "close"
     seen = _loops_seen(replay.ledger, name, closes)
 
@@ -60,7 +60,7 @@ def on_loop(replay: Replay, body: JsonObject) -> None:
 
 
 def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
-    """Return what the caller knows by this id; nothing if it came up since."""
+    """Return the open items that the caller means by this id; empty if it appeared since."""
     try:
         return ledger.loops.open_under(name) if closes else (ledger.loops.closed_under(name),)
     except NotFound:
@@ -68,7 +68,7 @@ def _loops_seen(ledger: Ledger, name: str, closes: bool) -> tuple[Loop, ...]:
 
 
 def on_fact(replay: Replay, body: JsonObject) -> KeptFact:
-    """Keep a passage, or keep it no longer, durably."""
+    """Append that a passage is kept, or no longer kept; return it."""
 
     def decide() -> list[Event]:
         if body["does"] == "drop":
@@ -85,7 +85,7 @@ FACT_ACTS = ("keep", "drop")
 
 
 def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
-    """Do to the kept facts what a person did by hand, as the log has it; return the id of the fact."""
+    """Apply a logged change to the kept facts; return the id of the fact."""
     match body:
         case {
             "does": "keep",
@@ -104,9 +104,9 @@ def redo_fact(facts: KeptFacts, body: dict[str, Any]) -> str:
 
 
 def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
-    """Do to the rules what an imported file says that a person did.
+    """Apply a change of rules that came with an imported file.
 
-    Its own rules wait for a confirmation. Rules that were set or confirmed here are left alone.
+    Rules from the file wait for confirmation. Rules set or confirmed here are never changed.
     """
     match body:
         case {"does": "pin", "quote": str(quote)}:
@@ -125,9 +125,9 @@ def redo_imported(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None)
 
 
 def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
-    """Do to the rules what a person did by hand, as the log has it; return the id of the rule.
+    """Apply a logged change to the rules; return the id of the rule.
 
-    ``rule`` is what is meant by an event that names a rule by its number alone, if that is known.
+    ``rule`` identifies the rule of an event that has only its number, if it can be determined.
     """
     match body:
         case {"does": "pin", "quote": str(quote)}:
@@ -138,7 +138,7 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
             old = _meant(pins, body, name, rule)
             return (
                 pins.edit(old.id, quote) if old else pins.pin(quote)
-            ).id  # the new words count in any case
+            ).id  # the new wording applies in any case
         case {"does": "revoke" | "expire" as does, "pin": str(name), "why": str(why)}:
             pin = _meant(pins, body, name, rule)
             if pin is None:
@@ -148,19 +148,19 @@ def redo(pins: Pins, body: dict[str, Any], rule: RuleRef | None = None) -> str:
 
 
 def _meant(pins: Pins, body: dict[str, Any], name: str, rule: RuleRef | None) -> Pin | None:
-    """Return the rule that an event is about."""
+    """Return the rule that an event changes."""
     rule = ref_from_json(body["rule"]) if "rule" in body else rule
     return pins.match(rule, name) if rule else None
 
 
 def _unknown(body: dict[str, Any], name: str, rule: RuleRef | None) -> str:
     if "rule" in body or rule:
-        return f"the rule that it takes off, {name}, is not found in this session"
-    return f"an earlier version names {name} by its number alone, and no digest says which rule that was"
+        return f"the rule that it revokes, {name}, is not found in this session"
+    return f"an earlier version recorded only the number {name}, and no digest says which rule that was"
 
 
 def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
-    """Do to open work what a person did by hand, as the log has it."""
+    """Apply a logged change to open work."""
     match body:
         case {"does": "close", "loop": str(name), "why": str(why)}:
             for one in _refs(body, name):
@@ -175,18 +175,18 @@ def redo_loop(ledger: Ledger, body: dict[str, Any]) -> None:
 
 
 def _refs(body: dict[str, Any], name: str) -> list[LoopRef | str]:
-    """Return what an event is about; an earlier version wrote the id alone."""
+    """Return the open items that an event changes; an earlier version recorded only the id."""
     if "loops" not in body:
         return [name]
     try:
         return [LoopRef(**one) for one in body["loops"]]
     except TypeError as cause:
-        raise StoreDamaged(f"it refers to no open work that clew wrote ({cause})") from cause
+        raise StoreDamaged(f"its reference to open work cannot be read ({cause})") from cause
 
 
 def _id_of(loop: Loop | None, meant: LoopRef | str) -> str:
     if isinstance(meant, str):
         return meant
     if loop is None:
-        raise NotFound(f"{meant.text[:60]!r} of {meant.message} is not there")
+        raise NotFound(f"there is no open item {meant.text[:60]!r} of {meant.message}")
     return loop.id

@@ -1,4 +1,4 @@
-"""What was done by hand in a session and no longer applies: for an audit."""
+"""Find changes made by hand that no longer apply, for ``clew audit``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.tokens import UNKNOWN, counter_for
 
 
 def act_problems(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:
-    """Return the events of a session that are skipped when it is opened; none of one that cannot be read."""
+    """Return the events that opening a session skips; empty if the session cannot be read at all."""
     replay = Replay(store, ctx, counter_for(UNKNOWN))
     try:
         replay.catch_up()

@@ -1,4 +1,4 @@
-"""A compaction from wish to event: asked for, decided on, and committed if the view is still the same."""
+"""Compact a session: set the goal, decide on a plan, and commit it if the view is still the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOLDER = "clew"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is asked of a compaction."""
+    """What a compaction shall achieve, and why it runs."""
 
     target_tokens: int
     """For the whole view, system prompt included."""
@@ -32,26 +32,26 @@ class Wish:
     reason: str = "asked for"
     focus: str | None = None
     sized: bool = True
-    """A person or the window set the target; otherwise it is a wish, and nothing to gain is no refusal."""
+    """The target is binding (set by a person or the window); if not, "nothing to gain" is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is known of a request that is about to be sent."""
+    """A request that is about to be sent, apart from the view."""
 
     signals: tuple[Signal, ...] = ()
     fixed_tokens: Mapping[Region, int] | None = None
-    """What is sent besides the view, by region: tools, instructions, notes."""
+    """Tokens sent in addition to the view, by region: tools, instructions, notes."""
     cache_age_seconds: float | None = None
-    """Since the last request; None before the first."""
+    """Seconds since the last request; None before the first."""
     made: int = 0
-    """Requests so far."""
+    """Requests sent so far."""
     about: JsonObject | None = None
-    """What else the TokenBudget event shall tell: who was given what, what memory brought back and why."""
+    """Extra fields for the TokenBudget event: the parts of the request, what memory returned and why."""
 
 
 def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
-    """Return what a person who asks for a compaction wants; None where there is nothing to gain."""
+    """Return the goal of a compaction that a person asks for; None if there is nothing to gain."""
     if target_tokens is not None:
         prompt = replay.items[: leading_system(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
@@ -68,7 +68,7 @@ def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str 
 
 
 def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
-    """Say how full the window is and whether it is time."""
+    """Measure how full the window is and whether to compact."""
     there = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
     for region, tokens in (request.fixed_tokens or {}).items():
         there[region] = there.get(region, 0) + tokens
@@ -76,7 +76,7 @@ def measure(replay: Replay, gauge: Gauge, request: Request) -> TokenBudget:
 
 
 def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
-    """Return the view to compact, with all that is known about it."""
+    """Return the compaction task: the current view, the ledger and the goal."""
     return Job(
         view=replay.items,
         ledger=replay.ledger,
@@ -95,7 +95,7 @@ def job_of(replay: Replay, gauge: Gauge, wish: Wish) -> Job:
 
 
 def previewed(replay: Replay, gauge: Gauge, wish: Wish | None) -> Outcome | None:
-    """Return what a compaction would do; no model is asked, and nothing is put on record."""
+    """Return what a compaction would do; no model is called and nothing is logged."""
     if wish is None:
         return None
     try:
@@ -109,7 +109,7 @@ def previewed(replay: Replay, gauge: Gauge, wish: Wish | None) -> Outcome | None
 def compacting(
     replay: Replay, gauge: Gauge, wish: Wish | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
-    """Decide on a compaction and commit it; None where nothing is to be done."""
+    """Decide on a compaction and commit it; None if there is nothing to do."""
     if wish is None or replay.view.off:
         return None
     replay.state = replay.state.begin(HOLDER, time.time())
@@ -125,12 +125,12 @@ def compacting(
             return None
         raise
     finally:
-        # Whatever broke it off, a cancelled call too: nobody is compacting any more.
+        # Also after an error or a cancelled call: the compaction is no longer running.
         replay.state = replay.state.released()
 
 
 def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = None) -> None:
-    """Count a compaction that came to nothing, on record: a later process must not pay for it again."""
+    """Log a failed compaction, so that no later process pays for the same attempt again."""
 
     def event() -> list[Event]:
         failed = replay.state.failed(replay.tokens, reason)
@@ -140,14 +140,14 @@ def _record_failure(replay: Replay, wish: Wish, reason: str, told: str | None = 
 
 
 def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
-    """Append the compaction; what others appended meanwhile stays, unless it reshaped the view."""
+    """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
     plan = outcome.plan
     made_for = replay.compactions, len(replay.view.steps), replay.view.off
 
     def event() -> list[Event]:
         if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
-            raise StalePlan("somebody else compacted or undid meanwhile")
-        apply(plan, replay.items)  # says if it no longer fits
+            raise StalePlan("another process compacted or undid a compaction meanwhile")
+        apply(plan, replay.items)  # raises if the plan no longer matches the view
         state = replay.state.ended(wish.trigger, plan.tokens_before, plan.tokens_after, plan.target_tokens)
         return [compaction_event(outcome, replay.refs, state, wish.focus)]
 
@@ -158,7 +158,7 @@ def _commit(replay: Replay, outcome: Outcome, wish: Wish) -> Compaction:
 def fitting(
     replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
 ) -> Steps[Fitted]:
-    """Measure, compact where it is time and pays, and put one TokenBudget event on record."""
+    """Measure the window, compact if due and worth it, and log one TokenBudget event."""
     budget = measure(replay, gauge, request)
     verdict = budget.verdict
     choice = compaction = None
@@ -166,7 +166,7 @@ def fitting(
         cache = Cache(gauge.model, request.cache_age_seconds)
         choice = gauge.weigh(budget.allotment, verdict, cache, request.made, writer is not None)
         if auto and choice.move is not Move.WAIT:
-            other = sum((request.fixed_tokens or {}).values())  # is sent too, and is none of the view
+            other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
             sizes = [replay.counter.count(item.message) for item in replay.items]
             usable = gauge.window.usable_tokens
             target = with_unread(verdict.target_tokens, replay.items, sizes, usable)

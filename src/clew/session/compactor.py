@@ -1,7 +1,7 @@
-"""``clew.Compactor``: keeps the last result of every conversation, so that callers need not.
+"""``clew.Compactor``: calls ``clew.compact`` and keeps the last result of every conversation.
 
-Conversations are told apart by a key, or without one by how their lists begin. The least recently used ones
-are dropped first; a conversation that comes back after that is compacted from its beginning.
+Conversations are identified by a key, or without one by how their lists begin. The least recently used ones
+are dropped first; a dropped conversation that returns is compacted from its beginning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clew.session.plain import compact
 from clew.session.result import CompactOptions, CompactResult
 
 CONVERSATIONS = 256
-"""How many are kept at most: each holds references to its messages and what was read from them."""
+"""How many are kept at most, chosen by hand: each holds its messages and what was parsed from them."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class _Slot:
 
 
 class Compactor:
-    """Makes message lists fit a window, from call to call; safe to share between threads.
+    """Makes message lists fit a window and remembers each conversation between calls; thread-safe.
 
     ::
 
@@ -52,7 +52,7 @@ class Compactor:
         **options: Unpack[CompactOptions],
     ) -> None:
         if conversations < 1:
-            raise InputError(f"conversations is {conversations}", "keep one at least")
+            raise InputError(f"conversations is {conversations}", "use 1 or more")
         self._window, self._summariser, self._options = window, summariser, options
         self._most = conversations
         self._slots: OrderedDict[str | int, _Slot] = OrderedDict()
@@ -62,7 +62,7 @@ class Compactor:
     def fit(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:  # noqa: ANN401  # as below
         """Return a list that fits: ``fit(messages)``, or ``fit(key, messages)``; see ``clew.compact``.
 
-        ``options`` are for this call only, over those of the compactor.
+        ``options`` override those of the compactor for this call.
         """
         key, messages = self._arguments(given)
         slot = self._slot(key, messages)
@@ -80,29 +80,29 @@ class Compactor:
         return await asyncio.to_thread(self.fit, *given, **options)
 
     def state(self, key: str = "") -> JsonObject | None:
-        """Return what another process needs to go on with a conversation, as JSON; None if unknown."""
+        """Return the state of a conversation as JSON, for another process; None if there is none."""
         result = self.last(key)
         return result.to_json() if result else None
 
     def last(self, key: str = "") -> CompactResult | None:
-        """Return the last result of a conversation; without a key, that of the one that was last used."""
+        """Return the last result of a conversation; without a key, of the most recently used one."""
         with self._lock:
             slot = self._slots.get(key) or (next(reversed(self._slots.values()), None) if not key else None)
         return slot.result if slot else None
 
     def restore(self, state: Mapping[str, Any], key: str = "") -> None:
-        """Go on with what ``state`` returned in another process."""
+        """Continue a conversation from what ``state`` returned in another process."""
         slot = self._keyed(key)
         with slot.lock:
             slot.result = CompactResult.from_json({**state, "messages": []})
 
     def forget(self, key: str) -> None:
-        """Drop what is known of a conversation."""
+        """Drop a conversation."""
         with self._lock:
             self._slots.pop(key, None)
 
     def __len__(self) -> int:
-        """Return how many conversations are known."""
+        """Return the number of conversations kept."""
         return len(self._slots)
 
     @staticmethod
@@ -128,7 +128,7 @@ class Compactor:
             return slot
 
     def _begun(self, entries: list[Any]) -> _Slot:
-        """Return the conversation that a list goes on with; a new one if none begins like it."""
+        """Return the conversation that a list continues; a new one if none begins like it."""
         with self._lock:
             best, longest = None, 0
             for key, slot in reversed(self._slots.items()):
@@ -145,10 +145,10 @@ class Compactor:
 
 
 def _shared(result: CompactResult | None, entries: list[Any]) -> int:
-    """Return how much of a list is known from a result: none of it unless the conversations are the same.
+    """Return how many entries of a list are in a result; 0 if it is another conversation.
 
-    Two conversations may have the system prompt and the first request in common; one that went on is known
-    by more than half of what was there.
+    Different conversations may share the system prompt and the first request, so a list continues a result
+    only if it holds more than half of its entries.
     """
     carry = result.carry if result else None
     if carry is None or not entries:

@@ -1,8 +1,8 @@
-"""What is known of a message list from call to call: a call costs what is new in the list.
+"""The state that ``clew.compact`` keeps of a list between calls, so that a call parses only new entries.
 
-A ``Record`` holds every entry as it was read; it grows at its end only, and several results share it. A
-``View`` is what of it the model sees: the messages, and for each entry to send where it comes from. Both
-are extended in place by the newest result and copied if an older one is continued.
+A ``Record`` holds every entry as it was parsed; it only grows at its end, and several results share it. A
+``View`` is the part that the model sees: the messages, and for each entry to send where it comes from. Both
+are extended in place by the newest result, and copied if an older result is continued.
 """
 
 from __future__ import annotations
@@ -28,53 +28,53 @@ from clew.session.replay import region_of
 from clew.tokens import Family, TokenCounter
 
 RECENT = 16
-"""Known entries at the end of a list that are looked at for changes in place on every call..."""
+"""Known entries at the end of a list that every call checks for changes made in place..."""
 ROTATING = 64
-"""...and how many of the others, in turn. Before a compaction all of them are."""
+"""...and how many of the others, in rotation (both chosen by hand). A compaction checks all of them first."""
 
 
 UNSENT = -2
-"""The slot of messages that a format writes as nothing; the system field has -1."""
+"""The slot of messages that a format does not write at all; -1 is the slot of the system field."""
 
 
 class Own(NamedTuple):
-    """An entry to send that clew wrote."""
+    """An entry to send that clew wrote: a digest or a shortened message."""
 
     entry: Any
     first: int
-    """The entries of the whole list that it is shown for: the first..."""
+    """The first entry of the whole list that it replaces..."""
     last: int
     """...and the last."""
     continues: bool = False
-    """It belongs to the messages of the slot before it."""
+    """It is part of the same message as the slot before it."""
 
 
 @dataclass(slots=True)
 class Record:
-    """Every entry of a list as it was read."""
+    """Every entry of a list as it was parsed."""
 
     codec: Codec
     certain: bool
     entries: list[Any] = field(default_factory=list)
-    """The caller's objects, as of the last call."""
+    """The caller's objects, from the last call."""
     items: list[tuple[Item, ...]] = field(default_factory=list)
     """The messages of each entry."""
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
-    """What each entry held when it was read: callers add blocks to messages that were read before."""
+    """The values of each entry when it was parsed: callers may add blocks to an entry later."""
     originals: dict[str, Message] = field(default_factory=dict)
     """Every message by id, the system prompt first."""
     ledger: Ledger = field(default_factory=Ledger)
     system_field: Any = None
     system: tuple[Item, ...] = ()
     digest: Digest | None = None
-    """A digest of an earlier call that was read from the list itself."""
+    """A digest of an earlier call that was found in the list itself."""
     last: int = 0
-    """The highest message number given."""
+    """The highest message number in use."""
     looked: int = 0
     lock: RLock = field(default_factory=RLock, repr=False)
 
     def extend(self, entries: Sequence[Any], system: Sequence[Message] = ()) -> list[tuple[Item, ...]]:
-        """Read entries that are new; return their messages."""
+        """Parse new entries; return their messages."""
         count = len(self.entries)
         alone = count + len(entries) == 1
         read = [self.codec.read(one, None if alone else count + n) for n, one in enumerate(entries)]
@@ -104,7 +104,7 @@ class Record:
                 self.ledger.add(item)
 
     def changed_at(self, count: int, whole: bool = False) -> int:
-        """Return the first entry that its owner has changed in place since; ``count`` if none was found."""
+        """Return the index of the first entry that the caller changed in place; ``count`` if none was."""
         places: Iterable[int] = range(count)
         if not whole and count > RECENT + ROTATING:
             start = self.looked % (count - RECENT)
@@ -119,12 +119,12 @@ class Record:
         return count
 
     def _reads_the_same(self, place: int) -> bool:
-        """Whether an entry that was changed in place still says the same: texts become blocks for a mark."""
+        """Whether a changed entry still parses to the same messages, as when a cache mark was added."""
         read = tuple(map(as_told, self.codec.read(self.entries[place], place)))
         return read == tuple(item.message for item in self.items[place])
 
     def take(self, entries: Sequence[Any], count: int) -> bool:
-        """Hold the caller's objects of now, which say the same; return whether any is another object."""
+        """Hold the caller's current objects, which are equal; return whether any is a different object."""
         if all(map(is_, entries[:count], self.entries[:count])):
             return False
         for place in range(count):
@@ -134,7 +134,7 @@ class Record:
         return True
 
     def until(self, count: int) -> Record:
-        """Return a record of its own of the first entries."""
+        """Return a separate record of the first entries."""
         if count == len(self.entries):
             ledger = self.ledger.copy()
             twin = Record(self.codec, self.certain, ledger=ledger, originals=dict(self.originals))
@@ -150,29 +150,29 @@ class Record:
 
 @dataclass(slots=True)
 class View:
-    """What of a record the model sees."""
+    """The part of a record that the model sees."""
 
     items: list[Item]
     sizes: list[int]
-    """The tokens of each message."""
+    """Token count of each message."""
     slot_of: list[int]
-    """Of each message, the slot it is part of; below 0 if none."""
+    """The slot that each message belongs to; below 0 if none."""
     slots: list[int | Own]
-    """What to send: entries of the record by their place, or what clew wrote."""
+    """What to send: indices of entries of the record, or entries that clew wrote."""
     shown: list[Any]
-    """The entries to send, cache marks of clew's own left out."""
+    """The entries to send, without cache marks on clew's own entries."""
     regions: dict[Region, int]
     family: Family | None
     digest: Digest | None = None
     recovered: bool = False
-    """The beginning of the session is known only from a digest in the list."""
+    """The beginning of the session is known only from a digest found in the list."""
     state: State = FRESH
     marked: tuple[int, ...] = ()
-    """Entries that are not shown as they are, and hold marks."""
+    """Entries that are not sent unchanged but hold cache marks."""
 
     @classmethod
     def whole(cls, record: Record, counter: TokenCounter) -> View:
-        """Return a view of everything."""
+        """Return the view of all entries."""
         view = cls([], [], [], [], [], {}, counter.family, record.digest, record.digest is not None)
         for item in record.system:
             view.add(item, -1, counter)
@@ -182,7 +182,7 @@ class View:
     def extend(
         self, entries: Sequence[Any], items: Sequence[tuple[Item, ...]], start: int, counter: TokenCounter
     ) -> None:
-        """Show more entries of the record, the first of them at ``start``."""
+        """Append entries of the record to the view; the first has index ``start``."""
         for number, group in enumerate(items, start=start):
             for item in group:
                 self.add(item, len(self.slots), counter)
@@ -190,7 +190,7 @@ class View:
         self.shown.extend(entries)
 
     def add(self, item: Item, slot: int, counter: TokenCounter) -> None:
-        """Show one more message, as part of a slot."""
+        """Append one message that belongs to a slot."""
         size = counter.count(item.message)
         region = region_of(item.message, leads=self.regions.keys() <= {Region.SYSTEM})
         self.regions[region] = self.regions.get(region, 0) + size
@@ -200,11 +200,11 @@ class View:
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens the messages have."""
+        """Return the number of tokens of all messages."""
         return sum(self.regions.values())
 
     def until(self, slots: int) -> View:
-        """Return a view of its own with the first slots only."""
+        """Return a separate view of the first slots."""
         count = next((n for n, slot in enumerate(self.slot_of) if slot >= slots), len(self.slot_of))
         twin = View(
             self.items[:count],
@@ -223,27 +223,27 @@ class View:
         return twin
 
     def sum_up(self) -> None:
-        """Count the regions from the sizes."""
+        """Compute the tokens of each region from the sizes."""
         self.regions = {}
         for item, size in zip(self.items, self.sizes, strict=True):
             region = region_of(item.message, leads=self.regions.keys() <= {Region.SYSTEM})
             self.regions[region] = self.regions.get(region, 0) + size
 
     def recount(self, counter: TokenCounter) -> None:
-        """Count again, for a model that counts another way."""
+        """Count all messages again with another tokenizer."""
         self.sizes = [counter.count(item.message) for item in self.items]
         self.family = counter.family
         self.sum_up()
 
     def replaced(self, items: Sequence[Item], codec: Codec, counter: TokenCounter) -> View:
-        """Return the view that a compaction leaves: ``items`` in place of its own."""
+        """Return the view after a compaction, which consists of ``items``."""
         places = {item.id: n for n, item in enumerate(self.items)}
         slots = [self.slot_of[places[item.id]] if item.id in places else None for item in items]
         new = View([], [], [], [], [], {}, self.family, self.digest, self.recovered, self.state)
         members: dict[int, list[Item]] = {}
         for item, slot in zip(self.items, self.slot_of, strict=True):
             members.setdefault(slot, []).append(item)
-        # Messages of one entry stay together; each that the plan puts in is on its own.
+        # Messages of one entry stay together; each message that the plan inserts is a group of its own.
         for (slot, _), run in groupby(range(len(items)), key=lambda n: (slots[n], slots[n] is None and n)):
             group = [items[n] for n in run]
             following = next((one for one in slots[len(new.items) + len(group) :] if one is not None), None)
@@ -266,7 +266,7 @@ class View:
         members: Mapping[int, Sequence[Item]],
         codec: Codec,
     ) -> None:
-        """Put the messages of one entry into another view: as they were, or as clew writes them now."""
+        """Move the messages of one entry to another view: unchanged, or as clew rewrites them."""
         if slot is not None and slot < 0:
             new.slot_of.extend(slot for _ in group)
             return
@@ -291,7 +291,7 @@ class View:
         new.slot_of.extend(start if len(new.slots) > start else UNSENT for _ in group)
 
     def _range(self, new: View, slot: int | None, following: int | None) -> tuple[int, int]:
-        """Return the entries of the record that a new entry is shown for."""
+        """Return the first and last entry of the record that a new entry replaces."""
         if slot is not None:
             return _first(self.slots[slot]), _last(self.slots[slot])
         first = _last(new.slots[-1]) + 1 if new.slots else 0
@@ -300,17 +300,17 @@ class View:
         return first, max(first, _last(self.slots[-1]) if self.slots else first)
 
     def renew(self, entries: Sequence[Any]) -> None:
-        """Show the caller's objects of now: the same entries, other marks."""
+        """Use the caller's current objects: equal entries, possibly other cache marks."""
         self.shown = [entries[one] if isinstance(one, int) else one.entry for one in self.slots]
         self.find_marks(entries)
 
     def find_marks(self, entries: Sequence[Any]) -> None:
-        """Look for marks on entries that are not shown as they are."""
+        """Find cache marks on entries that are not sent unchanged."""
         shown = {one for one in self.slots if isinstance(one, int)}
         self.marked = tuple(n for n, one in enumerate(entries) if n not in shown and marks_in(one))
 
     def sent(self, entries: Sequence[Any]) -> list[Any]:
-        """Return the entries to send, with the marks that the caller's list has now."""
+        """Return the entries to send, with the cache marks of the caller's current list."""
         if not self.marked:
             return list(self.shown)
         starts = [_first(one) for one in self.slots]
@@ -341,7 +341,7 @@ def _shape(entry: Any) -> tuple[Any, ...]:  # noqa: ANN401  # dictionaries, or o
 
 
 class Carry(NamedTuple):
-    """How far a result goes in a record and a view that may have grown since."""
+    """A result's position in a record and a view that later calls may have extended."""
 
     record: Record
     entries: int
@@ -351,7 +351,7 @@ class Carry(NamedTuple):
 
 
 def start(parsed: ParsedInput, counter: TokenCounter) -> Carry:
-    """Read a list that is not known."""
+    """Parse a list from its beginning."""
     record = Record(parsed.codec, parsed.certain, system_field=parsed.system_field)
     record.extend(parsed.entries, parsed.system())
     view = View.whole(record, counter)
@@ -359,9 +359,10 @@ def start(parsed: ParsedInput, counter: TokenCounter) -> Carry:
 
 
 def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: bool = False) -> Carry | None:
-    """Go on from an earlier call with what is new in a list; None if the list is another one.
+    """Continue an earlier call with the new entries of a list; None if it is a different list.
 
-    Every known entry is looked at for changes in place if ``thorough``, else the recent ones and some more.
+    With ``thorough`` every known entry is checked for changes made in place, otherwise the recent ones and a
+    rotating part of the others.
     """
     entries = parsed.entries
     with carry.record.lock:
@@ -387,9 +388,9 @@ def advance(parsed: ParsedInput, carry: Carry, counter: TokenCounter, thorough: 
 
 
 def _place(carry: Carry, parsed: ParsedInput, thorough: bool) -> tuple[int, int, bool] | None:
-    """Return up to where a list is known: entries, slots, and whether it is the caller's whole list.
+    """Return how much of a list is known: entries, slots, and whether it is the caller's uncompacted list.
 
-    A list that was cut back is known up to the cut, unless the digest covers more than that.
+    A list that was truncated is known up to the cut, unless the digest covers more than that.
     """
     record, count, view, slots, _ = carry
     if parsed.codec.name != record.codec.name or (parsed.system_field is None) != (
@@ -420,7 +421,7 @@ def _digest_slot(view: View) -> int:
 
 
 def _take_shown(record: Record, view: View, entries: Sequence[Any]) -> None:
-    """Hold the objects of a caller who keeps the compacted list, with the marks that they have now."""
+    """Hold the current objects and cache marks of a caller who keeps the compacted list."""
     view.marked = ()
     if all(map(is_, view.shown, entries)):
         return
@@ -432,10 +433,10 @@ def _take_shown(record: Record, view: View, entries: Sequence[Any]) -> None:
 
 
 def _exclusive(carry: Carry, entries: Sequence[Any] | None, count: int, slots: int) -> tuple[Record, View]:
-    """Return record and view to extend: those of the result if nothing else did, else copies."""
+    """Return a record and view that may be extended: those of the result, or copies if they are shared."""
     record, view = carry.record, carry.view
     more = record.entries[count:]
-    if more:  # read on from the same result before, in a call that was repeated or in another branch
+    if more:  # the same result was continued before, by a repeated call or in another branch
         repeated = entries is not None and count == carry.entries and len(entries) == len(record.entries)
         if not repeated or begins_with(entries[count:], more) < len(more):  # type: ignore[index]
             record = record.until(count)
@@ -445,7 +446,7 @@ def _exclusive(carry: Carry, entries: Sequence[Any] | None, count: int, slots: i
 
 
 def _same_format(record: Record, fresh: Sequence[Any]) -> bool:
-    """Whether new entries are in the format that an undecided list was read in."""
+    """Whether new entries are in the format that was guessed for an ambiguous list."""
     if record.certain or not fresh:
         return True
     codec, certain = codec_of(fresh)
@@ -454,7 +455,7 @@ def _same_format(record: Record, fresh: Sequence[Any]) -> bool:
 
 
 def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: TokenCounter) -> None:
-    """Take a system prompt that has changed; what it said before stays in the ledger."""
+    """Replace a changed system prompt; what the old one said stays in the ledger."""
     if parsed.system_field is None or parsed.system_field == record.system_field:
         return
     record.system_field = parsed.system_field
@@ -468,7 +469,7 @@ def _renew_system(record: Record, view: View, parsed: ParsedInput, counter: Toke
 
 
 def known_entries(given: Iterable[Any] | Mapping[str, Any]) -> list[Any]:
-    """Return the entries of a list, or of the list in a request body, unread."""
+    """Return the entries of a list, or of the list in a request body, without parsing them."""
     if isinstance(given, Mapping):
         found = (given.get(key) for key in ("messages", "input", "contents"))
         given = next((one for one in found if isinstance(one, list)), [])

@@ -1,4 +1,4 @@
-"""What is asked before a request: how full the window is, whether it is time to compact, and if it pays."""
+"""Before a request: measure the window, decide whether to compact, and estimate whether that pays."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ from clew.session.replay import region_of
 from clew.tokens import Model
 
 MOST_LEFT = 0.6
-"""Of the usable window, the most that a target is raised to."""
+"""The share of the usable window up to which a target may be raised; chosen by hand."""
 SUMMARY_SHARE = 0.3
-"""Of the target, reckoned for the digest that a model writes."""
+"""The share of the target that a model-written digest is assumed to take; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What was measured and decided before a request."""
+    """The measurement and decision before a request."""
 
     budget: TokenBudget
     choice: Choice | None = None
-    """Whether the compaction pays; None where none was called for."""
+    """The cost estimate; None if no compaction was due."""
     compaction: Compaction | None = None
-    """What was done about it."""
+    """The compaction that was made; None if none was."""
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether to go on, warn, compact or stop."""
+        """Return whether to continue, warn, compact or stop."""
         return self.budget.verdict
 
 
@@ -66,36 +66,36 @@ class Gauge:
     model: Model
     policy: Policy
     window_tokens: int | None = None
-    """Less, or more, than the model's own."""
+    """Overrides the model's own window."""
 
     @property
     def window(self) -> Window:
-        """Return the window that is filled."""
+        """Return the context window that is measured."""
         if self.window_tokens is None:
             return window_for(self.model, self.policy)
         return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
 
     @property
     def keep(self) -> Keep:
-        """Return how much of the recent past stays verbatim."""
+        """Return how many recent messages stay verbatim."""
         return Keep(self.policy.keep_messages, self.policy.keep_tokens or None)
 
     def measure(
         self, tokens: Mapping[Region, int], signals: Iterable[Signal] = (), state: State = FRESH
     ) -> TokenBudget:
-        """Say how full the window is with all that is there, and whether it is time to compact."""
+        """Return how full the window is, and whether to compact now."""
         allotment = self.allot(tokens)
         return TokenBudget(allotment, judge(Fill.of(allotment, time.time()), self.policy, signals, state))
 
     def allot(self, tokens: Mapping[Region, int]) -> Allotment:
-        """Split the window among what is there."""
+        """Split the window among the regions."""
         window = self.window
         return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
 
     def weigh(
         self, allotment: Allotment, verdict: Compact, cache: Cache, requests: int, with_model: bool
     ) -> Choice:
-        """Say whether the compaction that a verdict calls for pays."""
+        """Estimate whether the compaction that a verdict calls for pays."""
         used = Fill.of(allotment).used_tokens
         fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
         option = Option(
@@ -109,7 +109,7 @@ class Gauge:
 
 
 def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int], usable_tokens: int) -> int:
-    """Return a target that leaves what the model has not read yet whole, if that takes no more than most."""
+    """Return a target raised by what the model has not read yet, up to ``MOST_LEFT`` of the window."""
     unread = 0
     for item, size in zip(reversed(items), reversed(sizes), strict=True):
         if item.message.role is Role.ASSISTANT:
@@ -119,7 +119,7 @@ def with_unread(target_tokens: int, items: Sequence[Item], sizes: Sequence[int],
 
 
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
-    """Return what messages of these sizes take, by region."""
+    """Return the tokens of messages by region."""
     tokens: dict[Region, int] = {}
     for item, size in zip(items, sizes, strict=True):
         region = region_of(item.message, leads=tokens.keys() <= {Region.SYSTEM})
@@ -128,7 +128,7 @@ def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
 
 
 def budget_event(fitted: Fitted, about: JsonObject | None = None) -> Event:
-    """Make the event that tells of it, and of what else the caller knows about the request."""
+    """Return the TokenBudget event of a request, with the caller's extra fields."""
     body = fitted.budget.to_json()
     if about:
         body["request"] = about

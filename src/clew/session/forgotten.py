@@ -1,4 +1,4 @@
-"""A loop that forgets to pass its last result on: noticed at its second compaction, and warned about once."""
+"""Warn a caller whose loop forgets to pass ``previous=``: detected at its second compaction of one list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Lock
 from clew.session.conversation import Carry
 
 KEPT = 32
-"""Lists that were compacted without an earlier result, the newest."""
+"""How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
 ADVICE = (
     "clew.compact was given a longer version of a list that it compacted before, without previous=: every "
     "call compacts from the beginning and the prompt cache is lost. Pass the last result as previous=, or "
@@ -20,10 +20,10 @@ _lock = Lock()
 
 
 def warn_if_forgotten(carry: Carry) -> None:
-    """Warn if a list begins with one that was compacted before; lists are known by their messages' sizes."""
+    """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
     view = carry.view
     if view.digest is not None or not view.items:
-        return  # the caller keeps the compacted list, which says itself what was done
+        return  # the caller keeps the compacted list, whose digest carries the state
     key = hash((view.items[0].message.role, view.items[0].message.text[:1_000]))
     with _lock:
         before = _seen.pop(key, None)
@@ -35,6 +35,6 @@ def warn_if_forgotten(carry: Carry) -> None:
 
 
 def forget() -> None:
-    """Forget all lists, as a new process would."""
+    """Clear the remembered lists, as in a new process."""
     with _lock:
         _seen.clear()

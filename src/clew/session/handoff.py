@@ -1,7 +1,8 @@
-"""What a new session, or another agent, needs to go on: lines with their sources, in a fixed order.
+"""Write a handoff: what a new session or another agent needs to continue, with the source of each line.
 
-No model is asked. Everything is quoted or counted; each line names the messages it comes from. Rules, the
-state of the work and the next step are always there; the story and the findings take the room that is left.
+No model is called: everything is quoted or counted, and each line names the messages it comes from. Rules,
+the state of the work and the next step are always included; the story and the findings share the rest of the
+token budget. All limits below were chosen by hand.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ LONGEST_LINE = 300
 LONGEST_RULE = 600
 LONGEST_COMMAND = 120
 LONGEST_FINDING = 420
-"""Characters: a finding is a whole sentence."""
+"""Characters; a finding is a whole sentence, so it gets more room than other lines."""
 MOST_FAILURES = 6
 SHORTEST_TASK = 60
-"""Characters of a harness's words that can be a task."""
+"""Characters: a text from the harness must be at least this long to count as a task."""
 MOST_LISTED = 10
 STORY_SHARE = 0.65
-"""Of the room that is left, for the story: it tells more than findings without it."""
+"""The share of the remaining tokens for the story: findings are hard to understand without it."""
 _INSTRUCTIONS = re.compile(
     r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
 )
 _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
-"""Not behind the number of a list item."""
+"""The end of a sentence, but not after the number of a list item."""
 _REFUSED_CHANGES = (Does.EDIT, Does.WRITE, Does.PATCH, Does.READ, Does.SEARCH)
-"""What these tools refuse was asked for in the wrong way: it says nothing about the work."""
+"""A refusal by these tools means a malformed call, which says nothing about the work."""
 _PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
 
 
 class _Limits(NamedTuple):
-    """How much is said of what must be said."""
+    """Length limits of the mandatory sections."""
 
     request: int
     """Characters of a request..."""
@@ -56,11 +57,11 @@ class _Limits(NamedTuple):
 
 _USUAL = _Limits(request=500, report=700, line=300, open=10, files=40)
 _TIGHT = _Limits(request=160, report=200, line=120, open=4, files=8)
-"""For a handoff in which the usual would leave no room."""
+"""For a handoff that is too small for the usual limits."""
 
 
 class Topic(StrEnum):
-    """What a line is about, if one of the fourteen headings asks for it."""
+    """The topic of a line, for the fourteen headings of ``seed_handoff``."""
 
     REQUEST = "request"
     OPEN = "open"
@@ -77,7 +78,7 @@ class Line:
     sources: tuple[str, ...]
     """The messages it comes from."""
     quotes_tool: bool = False
-    """It quotes a tool or a file: data, never an instruction."""
+    """It quotes a tool or a file: data, not an instruction."""
     topic: Topic = Topic.OTHER
 
     def __str__(self) -> str:
@@ -111,10 +112,10 @@ class Sections:
 def sections_of(
     items: Sequence[Item], ledger: Ledger, room: int, count: Callable[[str], int], folder: str = ""
 ) -> Sections:
-    """Return what a session hands over, in at most ``room`` tokens if what must be said leaves any.
+    """Return the handoff of a session, in at most ``room`` tokens unless the mandatory sections need more.
 
-    ``items`` is the whole session and ``ledger`` what was found in it; ``count`` counts the tokens of a text.
-    Files are named from ``folder`` on.
+    ``items`` is the whole session and ``ledger`` what was extracted from it; ``count`` counts the tokens of a
+    text. Files are named relative to ``folder``.
     """
     turns = _turns(items, ledger)
     for limits in (_USUAL, _TIGHT):
@@ -143,17 +144,17 @@ def _size(lines: Iterable[Line], count: Callable[[str], int]) -> int:
 
 @dataclass(slots=True)
 class _Turn:
-    """What the user asked, and what the agent said last before the user spoke again."""
+    """A user request, and the agent's last text before the next request."""
 
     asked: str
     ask: str
-    """The message that asked."""
+    """The id of the message with the request."""
     report: str = ""
     reported: str = ""
     busy: bool = False
-    """Tools were called after that."""
+    """The agent called tools after its last text."""
     by_user: bool = True
-    """False for a task that the harness gave."""
+    """False for a task given by the harness."""
 
 
 def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
@@ -176,20 +177,20 @@ def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
 
 
 class Quotes:
-    """The words of a session, by the places that the ledger keeps."""
+    """Looks up the cited words of a session."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self._messages = {item.id: item.message for item in items}
 
     def text(self, cite: Cite) -> str:
-        """Return the cited words; empty if the message is not known."""
+        """Return the cited words; empty if the message is unknown."""
         message = self._messages.get(cite.message)
         known = message is not None and cite.part < len(message.parts)
         return words(message.parts[cite.part])[cite.start : cite.end].strip() if message and known else ""
 
 
 def _given(items: Sequence[Item]) -> dict[str, str]:
-    """Return the task that a harness gave where no user spoke: a plan that was approved elsewhere."""
+    """Return the task given by the harness, for a session without user messages."""
     for item in items:
         text = item.message.text
         if item.message.origin is Origin.INJECTED and len(text) >= SHORTEST_TASK:
@@ -198,7 +199,7 @@ def _given(items: Sequence[Item]) -> dict[str, str]:
 
 
 def _story(turns: Sequence[_Turn]) -> Iterator[Line]:
-    """Yield the turns but for the last report, which is told as the state of the work."""
+    """Yield the turns; the last one is omitted because ``_now`` shows it."""
     for number, turn in enumerate(turns, start=1):
         is_last = number == len(turns)
         asked = f"asked: “{_flat(turn.asked, LONGEST_LINE)}”"
@@ -209,7 +210,7 @@ def _story(turns: Sequence[_Turn]) -> Iterator[Line]:
 
 
 def _gist(report: str, most: int) -> str:
-    """Return the first sentences of a report that say something."""
+    """Return the first sentences of a report, up to a length."""
     text = _flat(report, 4 * most)
     kept = ""
     for sentence in _SENTENCE_END.split(text):
@@ -247,7 +248,7 @@ def _now(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Li
 
 
 def _open(ledger: Ledger) -> list[Loop]:
-    """Return what is open besides the last request, the work in progress first."""
+    """Return the open items other than requests, work in progress first."""
     loops = [loop for loop in ledger.loops.told if loop.kind is not LoopKind.REQUEST]
     return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
 
@@ -277,7 +278,7 @@ def _last_change(artifact: Artifact) -> str:
 
 
 def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
-    """Yield what the agent found out, what failed and what was decided, the latest first."""
+    """Yield findings, failures and decisions, the latest first."""
     yield from _found(ledger, quotes, rank=0)
     failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
     failures = failures[-MOST_FAILURES:]
@@ -300,14 +301,14 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
 
 
 def _found(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Line]:
-    """Yield the latest sentences with a verdict (rank 0) or a reason (rank 1), each wording once."""
+    """Yield the latest sentences with a conclusion (rank 0) or a reason (rank 1), without duplicates."""
     found = (one for one in reversed(ledger.turns.findings) if one.rank == rank)
     lines = {_flat(quotes.text(one.source), LONGEST_FINDING): one.source.message for one in found}
     yield from (Line(text, (name,)) for text, name in list(lines.items())[:MOST_LISTED] if text)
 
 
 def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
-    """Yield what the agent was doing or said it would do; else what the user asked last."""
+    """Yield the agent's planned step; without one, what follows from the last test run or request."""
     planned = [loop for loop in _open(ledger) if loop.kind in _PLANNED]
     if planned:
         yield Line(_flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
@@ -318,7 +319,7 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
         )
     elif turns and turns[-1].busy and turns[-1].report:
         report = _flat(turns[-1].report, LONGEST_LINE)
-        yield Line(f"Go on where the agent was interrupted: {report}", (turns[-1].reported,))
+        yield Line(f"Continue where the agent was interrupted: {report}", (turns[-1].reported,))
     elif turns and not turns[-1].report:
         yield Line(f"Do what was asked: “{_flat(turns[-1].asked, LONGEST_LINE)}”", (turns[-1].ask,))
     elif turns:
@@ -329,7 +330,7 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[Line]:
 
 
 def seed_handoff(sections: Sections, ledger: Ledger) -> Handoff:
-    """Return the same under the fourteen fixed headings of a compaction handoff."""
+    """Return the same content under the fourteen fixed headings of a compaction handoff."""
 
     def said(lines: Iterable[Line]) -> tuple[str, ...]:
         return tuple(map(str, lines))
@@ -381,13 +382,13 @@ def _named(artifacts: Iterable[Artifact]) -> Iterator[Line]:
 
 
 def _flat(text: str, most: int) -> str:
-    """Return a text on one line, without secrets, of at most so many characters."""
+    """Return a text on one line of at most ``most`` characters, secrets masked."""
     flat = " ".join(mask(text[: 4 * most]).text.split())
     return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
 
 
 def _first(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> list[Line]:
-    """Return the first lines that fit."""
+    """Return the first lines that fit the token budget."""
     kept: list[Line] = []
     for line in lines:
         room -= _size((line,), count)
@@ -398,7 +399,7 @@ def _first(lines: Iterable[Line], room: int, count: Callable[[str], int]) -> lis
 
 
 def _latest(lines: Sequence[Line], room: int, count: Callable[[str], int]) -> list[Line]:
-    """Return the first line, how the session began, and as many of the latest as fit; in their order."""
+    """Return the first line (how the session began) and as many of the latest as fit, in order."""
     first = _first(lines[:1], room, count)
     room -= _size(first, count)
     latest = _first(reversed(lines[1:]), room, count)

@@ -1,8 +1,8 @@
-"""Which rules an earlier version meant that named them by number alone.
+"""Resolve rules that logs of an earlier clew version name by number only.
 
-That version's rule finder is gone, and with the installed one p2 may be another rule: it must not be revoked
-by mistake. Digests of the session name rules by number and quote. A number counts if a digest has it, or if a
-digest has a higher one and all rules up to that are numbered the same when they are found again.
+That version's rule finder no longer exists, and the installed one may number rules differently: p2 must not
+revoke the wrong rule. Digests of the session name rules by number and quote. A number is accepted if a digest
+has it, or if a digest has a higher one and all rules up to that get the same numbers when searched again.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from clew.session.by_hand import FACT_ACTS, redo
 from clew.session.record import read_compaction
 
 KINDS = (MESSAGE.name, PIN.name, COMPACTION.name)
-"""What must be read to find out."""
+"""The kinds of events needed to resolve the numbers."""
 
 
 def names_by_number(body: dict[str, Any]) -> bool:
-    """Return whether an event names a rule by its number alone."""
+    """Whether an event names a rule by its number only."""
     return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
 
 
 class _Candidates(Pins):
-    """Numbers every sentence that binds, as earlier finders did."""
+    """Numbers every candidate sentence, as earlier rule finders did."""
 
     def _search(self, message: Message) -> list[Found]:
         return find_candidates(message)
 
 
 def rules_meant(events: Iterable[Stored]) -> dict[int, RuleRef]:
-    """Return by event which rule it means; what cannot be known is left out."""
+    """Return the rule meant by each event; events that cannot be resolved are omitted."""
     pins, messages = _Candidates(), 0
     meant: dict[int, tuple[str, RuleRef | None]] = {}
     quotes: dict[str, str] = {}
@@ -72,7 +72,7 @@ def rules_meant(events: Iterable[Stored]) -> dict[int, RuleRef]:
 
 
 def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:
-    """Return up to which number digests and pins agree."""
+    """Return the number up to which digests and pins agree."""
     upto = 0
     for name in sorted(quotes, key=_number):
         if name not in pins.held or pins.held[name].quote != quotes[name]:

@@ -1,4 +1,4 @@
-"""Looking closer: what stands behind a line of the view, and why something stayed or left."""
+"""Provenance: the sources of a line of the view (expand), and why something stayed or left (explain)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule, k1 a kept
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """An exact place, and the words that stand there."""
+    """A cited place and the words found there."""
 
     cite: Cite
     words: str
@@ -31,24 +31,24 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What stands behind a message, a digest, a claim or a rule."""
+    """The sources of a message, a digest, a claim or a rule."""
 
     ref: str
     what: str
     """``message``, ``digest``, ``compaction`` (one that made no digest), ``claim``, ``rule`` or ``fact``."""
     text: str
-    """What it says itself: of a digest and a message, nothing; of a compaction, what it did, a line each."""
+    """The text of a claim, rule or fact; for a compaction what it did, one line each; otherwise empty."""
     ids: tuple[str, ...]
-    """The messages it stands for or comes from, in order; ``Session.originals`` has them."""
+    """The messages that it covers or comes from, in order; ``Session.originals`` returns them."""
     quotes: tuple[Quote, ...] = ()
-    """The very words that it cites."""
+    """The words that it cites."""
     ended: str = ""
-    """How a rule that no longer stands came to its end, and by what; empty where it stands."""
+    """How a rule ended, and by which message; empty if it is in force."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why something is shown as it is, or why it left: a few sentences."""
+    """Why something is shown as it is, or why it left the view: a few sentences."""
 
     ref: str
     lines: tuple[str, ...]
@@ -57,11 +57,11 @@ class Explanation:
         return "\n".join(self.lines)
 
 
-# What stands behind it -------------------------------------------------------------------------------
+# Expand ----------------------------------------------------------------------------------------------
 
 
 def expand(replay: Replay, ref: str) -> Expansion:
-    """Return what stands behind a reference."""
+    """Return the sources of a reference: m12, d1, d1.4, p2 or k1."""
     if ref.startswith("p") and ref[1:].isdecimal():
         pin = replay.ledger.pins.get(ref)
         cites: tuple[Cite, ...] = (pin.source,) if pin.source else ()
@@ -77,14 +77,14 @@ def expand(replay: Replay, ref: str) -> Expansion:
 
 
 def how_ended(pin: Pin) -> str:
-    """Return how a rule ended, and by which message: ``lifted by m34``; nothing where it stands."""
+    """Return how a rule ended, and by which message: ``lifted by m34``; empty if it is in force."""
     if pin.is_active:
         return ""
     return f"{pin.status.value} by {pin.ended_by.message}" if pin.ended_by else pin.status.value
 
 
 def _of_number(replay: Replay, ref: str) -> Expansion:
-    """Return what stands behind a compaction, by its number, or behind a line of its digest."""
+    """Return the sources of a compaction, by its number, or of a line of its digest."""
     name, _, line = ref.partition(".")
     compaction = find_compaction(replay, name)
     digest = compaction.digest
@@ -109,7 +109,7 @@ def find_compaction(replay: Replay, name: str) -> Compaction:
 
 
 def _did(compaction: Compaction) -> Iterator[str]:
-    """Say what a compaction without a digest did, an operation a line."""
+    """Yield what a compaction without a digest did, one line for each operation."""
     for operation in compaction.plan.operations:
         if isinstance(operation, Shrink):
             yield f"{operation.id} is shown smaller: {operation.reason}"
@@ -147,11 +147,11 @@ def _quotes(replay: Replay, cites: tuple[Cite, ...]) -> tuple[Quote, ...]:
     return tuple(found)
 
 
-# Why it is so ----------------------------------------------------------------------------------------
+# Explain ---------------------------------------------------------------------------------------------
 
 
 def explain(replay: Replay, ref: str) -> Explanation:
-    """Say why something is shown as it is, or why it left."""
+    """Return why something is shown as it is, or why it left the view."""
     there = expand(replay, ref)
     tell = {
         "message": _of_message,
@@ -182,7 +182,7 @@ def _of_message(replay: Replay, ref: str) -> Iterator[str]:
 
 
 def _condensed(ref: str, digest: Digest, compaction: Compaction) -> Iterator[str]:
-    """Say what became of a message; an earlier digest that covered it too went into this one."""
+    """Yield what became of a message; an earlier digest that covered it was folded into this one."""
     yield f"{ref} is condensed into {digest.id} since {_when(compaction)}."
     lines = [claim for claim in digest.claims if any(cite.message == ref for cite in claim.sources)]
     rules = [pin for pin in digest.pins if pin.source.message == ref]
@@ -199,7 +199,7 @@ def _of_digest(replay: Replay, ref: str) -> Iterator[str]:
     digest, plan = compaction.digest, compaction.plan
     if digest:
         covered = _messages_of(digest.covers)
-        yield f"{ref} stands for {covered}, written by {digest.author} on {_when(compaction)}."
+        yield f"{ref} covers {covered}, written by {digest.author} on {_when(compaction)}."
     else:
         touched = _messages_of(_touched(compaction))
         yield f"{ref} is {_when(compaction)}; it made no digest, and touched {touched}."
@@ -240,11 +240,11 @@ def _of_rule(replay: Replay, ref: str) -> Iterator[str]:
     yield f'{ref} is a rule, {where}: "{pin.quote}".'
     if pin.reasons:
         said = ", ".join(f'"{reason.words}"' for reason in pin.reasons if reason.weight > 0 and reason.words)
-        yield f"What makes it one: it says {said}." if said else "What makes it one: where it stands."
+        yield f"What makes it a rule: it says {said}." if said else "What makes it a rule: its position."
     if pin.is_active:
-        yield "It stands, and no compaction may touch it."
+        yield "It is in force, and no compaction may touch it."
     else:
-        yield f"It no longer stands: {how_ended(pin)}. {pin.why}"
+        yield f"It is no longer in force: {how_ended(pin)}. {pin.why}"
 
 
 def _when(compaction: Compaction) -> str:

@@ -1,4 +1,4 @@
-"""A list as a caller holds it: dictionaries, SDK or framework objects, or clew's own messages."""
+"""Parse what a caller passes: a list or body of dictionaries, SDK or framework objects, or messages."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clew.session.speakers import with_speakers
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})
-"""Kinds of ``Unknown`` parts whose format does not say what they are; a typed block of a new kind does."""
+"""Kinds of ``Unknown`` parts without a type of their own; a typed block of a new kind is accepted."""
 LABELS = frozenset({"role", "name", "type", "id", "status"})
 """Fields that hold no content themselves."""
 
 
 def wire_codec(wire: Wire) -> Codec:
-    """Return the codec of a provider's format: SDK objects are read as the JSON that they are sent as."""
+    """Return the codec of a provider's format; SDK objects are read as the JSON that they serialise to."""
 
     def read(entry: Any, place: int | None = None) -> tuple[Message, ...]:  # noqa: ANN401  # JSON or of an SDK
         try:
@@ -48,15 +48,15 @@ OWN = Codec("clew", _own, list)
 
 @dataclass(frozen=True, slots=True)
 class ParsedInput:
-    """What a caller passed: the list, its format, and what a whole request body says besides."""
+    """The caller's list, its format, and the other fields of a request body that matter here."""
 
     entries: list[Any]
     """The caller's own objects."""
     codec: Codec
     certain: bool = True
-    """The format is beyond doubt; bare texts with roles could be of several."""
+    """The format is unambiguous; bare texts with roles could be of several."""
     system_field: Any = None
-    """The system field of a body, as it came."""
+    """The system field of a body, unchanged."""
     model: str = ""
     """The model that a body names; empty if it names none."""
 
@@ -64,9 +64,9 @@ class ParsedInput:
     def of(
         cls, given: Iterable[Any] | Mapping[str, Any], wire: Wire | None = None, known: Codec | None = None
     ) -> ParsedInput:
-        """Take a list or a whole request body apart; anything else is an ``InputError``.
+        """Parse a list or a whole request body; anything else is an ``InputError``.
 
-        With a codec that is ``known`` from an earlier call, nothing is looked at to guess the format.
+        With a codec ``known`` from an earlier call, the format is not detected again.
         """
         _must_hold_messages(given)
         if isinstance(given, Mapping):
@@ -78,7 +78,7 @@ class ParsedInput:
         return cls(entries, codec, certain)
 
     def system(self) -> tuple[Message, ...]:
-        """Read the system field of a body."""
+        """Parse the system field of a body."""
         wire = self.codec.wire
         if self.system_field is None or wire is None:
             return ()
@@ -95,7 +95,7 @@ def _of_body(body: Mapping[str, Any], wire: Wire | None, known: Codec | None) ->
         listed = [{"role": "user", "content": listed}]
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise InputError(
-            f"the request body has no list of messages under {key!r}", "put it there, or give it alone"
+            f"the request body has no list of messages under {key!r}", "put it there, or pass the list alone"
         )
     names = (*speaks.system_aliases, speaks.system_key or "") if speaks else ("system",)
     system = next((body[name] for name in names if body.get(name) is not None), None)
@@ -114,7 +114,7 @@ def _fits(codec: Codec, entries: Sequence[Any]) -> bool:
 
 
 def _with_speakers(codec: Codec) -> Codec:
-    """Return a framework's codec that knows what harnesses insert, and clew's own digests."""
+    """Return a framework's codec that also recognises texts inserted by harnesses and clew's own digests."""
 
     def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a framework's object
         found = (parted(with_speakers(message)) for message in codec.read(entry, place))
@@ -126,7 +126,7 @@ def _with_speakers(codec: Codec) -> Codec:
 def codec_of(
     entries: Sequence[Any], wire: Wire | None = None, body: Mapping[str, Any] | None = None
 ) -> tuple[Codec, bool]:
-    """Return the format of a list or body, and whether it is beyond doubt."""
+    """Return the format of a list or body, and whether it is unambiguous."""
     if wire is not None:
         return wire_codec(wire), True
     if body is not None:
@@ -146,14 +146,14 @@ def codec_of(
 
 
 def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message:
-    """Return a message, read from a provider's format if it is in one."""
+    """Return one message, parsed from a provider's format if necessary."""
     if isinstance(given, Message):
         return as_told(given)
     try:
         entry = plain(given)
         if not isinstance(entry, dict):
-            advice = "give messages one by one: session.add(*messages)"
-            raise InputError(f"a {type(given).__name__} is no message", advice)
+            advice = "pass messages one by one: session.add(*messages)"
+            raise InputError(f"expected one message, got a {type(given).__name__}", advice)
         _must_say_something(entry)
         body = Body.parse([entry], wire_named(wire) if wire else None)
         _must_be_known(given, entry, body.messages[0], body.wire, None)
@@ -164,28 +164,28 @@ def one_message(given: Message | Mapping[str, Any], wire: str | None) -> Message
 
 
 def _endless() -> InputError:
-    return InputError("a message holds objects within objects without end", "send it as text")
+    return InputError("a message is nested too deeply", "send it as text")
 
 
 def _must_say_something(entry: JsonObject) -> None:
-    """Refuse an entry that says nothing; a model's reply may."""
+    """Refuse an entry without content, unless it is a model's reply."""
     role = entry.get("role")
     if isinstance(role, str) and role in MODELS:
         return
     if "role" in entry and all(entry[key] is None for key in entry.keys() - LABELS):
-        raise InputError(f"this message of role {role!r} says nothing", "give it content")
+        raise InputError(f"this message of role {role!r} has no content", "add content to it")
 
 
 def _must_be_known(own: object, entry: Json, message: Message, wire: Wire, place: int | None) -> None:
-    """Refuse an entry whose role or shape this format does not know; ``place`` is None if it is alone.
+    """Refuse an entry with an unknown role or shape; ``place`` is its index, None for a single entry.
 
-    Its text could be anybody's: guessed to be the user's, a tool's output would set rules.
+    Its author must not be guessed: read as the user's words, a tool's output could set rules.
     """
     wrong = _unknown(entry, message, wire, alone=place is None)
     if wrong:
         what = "" if isinstance(own, dict) else f" ({type(own).__module__}.{type(own).__name__})"
         roles = ", ".join(sorted(wire.roles))
-        advice = f"convert it first (LangChain: convert_to_openai_messages), or give one of the roles {roles}"
+        advice = f"convert it first (LangChain: convert_to_openai_messages), or use one of the roles {roles}"
         raise UnknownEntry(f"entry {place or 0}{what} of this {wire.title} list {wrong}", advice)
 
 
@@ -198,7 +198,7 @@ def _unknown(entry: Json, message: Message, wire: Wire, *, alone: bool) -> str:
     if role is None and not _needs_no_role(entry, message, wire, alone):
         return "has no role"
     if role is not None and (not isinstance(role, str) or role not in wire.roles):
-        return f"cannot be read: there is no role {role!r}"
+        return f"has the unknown role {role!r}"
     strange = next((p for p in message.parts if isinstance(p, Unknown) and p.kind in UNREADABLE), None)
     if strange:
         return f"holds a part of unknown shape ({strange.kind})"
@@ -208,7 +208,7 @@ def _unknown(entry: Json, message: Message, wire: Wire, *, alone: bool) -> str:
 
 
 def _needs_no_role(entry: JsonObject, message: Message, wire: Wire, alone: bool) -> bool:
-    """Whether an entry is known without a role: items of Responses by type, the only content of Gemini."""
+    """Whether an entry is valid without a role: Responses items by type, the only content of Gemini."""
     readable = bool(message.parts) and not any(isinstance(part, Unknown) for part in message.parts)
     if wire.name == "responses":
         typed = isinstance(entry.get("type"), str) and entry["type"] != "message"
@@ -218,7 +218,7 @@ def _needs_no_role(entry: JsonObject, message: Message, wire: Wire, alone: bool)
 
 def _must_hold_messages(given: object) -> None:
     if isinstance(given, str | bytes):
-        raise InputError("this is text, not a list of messages", "parse it first, for example with json")
+        raise InputError("expected a list of messages, got text", "parse it first, for example with json")
     if not isinstance(given, Iterable):
         what = "None" if given is None else f"an object of type {type(given).__name__}"
-        raise InputError(f"{what} is no list of messages", "give a list, or a whole request body")
+        raise InputError(f"expected a list of messages, got {what}", "pass a list, or a whole request body")

@@ -1,4 +1,4 @@
-"""Every compaction that a session went through: in force, undone, or taken into a later one."""
+"""The compaction history of a session: in force, undone, or folded into a later digest."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ class Past:
     """A compaction of a session, in force or not."""
 
     name: str
-    """By its number: ``d2`` is the second one, and its digest, where it made one."""
+    """By its number: ``d2`` is the second compaction, and its digest if it made one."""
     compaction: Compaction
     undone: str | None = None
-    """When it was undone."""
+    """The time of the undo; None if it was not undone."""
     taken_in: str | None = None
-    """The later digest that took its own in."""
+    """The later digest that its digest was folded into."""
 
     @property
     def in_force(self) -> bool:
-        """Tell whether it shapes the view."""
+        """Whether it still applies to the view."""
         return self.undone is None
 
     @property
     def folds(self) -> tuple[str, ...]:
-        """Return the digests that went into its own."""
+        """Return the digests that were folded into its own."""
         return self.compaction.digest.folds if self.compaction.digest else ()
 
 
 def past_of(events: Iterable[Stored]) -> list[Past]:
-    """Return every compaction there ever was, oldest first, from the compactions and undos of a log."""
+    """Return all compactions, oldest first, from the compaction and undo events of a log."""
     past: list[Past] = []
     for stored in events:
         if stored.event.kind == COMPACTION.name:
@@ -47,6 +47,6 @@ def past_of(events: Iterable[Stored]) -> list[Past]:
 
 
 def _undone(past: list[Past], seq: Json, time: str) -> list[Past]:
-    """Return the compactions after an undo; one of a compaction that is not in force changes nothing."""
+    """Return the compactions after an undo event; one that names a compaction not in force has no effect."""
     since = next((at for at, one in enumerate(past) if one.in_force and one.compaction.seq == seq), len(past))
     return past[:since] + [replace(one, undone=one.undone or time) for one in past[since:]]

@@ -1,11 +1,11 @@
-"""``clew.compact``: a plain message list in, a plain list out, for any agent loop.
+"""``clew.compact``: make a plain message list fit a window, for any agent loop.
 
-Nothing is stored. Messages are numbered by their place (``m1``, ``m2``, …); a digest of an earlier call is
-known by its text and keeps the numbers it covers, so lines lead to the same turns from call to call.
+Nothing is stored. Messages are numbered by position (``m1``, ``m2``, …); a digest of an earlier call is
+recognised by its text and keeps the numbers it covers, so that its references stay valid.
 
-Pass the last result to the next call (``previous=``) and it goes on from there: with the list that it
-returned, or with the whole list that the caller keeps, which then stays compacted as it was until the window
-asks for more. Without it, what the digest says is read back from its text.
+Pass the last result to the next call (``previous=``), with either the list that it returned or the caller's
+own whole list, which then stays compacted as it was until the window fills up again. Without ``previous=``,
+the state is recovered from the text of the digest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compact(
     summariser: Model | None = None,
     **options: Unpack[CompactOptions],
 ) -> CompactResult:
-    """Make a message list fit a window; returns at once, unchanged, while there is room.
+    """Make a message list fit a window; while there is room, return it unchanged.
 
     ``messages`` is a provider's list (or a whole request body) as any SDK takes it, a framework's message
     objects, or a list of ``clew.Message``. Call it before every request::
@@ -72,7 +72,7 @@ async def compact_async(
     summariser: AsyncModel | None = None,
     **options: Unpack[CompactOptions],
 ) -> CompactResult:
-    """Do the same in a thread, so that the event loop is not blocked, with a summariser that is awaited."""
+    """Do the same with an asynchronous summariser, in a thread so that the event loop is not blocked."""
     steps = _compacting(messages, _options(window, options), previous, summariser)
     return await answered_async(steps, summariser)
 
@@ -95,7 +95,7 @@ def _compacting(
     known = carry.record.codec if carry else None
     wire = wire_named(options.wire) if options.wire else None
     if not isinstance(messages, Mapping | str | bytes) and isinstance(messages, Iterable):
-        messages = list(messages)  # an iterator goes by once
+        messages = list(messages)  # an iterator can be read only once
     parsed = ParsedInput.of(messages, wire, known if wire is None or (known and known.wire is wire) else None)
     model = model_named(options.model or parsed.model or "unknown")
     counter, gauge = counter_for(model), Gauge(model, options.policy, options.window)
@@ -121,11 +121,11 @@ def _compacting(
     return _changed(now, carry, outcome, wish, counter) if outcome.plan.operations else now
 
 
-# How full the window is ------------------------------------------------------------------------------
+# Measure ---------------------------------------------------------------------------------------------
 
 
 def _started(parsed: ParsedInput, previous: CompactResult | None, counter: TokenCounter) -> Carry:
-    """Read a list from its beginning; as compacted as another process left it."""
+    """Parse a list from its beginning; with a saved result, as compacted as that one was."""
     carry = start(parsed, counter)
     if previous is not None and previous.saved is not None:
         return restored(previous.saved, carry.record, counter) or carry
@@ -149,11 +149,11 @@ def _measured(parsed: ParsedInput, carry: Carry, gauge: Gauge, options: Options)
 
 
 ANSWERED = Milestone("the last request was answered")
-"""Between two tasks, in a window that is filling up, is a better moment than the middle of the next one."""
+"""If the window is filling up, the moment between two tasks is better than the middle of the next one."""
 
 
 def _is_answered(items: Sequence[Item]) -> bool:
-    """Whether the user has just asked for something, and what was asked before got its answer."""
+    """Whether the newest message is a user request, and the one before it was answered."""
     if len(items) < 2:
         return False
     last, before = items[-1].message, items[-2].message
@@ -162,7 +162,7 @@ def _is_answered(items: Sequence[Item]) -> bool:
 
 
 def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> bool:
-    """Whether a compaction that need not be saves more than it costs, with a warm prompt cache."""
+    """Whether a compaction that could wait saves more than it costs, with a warm prompt cache."""
     if verdict.must or now.budget is None:
         return True
     made = sum(item.message.role is Role.ASSISTANT for item in carry.view.items)
@@ -172,7 +172,7 @@ def _pays(now: CompactResult, verdict: Compact, carry: Carry, gauge: Gauge) -> b
 
 
 def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> Wish | None:
-    """Return what is to be done: what was asked for, or what the window asks for."""
+    """Return the goal set by the caller or by the window; None if nothing is to be done."""
     view = carry.view
     if options.target_tokens is not None:
         target = options.target_tokens + sum(view.sizes[: leading_system(view.items)])
@@ -188,7 +188,7 @@ def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> W
     return Wish(target, verdict.trigger, verdict.why, options.focus)
 
 
-# What is done about it -------------------------------------------------------------------------------
+# Compact ---------------------------------------------------------------------------------------------
 
 
 def _job(carry: Carry, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
@@ -214,12 +214,12 @@ def _job(carry: Carry, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
 
 
 def _shows_secrets(plan: Plan) -> bool:
-    """Whether what a plan would put in place says a secret; most do not, and cost no more than this."""
+    """Whether the messages that a plan inserts contain a secret."""
     return any(mask_message(message) is not message for _, message in shown_messages(plan))
 
 
 def _masked(job: Job, carry: Carry) -> Job:
-    """Return the same task as if no secret had ever been said."""
+    """Return the same task with all secrets masked."""
     digest = carry.view.digest
     said = {name: mask_message(message) for name, message in carry.record.originals.items()}
     ledger = Ledger()

@@ -1,4 +1,4 @@
-"""A compaction as the log keeps it: the plan, what the checks said of it, and how it came about."""
+"""Compactions as log events: write one, and read it back."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from clew.secrets import mask, mask_json
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A compaction that took effect."""
+    """A compaction that took effect, as recorded in the log."""
 
     seq: int
-    """Its place in the log: what an undo names."""
+    """Its position in the log, which an undo refers to."""
     time: str
     plan: Plan = field(repr=False)
     report: Report = field(repr=False)
@@ -34,23 +34,23 @@ class Compaction:
     calls: int = 0
     focus: str | None = None
     number: int = 0
-    """Which one of its session it is, counted from 1; told where the digest does not tell it."""
+    """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
 
     @property
     def name(self) -> str:
-        """Return what it is called: by its number, as is its digest."""
+        """Return its name, d1, d2 and so on, which is also the id of its digest."""
         return self.digest.id if self.digest else f"d{self.number}"
 
     @property
     def digest(self) -> Digest | None:
-        """Return the digest it put in place; None where pruning was enough."""
+        """Return its digest; None if pruning was enough."""
         return next(iter(self.plan.digests), None)
 
 
 def compaction_event(
     outcome: Outcome, refs: Mapping[str, Ref], state: State, focus: str | None = None
 ) -> Event:
-    """Make the event of a compaction; ``refs`` are where the messages of the view stand."""
+    """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
     body: JsonObject = {
         "splices": splices_to_json(_splices(outcome.plan, refs)),
@@ -68,13 +68,13 @@ def compaction_event(
 
 
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
-    """Make the event of a compaction that did not take effect."""
+    """Return the event of a compaction that did not take effect."""
     body: JsonObject = {"reason": reason, "trigger": trigger, "state": state.to_json()}
     return new_event(REFUSAL.name, mask_json(body), REFUSAL.version)
 
 
 def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
-    """Return what a plan does to a view of references; consecutive drops need no fewer splices."""
+    """Return a plan as splices of the view's references."""
     splices: list[Splice] = []
     shows = 0
     for operation in plan.operations:
@@ -91,7 +91,7 @@ def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
 
 
 def read_compaction(stored: Stored) -> Compaction:
-    """Read a compaction back from its event."""
+    """Read a compaction from its event."""
     body: dict[str, Any] = stored.event.body
     messages = COMPACTION.messages(stored.event.body)
     try:
@@ -110,16 +110,16 @@ def read_compaction(stored: Stored) -> Compaction:
             )
         )
     except (KeyError, TypeError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is no compaction that clew wrote ({cause!r})") from cause
+        raise StoreDamaged(f"the compaction of event {stored.seq} cannot be read ({cause!r})") from cause
 
 
 def state_of(body: JsonObject) -> State | None:
-    """Return what an event remembers of earlier compactions, where it does."""
+    """Return the budget state stored in an event; None if it has none."""
     value = body.get("state")
     return State.from_json(value) if isinstance(value, dict) else None
 
 
 def _attempt_to_json(attempt: Attempt) -> Json:
-    # A provider that refuses a request may quote the key it was given.
+    # A provider's error message may quote the API key.
     misses: Sequence[Json] = [mask(one).text for one in attempt.misses]
     return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}

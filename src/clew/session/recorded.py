@@ -1,8 +1,8 @@
-"""Which rules were found in which message, as the log has it: with the message, or in an event of its own.
+"""The log's record of which rules were found in which message.
 
-A message that a session added says what was found in it. Messages of imports and of earlier versions do not:
-the installed finder reads them, and with the next change of the session an event records what it found. An
-event with ``rescan`` takes the place of everything that was found before it.
+A message event written by a session holds the rules found in the message. Imported messages and those of
+earlier versions do not: the installed rule finder searches them, and the next change of the session appends a
+``rules`` event with the findings. A ``rules`` event with ``rescan`` replaces all findings before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clew.message import Item, Json, JsonObject, Message
 
 @dataclass(frozen=True, slots=True)
 class RuleChanges:
-    """What another search for rules changes: which come into force, and which no longer are."""
+    """The rules that a new search adds and removes."""
 
     added: tuple[Pin, ...]
     removed: tuple[Pin, ...]
@@ -33,7 +33,7 @@ class RuleChanges:
 
 
 def changes(before: Iterable[Pin], after: Iterable[Pin]) -> RuleChanges:
-    """Return how the rules in force differ: by their words and where these are."""
+    """Return the difference between two sets of rules, compared by wording and place."""
     old, new = {pin.ref: pin for pin in before}, {pin.ref: pin for pin in after}
     return RuleChanges(
         tuple(pin for ref, pin in new.items() if ref not in old),
@@ -42,7 +42,7 @@ def changes(before: Iterable[Pin], after: Iterable[Pin]) -> RuleChanges:
 
 
 def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -> list[Event]:
-    """Return the events of messages that come next, each with the rules that are found in it."""
+    """Return the events of new messages, each with the rules found in it."""
     items = [Item(f"m{number}", message) for number, message in enumerate(messages, known + 1)]
     events = []
     for number, (item, found) in enumerate(zip(items, ledger.look(items), strict=True), known + 1):
@@ -55,23 +55,23 @@ def recorded_messages(messages: Sequence[Message], ledger: Ledger, known: int) -
 
 @dataclass(slots=True)
 class RecordedRules:
-    """Knows what is on record, and collects what is not yet."""
+    """The findings recorded in the log, and those not recorded yet."""
 
     ignored: bool = False
-    """Nothing on record counts: every message is searched again."""
+    """Ignore the log's findings: every message is searched again."""
     seq: int = 0
-    """The last event of its own that it knows."""
+    """The position of the last ``rules`` event read."""
     fresh: dict[str, list[Json]] = field(default_factory=dict)
-    """What the installed finder found in messages that nothing is on record of."""
+    """Findings of the installed rule finder in messages without a record."""
     unrecorded: int = 0
-    """How many such messages there are."""
+    """The number of messages without a record."""
     _kept: dict[str, list[Json]] = field(default_factory=dict)
     _kept_upto: int = 0
     _rescan: dict[str, list[Json]] = field(default_factory=dict)
     _rescan_upto: int = 0
 
     def findings(self, item: Item, body: dict[str, Any]) -> Findings | None:
-        """Return what is on record of a message; None if nothing is."""
+        """Return the recorded findings of a message; None if there is no record."""
         number, own = number_of(item.id), body.get("rules")
         if self.ignored:
             return None
@@ -84,20 +84,20 @@ class RecordedRules:
         return None
 
     def found(self, item: Item, findings: Findings) -> None:
-        """Remember what the installed finder found in a message that nothing is on record of."""
+        """Remember what the installed rule finder found in a message without a record."""
         self.unrecorded += 1
         if findings:
             number = number_of(item.id)
             self.fresh[item.id] = findings_to_json(findings, number, number)
 
     def event(self, upto: int, *, rescan: bool = False) -> Event:
-        """Return the event that puts on record what was found in the messages up to a number."""
+        """Return the ``rules`` event with the findings in the messages up to a number."""
         messages: JsonObject = {name: [*found] for name, found in self.fresh.items()}
         body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
         return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
 
     def agrees(self, stored: Stored) -> bool:
-        """Take in an event of its own; False if messages that were read already must be read again."""
+        """Apply a ``rules`` event; False if messages that were read already must be read again."""
         if self.ignored or stored.seq <= self.seq:
             return True
         if stored.event.body.get("rescan") or stored.event.body.get("messages") != self.fresh:
@@ -108,7 +108,7 @@ class RecordedRules:
 
     @classmethod
     def of(cls, events: Iterable[Stored]) -> RecordedRules:
-        """Return what all the events of its own in a log say."""
+        """Return the record that the ``rules`` events of a log describe."""
         rules = cls()
         for stored in events:
             rules._take(stored)
@@ -125,16 +125,16 @@ class RecordedRules:
         self.seq = stored.seq
 
     def to_json(self) -> JsonObject:
-        """Return what a saved state must know."""
+        """Return the record as JSON, for a snapshot."""
         fresh: JsonObject = {name: [*found] for name, found in self.fresh.items()}
         return {"seq": self.seq, "fresh": fresh, "unrecorded": self.unrecorded}
 
     @classmethod
     def from_json(cls, value: Any) -> RecordedRules:  # noqa: ANN401  # JSON on its way in
-        """Return what ``to_json`` wrote; a state that an earlier version saved has nothing of it."""
+        """Read what ``to_json`` wrote; snapshots of earlier versions have None."""
         match value:
             case None:
                 return cls()
             case {"seq": int(seq), "fresh": dict(fresh), "unrecorded": int(unrecorded)}:
                 return cls(seq=seq, fresh=fresh, unrecorded=unrecorded)
-        raise StoreDamaged("what was found cannot be read back")
+        raise StoreDamaged("the recorded rule findings cannot be read")

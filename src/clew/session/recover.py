@@ -1,4 +1,4 @@
-"""Reading a session back from a list: the numbers of its messages, and what its digest tells."""
+"""Recover a session from a list that holds a digest: message numbers, rules, and the digest's claims."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Role, Text
 
 _CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT)
-"""What a ledger that did not see the covered messages cannot know, and a digest must go on telling."""
+"""Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
 
 
 def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
-    """Give messages their ids by place; a digest keeps its own and those of the messages it covers."""
+    """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
     found = next(filter(None, map(recovered, messages)), None)
     covered = frozenset(found.covers) if found else frozenset()
     items: list[Item] = []
@@ -27,14 +27,14 @@ def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Di
             waits = None
             continue
         last += 1
-        while f"m{last}" in covered:  # a message in front of the digest that is none of those it covers
+        while f"m{last}" in covered:  # a message before the digest that it does not cover
             last += 1
         items.append(Item(f"m{last}", as_told(message)))
     return items, found
 
 
 def restore(ledger: Ledger, digest: Digest) -> None:
-    """Give a ledger what a digest holds: rules, so that later words can lift them; early words; values."""
+    """Restore rules, early user messages and values from a digest into a ledger."""
     for pin in digest.pins:
         ledger.pins.restore(pin.quote, pin.source, pin.trust)
     said = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
@@ -46,7 +46,7 @@ def restore(ledger: Ledger, digest: Digest) -> None:
 
 
 def carried_by(digest: Digest, ledger: Ledger) -> Brief:
-    """Return what a digest tells that a ledger without the covered messages cannot."""
+    """Return the claims of a digest that a ledger without the covered messages cannot rebuild."""
     claims: Sequence[Claim] = [claim for claim in digest.claims if claim.kind in _CARRIED]
     if ledger.goal is not None:
         claims = [claim for claim in claims if claim.kind is not ClaimKind.GOAL]

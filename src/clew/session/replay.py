@@ -1,7 +1,7 @@
-"""What follows from a session's log, kept up to date event by event.
+"""The state of a session derived from its log, updated event by event.
 
-Everything here can be thrown away and derived again: the view, the messages it shows, the ledger, and what
-the budget remembers. A message costs as much as it is long, whatever came before it.
+Everything here can be thrown away and derived again: the view, the messages in it, the ledger, and the
+budget's state. Adding a message takes time proportional to its length, not to the length of the session.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from clew.session.recorded import RecordedRules
 from clew.tokens import Tally, TokenCounter
 
 TRIES = 64
-"""How often an append is tried while others append to the same session."""
+"""How often an append is retried while other processes append to the same session; chosen by hand."""
 LONGEST_WAIT_S = 0.1
-"""Between the last of these tries; the first follow each other at once, nearly."""
+"""The longest random wait between two tries, reached at the last ones; chosen by hand."""
 SAVE_EVERY = 5_000
-"""Events after which what was derived is saved again."""
+"""Events between two snapshots of the derived state; chosen by hand."""
 SAVED_VERSION = 2
 REMEMBERED = 256
-"""Originals that were looked up and are kept at hand, and outcomes of what was done by hand."""
+"""Size of two caches: original messages that were looked up, and results of changes made by hand."""
 
 
 class Replay:
-    """The present state of a session."""
+    """The current state of a session."""
 
     def __init__(self, store: Store, ctx: Ctx, counter: TokenCounter) -> None:
         self.store = store
@@ -70,15 +70,15 @@ class Replay:
         self._begin(RecordedRules())
 
     def _begin(self, recorded: RecordedRules) -> None:
-        """Forget everything that was derived; ``recorded`` says which rules were found where."""
+        """Discard everything derived; ``recorded`` says which rules were found in which message."""
         self.recorded = recorded
         self.view = View()
         self.ledger = Ledger()
         self.state: State = FRESH
         self.about: JsonObject = {}
-        """What is on record of the session itself, such as its model."""
+        """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
-        """How many there ever were, undone ones included."""
+        """How many compactions the log holds, undone ones included."""
         self._saved = 0
         self._hash = ""
         self._items: list[Item] | None = []
@@ -89,14 +89,14 @@ class Replay:
         self._problems: list[LogProblem] = []
         self._acted: OrderedDict[int, str] = OrderedDict()
         self._meant: dict[int, RuleRef] | None = None
-        """By event: the rules that an earlier version named by number."""
+        """Event position to the rule meant, for events of an earlier version that named rules by number."""
         self._foreign: Foreign | None = None
-        """Which events came with an imported file, up to an event of the log."""
+        """Which events came with an imported file, known up to ``_foreign_upto``."""
         self._foreign_upto = 0
 
     def catch_up(self) -> None:
-        """Take in what was appended since."""
-        while not self._catch_up():  # rules were found differently in what was read already
+        """Read and apply the events appended since the last call."""
+        while not self._catch_up():  # a rescan changed the rules of messages that were read already
             events = self.store.read(self.ctx, kinds=[RULES.name])
             self._begin(RecordedRules.of([one for one in events if not self._is_imported(one.seq)]))
         if self.view.seq - self._saved >= SAVE_EVERY:
@@ -115,13 +115,13 @@ class Replay:
 
     @property
     def problems(self) -> list[LogProblem]:
-        """Return the events that no longer apply and were skipped, and those that are understood by guess."""
+        """Return the events that no longer apply and were skipped, and those whose meaning was guessed."""
         return sorted((*self.view.problems, *self._problems))
 
     def acted(self, seq: int) -> str:
-        """Return the id of the rule that an event was about, which this process has appended and taken in."""
+        """Return the id of the rule that an event of this process changed; raise if the event was skipped."""
         if seq not in self._acted:
-            why = next((one.reason for one in self.problems if one.seq == seq), "it was not taken in")
+            why = next((one.reason for one in self.problems if one.seq == seq), "it was not applied")
             raise InputError(f"event {seq} has no effect: {why}")
         return self._acted[seq]
 
@@ -129,10 +129,10 @@ class Replay:
         """Count with another counter from now on."""
         self.counter, self._items = counter, None
 
-    # What need not be derived again ----------------------------------------------------------------------
+    # Snapshots -------------------------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """Begin where an earlier process left off, where the store has kept that."""
+        """Start from the last snapshot, if the store has one that matches the log."""
         kept = self.store.kept(self.ctx) if isinstance(self.store, Snapshots) else None
         if kept is None:
             return
@@ -151,7 +151,7 @@ class Replay:
             self._items, self._saved, self._hash = None, head.seq, head.hash
 
     def save(self) -> None:
-        """Let the store keep what was derived so far, where it can."""
+        """Save a snapshot of the derived state, if the store supports it."""
         if not isinstance(self.store, Snapshots) or not self.view.seq:
             return
         self._saved = self.view.seq
@@ -165,22 +165,22 @@ class Replay:
             "recorded": self.recorded.to_json(),
             "problems": [[*problem] for problem in self._problems],
         }
-        with suppress(StoreError):  # it can be derived again
+        with suppress(StoreError):  # a snapshot only saves time
             self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
-        """Append events that are true whatever others append meanwhile; return the place of the last."""
+        """Append events that do not depend on the session's state; return the position of the last."""
         last = self.store.append(self.ctx, events, None)
         self.catch_up()
         return last.seq
 
     def append(self, make: Callable[[], Sequence[Event]]) -> int:
-        """Append events, made for the session as it stands; return the place of the last.
+        """Append events that ``make`` derives from the current state; return the position of the last.
 
-        Where somebody else appends first, theirs is taken in and ``make`` is asked anew.
+        If another process appends first, its events are applied and ``make`` is called again.
         """
         for tried in range(TRIES):
-            if tried:  # many who try in step would go on losing to each other
+            if tried:  # a random wait, so that processes in lockstep do not collide every time
                 time.sleep(random.random() * LONGEST_WAIT_S * tried / TRIES)
             self.catch_up()
             head = self.store.head(self.ctx)
@@ -191,10 +191,10 @@ class Replay:
                 last = self.store.append(self.ctx, events, head)
                 self.catch_up()
                 return last.seq
-        raise StoreBusy(f"others keep appending to {self.ctx.session!r}")
+        raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
 
     def take(self, stored: Stored) -> None:
-        """Take in the next event."""
+        """Apply the next event."""
         self.view = fold([stored], self.view)
         if self.view.problems and self.view.problems[-1].seq == stored.seq:
             return
@@ -211,7 +211,7 @@ class Replay:
         self.state = state_of(body) or self.state
 
     def _act(self, stored: Stored) -> None:
-        """Do what a person did by hand; what no longer applies is skipped and listed."""
+        """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
         kind, body = stored.event.kind, stored.event.body
         try:
             if kind == LOOP.name:
@@ -225,7 +225,7 @@ class Replay:
                 name = redone(self.ledger.pins, body, rule)
                 if names_by_number(body) and not rule:
                     self._problem(
-                        stored, f"what {body['pin']} was is not on record: only the new words count"
+                        stored, f"the log does not say which rule {body['pin']} was: only the new words apply"
                     )
         except (InputError, StoreDamaged) as cause:
             self._problem(stored, f"skipped: {cause.detail}")
@@ -235,14 +235,14 @@ class Replay:
             self._acted.popitem(last=False)
 
     def _is_imported(self, seq: int) -> bool:
-        """Return whether an event came with a file; imports are on record before their events are."""
+        """Whether an event came with an imported file; an import is recorded before its events."""
         if self._foreign is None or seq > self._foreign_upto:
             self._foreign_upto = self.store.head(self.ctx).seq
             self._foreign = foreign(self.store, self.ctx)
         return seq in self._foreign
 
     def _rule_meant(self, stored: Stored) -> RuleRef | None:
-        """Return the rule that an event of an earlier version names by its number, if that can be known."""
+        """Return the rule that an event of an earlier version names by number, if it can be determined."""
         if not names_by_number(stored.event.body):
             return None
         if self._meant is None:
@@ -270,25 +270,25 @@ class Replay:
         if results:
             self.state = self.state.saw_result(results)
 
-    # What is shown ---------------------------------------------------------------------------------------
+    # The view --------------------------------------------------------------------------------------------
 
     @property
     def items(self) -> list[Item]:
-        """Return the messages of the view, under their ids."""
+        """Return the messages of the view with their ids."""
         if self._items is None:
             self._load()
         return self._items or []
 
     @property
     def refs(self) -> dict[str, Ref]:
-        """Return where in the log the messages of the view stand."""
+        """Return the positions in the log of the messages of the view."""
         if self._items is None:
             self._load()
         return self._refs
 
     @property
     def weights(self) -> dict[Region, Tally]:
-        """Return how heavy the view is, by region."""
+        """Return the token tally of the view by region."""
         if self._items is None:
             self._load()
         return self._weights
@@ -322,43 +322,43 @@ class Replay:
                 return digest.id, digest
         return None
 
-    # What was --------------------------------------------------------------------------------------------
+    # Originals and compactions ---------------------------------------------------------------------------
 
     def original(self, name: str) -> Message | None:
-        """Return any message of the session as it was said; None where there is none of that id."""
+        """Return any message of the session as it was added; None if there is no such id."""
         ref = self._ref(name)
         if ref is None:
             return None
         if self._items is not None and self._refs.get(name) == ref:
-            return self._shown[name]  # the view shows it as it was said
+            return self._shown[name]  # the view shows it unchanged
         if name not in self._originals:
             stored = next(self.store.read(self.ctx, ref.seq - 1, ref.seq), None)
             if stored is None:
-                raise StoreDamaged(f"event {ref.seq}, which holds {name}, is gone")
+                raise StoreDamaged(f"event {ref.seq}, which holds {name}, is missing")
             (self._originals[name],) = MESSAGE.messages(MESSAGE.current(stored).event.body)
             while len(self._originals) > REMEMBERED:
                 self._originals.popitem(last=False)
         return self._originals[name]
 
     def _ref(self, name: str) -> Ref | None:
-        """Return where a message was said."""
+        """Return the position of a message in the log."""
         number = name.removeprefix("m")
         if not (name.startswith("m") and number.isdecimal() and name.isascii()):
             return None
         return self.view.whole[int(number) - 1] if 0 < int(number) <= len(self.view.whole) else None
 
     def originals(self, names: Iterable[str]) -> Iterator[Item]:
-        """Yield messages as they were said, in the order given."""
+        """Yield messages as they were added, in the order given."""
         for name in names:
             message = self.original(name)
             if message is not None:
                 yield Item(name, message)
 
     def compaction(self, seq: int) -> Compaction:
-        """Return the compaction that this event is."""
+        """Return the compaction recorded at this position."""
         stored = next(self.store.read(self.ctx, seq - 1, seq), None)
         if stored is None or stored.event.kind != COMPACTION.name:
-            raise NotFound(f"event {seq} of {self.ctx.session!r} is no compaction", "see `clew trace`")
+            raise NotFound(f"event {seq} of {self.ctx.session!r} is not a compaction", "see `clew trace`")
         found = read_compaction(KINDS[COMPACTION.name].current(stored))
         if found.digest:
             return found
@@ -373,7 +373,8 @@ class Replay:
 def region_of(message: Message, *, leads: bool = True) -> Region:
     """Return the region of the window that a message counts for.
 
-    The system prompt is what leads the view. What a system says later is history: it may be condensed.
+    System messages at the start of the view are the system prompt. Later ones are history, which may be
+    condensed.
     """
     if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
         return Region.SYSTEM

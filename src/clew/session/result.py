@@ -1,4 +1,4 @@
-"""How to compact a list, and the list afterwards with all that can be asked about it."""
+"""The options and the result of ``clew.compact``."""
 
 from __future__ import annotations
 
@@ -36,57 +36,57 @@ class CompactOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to compact a list."""
+    """The options of ``clew.compact``, checked."""
 
     window: int | None = None
-    """The window of the model that will see the list; without it, what ``model`` has."""
+    """The context window of the model that receives the list; by default that of ``model``."""
     target_tokens: int | None = None
-    """Compact now, down to this, system prompt not counted; without it, only if the window asks for it."""
+    """Compact now to this size, system prompt excluded; by default only when the window is nearly full."""
     model: str | None = None
-    """The model that will see the list: sets how tokens are counted. Without it, the one a body names."""
+    """The model that receives the list: decides how tokens are counted. By default the body's ``model``."""
     focus: str | None = None
     """What matters now, in a person's words."""
     policy: Policy = DEFAULT
     fixed_tokens: int = 0
-    """What else is sent each time, such as tools."""
+    """Tokens sent with every request in addition to the list, such as tool definitions."""
     wire: str | None = None
-    """The format of the list; without it, guessed."""
+    """The format of the list; detected by default."""
     mask_secrets: bool = True
-    """Mask keys, tokens and passwords in all that clew writes; what it does not touch stays as it is."""
+    """Mask keys, tokens and passwords in everything clew writes; untouched messages stay unchanged."""
 
     def __post_init__(self) -> None:
         for name in ("window", "target_tokens", "fixed_tokens"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-                raise InputError(f"{name} is {value!r}", "give a number of tokens")
+                raise InputError(f"{name} is {value!r}", "pass a number of tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompactResult:
-    """A list after ``clew.compact``, and all that can be asked about it."""
+    """The result of ``clew.compact``: the list to send, what was done, and how it was checked."""
 
     messages: list[Any] = field(repr=False)
-    """The list to send, in the format it came in; what was not touched is the very object that came in."""
+    """The list to send, in the format of the input; untouched entries are the caller's own objects."""
     system: Any = field(default=None, repr=False)
-    """The system field, as it came; None if the list holds it."""
+    """The system field of the body, unchanged; None if the system prompt is part of the list."""
     budget: TokenBudget | None = field(default=None, repr=False)
-    """How full the window was, and whether it was time."""
+    """How full the window was, and the verdict on it."""
     plan: Plan | None = field(default=None, repr=False)
-    """What was done; None if nothing was."""
+    """What was done; None if the list was left unchanged."""
     report: Report | None = field(default=None, repr=False)
-    """What the checks said of it."""
+    """The result of the checks."""
     attempts: tuple[Attempt, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    """What the models that were asked cost."""
+    """Tokens used by the summariser."""
     calls: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     digest: Digest | None = field(default=None, repr=False)
     """The digest in the list."""
     carry: Carry | None = field(default=None, repr=False, compare=False)
-    """What the next call goes on from; None for a result that was read back..."""
+    """The state that the next call continues from; None for a result read from JSON..."""
     saved: JsonObject | None = field(default=None, repr=False, compare=False)
-    """...which has this instead."""
+    """...which holds the saved state instead."""
 
     @property
     def changed(self) -> bool:
@@ -110,12 +110,12 @@ class CompactResult:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """Return the view, each message under its id."""
+        """Return the messages of the view with their ids."""
         return tuple(self.carry.view.items[: self.carry.messages]) if self.carry else ()
 
     @property
     def ledger(self) -> Ledger:
-        """Return what the messages laid down: rules, goal, open work, files, values."""
+        """Return what code extracted from the messages: rules, goal, open work, files, values."""
         if self.carry is None:
             return Ledger()
         record, count = self.carry.record, self.carry.entries
@@ -124,18 +124,18 @@ class CompactResult:
 
     @property
     def originals(self) -> Mapping[str, Message]:
-        """Return every message that went through these calls, by id: what the digest's lines lead to."""
+        """Return every message of these calls by id: the sources of the digest's lines."""
         return MappingProxyType(self.carry.record.originals if self.carry else {})
 
     @property
     def state(self) -> State:
-        """Return what the budget remembers of earlier compactions."""
+        """Return the budget's state: what the last compaction left, failures, sizes of tool results."""
         return self.carry.view.state if self.carry else FRESH
 
     def to_json(self) -> JsonObject:
-        """Return it as plain JSON, with all that another process needs to go on (``previous=``).
+        """Return the result as plain JSON, with the state that another process needs for ``previous=``.
 
-        The messages are in it if they are in a provider's format; a framework's objects are not.
+        The messages are included if they are in a provider's format, but not a framework's objects.
         """
         return {
             "messages": plain(self.messages) if self.wire else [],
@@ -152,7 +152,7 @@ class CompactResult:
             before, after = int(value["tokens_before"]), int(value["tokens_after"])
         except (KeyError, TypeError, ValueError) as cause:
             raise InputError(
-                f"this is no saved result ({cause!r})", "give what to_json() returned"
+                f"this is not a saved result ({cause!r})", "pass what to_json() returned"
             ) from cause
         return cls(messages=messages, tokens_before=before, tokens_after=after, saved=state)
 

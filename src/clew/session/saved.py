@@ -1,7 +1,7 @@
-"""What a result needs to be continued in another process: JSON, and no copy of the caller's list.
+"""Save the state of a ``clew.compact`` conversation as JSON, and restore it in another process.
 
-Of the entries that clew wrote (the digest, shortened outputs) it holds the messages; of the caller's own
-entries only their places, and a hash of the list by which the list is known again.
+The state holds the entries that clew wrote (the digest, shortened outputs). Of the caller's own entries it
+holds only their indices and a hash, by which the list is recognised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION = 1
 
 
 def saved_state(carry: Carry) -> JsonObject:
-    """Return how a conversation is compacted, as JSON."""
+    """Return the state of a conversation as JSON."""
     record, count, view, slots, _ = carry
     held: dict[int, list[Item]] = {}
     for item, slot in zip(view.items, view.slot_of, strict=True):
@@ -41,7 +41,7 @@ def saved_state(carry: Carry) -> JsonObject:
 
 
 def _hash(record: Record, count: int) -> str:
-    """Return the hash of what the first entries say, whatever objects say it and is marked in them."""
+    """Return a hash of the content of the first entries, independent of object types and cache marks."""
     said = (item.message for items in record.items[:count] for item in items)
     return chained(message_to_json(without_natives(message)) for message in said)
 
@@ -56,7 +56,7 @@ def _slot_to_json(slot: int | Own, items: list[Item]) -> Json:
 
 
 def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry | None:
-    """Return a list as it was compacted in another process; None if it is another list."""
+    """Return the restored conversation; None if the list is a different one."""
     body: dict[str, Any] = saved
     try:
         count = body["count"]
@@ -72,7 +72,7 @@ def restored(saved: JsonObject, record: Record, counter: TokenCounter) -> Carry 
         view.digest = digest_from_json(body["digest"]) if body["digest"] else None
         view.recovered, view.state = bool(body["recovered"]), State.from_json(body["budget"])
     except (ClewError, KeyError, IndexError, TypeError, ValueError):
-        return None  # written by another version: the list itself is all that is needed to go on
+        return None  # written by another version; the conversation continues from the list alone
     view.find_marks(record.entries[:count])
     view.extend(record.entries[count:], record.items[count:], count, counter)
     return Carry(record, len(record.entries), view, len(view.slots), len(view.items))
@@ -106,7 +106,7 @@ def _bare_part(part: Part) -> Part:
 
 
 def _grafted(message: Message, original: Message | None) -> Message:
-    """Return a shortened message over the objects that the original was read from."""
+    """Return a shortened message with the native objects of its original."""
     if original is None:
         return message
     parts = list(message.parts)

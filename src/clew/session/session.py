@@ -1,4 +1,4 @@
-"""A session: messages go in, what the model should see comes out, and everything can be undone."""
+"""``Session``: one conversation on a store. Add messages, read the view, compact it, undo, explain."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from clew.session.undoing import undo
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
-"""Kinds of events that have their own methods, because they change what is shown or what stands."""
+"""Kinds of events that have their own methods, because they change the view, the rules or the open work."""
 PLAIN = Request()
-"""A request of which nothing is known but the view."""
+"""A request that consists of the view alone."""
 Result = TypeVar("Result")
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One conversation, on a store.
+    """One conversation on a store.
 
-    Open it with ``Session.open``. Several processes may open the same one: each takes in what the others
+    Open it with ``Session.open``. Several processes may open the same session: each reads what the others
     append. In one process, use it from one thread at a time.
     """
 
@@ -63,18 +63,18 @@ class Session:
         counter: TokenCounter | None = None,
         mask_secrets: bool = True,
     ) -> None:
-        """Use ``Session.open``, which makes all this from names."""
+        """Use ``Session.open``, which creates these arguments from names."""
         self._masks = mask_secrets
         self.gauge = gauge
         self.summariser = summariser
         self.own_requests: Native | None = None
-        """What the own requests of the session hold besides messages (tools, thinking, …), with their wire.
+        """The fields of the session's requests other than messages (tools, thinking, …), with their wire.
 
-        Set it where the summariser is the very model that the session talks to: the question for a summary
-        then goes behind the session's own request, and the provider reads that from its cache.
+        Set it if the summariser is the model that the session itself uses: the summary instruction is then
+        appended to the session's own request, which the provider reads from its cache.
         """
         self.project: str | None = None
-        """The project that the session is held in; the next message puts it on record if none is."""
+        """The project of the session; recorded with the next message unless one is recorded already."""
         self._replay = Replay(store, ctx, counter or counter_for(gauge.model))
         self._memory: Memory | None = None
         self._closing: list[Callable[[], None]] = []
@@ -97,12 +97,12 @@ class Session:
         summariser: Model | AsyncModel | None = None,
         mask_secrets: bool = True,
     ) -> Session:
-        """Open a session, or begin it; without a store, in clew's own file.
+        """Open a session, or start it if there is none of this name; without a store, in clew's own file.
 
-        ``model`` is the one that will see the messages: it sets how tokens are counted and, unless
-        ``window`` says otherwise, how many fit. Left out, it is the one on record. ``summariser`` writes the
-        prose of digests; without one they are made by code alone. Keys, tokens and passwords in what is
-        added are masked before they reach the log, unless ``mask_secrets`` is off.
+        ``model`` is the model that receives the messages: it decides how tokens are counted and, unless
+        ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` writes
+        the prose of digests; without one they are written by code alone. Keys, tokens and passwords in added
+        messages are masked before they reach the log, unless ``mask_secrets`` is False.
         """
         ctx = Ctx(workspace=workspace, session=name)
         gauge = Gauge(model_named(model), policy, window)
@@ -114,12 +114,12 @@ class Session:
         return session
 
     def talk_to(self, model: str) -> None:
-        """Count and measure for another model from now on; the next message puts that on record."""
+        """Count and measure for another model from now on; recorded with the next message."""
         self.gauge = replace(self.gauge, model=model_named(model))
         self._replay.count_with(counter_for(self.gauge.model))
 
     def close(self) -> None:
-        """Let go of what it opened itself; a store that was given stays open."""
+        """Close what the session opened itself; a store passed by the caller stays open."""
         while self._closing:
             self._closing.pop()()
         self._memory = None
@@ -132,62 +132,62 @@ class Session:
     ) -> None:
         self.close()
 
-    # What is there ---------------------------------------------------------------------------------------
+    # Reading ---------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """Return what the session is called."""
+        """Return the name of the session."""
         return self._replay.ctx.session
 
     @property
     def store(self) -> Store:
-        """Return where the session lives."""
+        """Return the store of the session."""
         return self._replay.store
 
     @property
     def ctx(self) -> Ctx:
-        """Return on whose behalf, and in which session."""
+        """Return the workspace and session that store operations are made for."""
         return self._replay.ctx
 
     @property
     def ledger(self) -> Ledger:
-        """Return what code has kept of the session: rules, goal, open loops, files, failures, values."""
+        """Return what code extracted from the session: rules, goal, open loops, files, failures, values."""
         return self._replay.ledger
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """Return the rules that stand."""
+        """Return the rules in force."""
         return self._replay.ledger.pins.active
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens here."""
+        """Return the token counter of the session."""
         return self._replay.counter
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of what the model would see now."""
+        """Return the number of tokens of the view."""
         return self._replay.tokens
 
     @property
     def about(self) -> JsonObject:
-        """Return what is on record of the session itself: its model, and what whoever runs it put there."""
+        """Return the recorded facts about the session itself: its model, its project, the caller's own."""
         return {**self._replay.about}
 
     @property
     def is_off(self) -> bool:
-        """Tell whether compaction is switched off."""
+        """Whether compaction is switched off."""
         return self._replay.view.off
 
     @property
     def memory(self) -> Memory:
-        """Return what can be found again, brought back and remembered: in this session and earlier ones.
+        """Return the memory: search, recall and notes over this session and earlier ones.
 
-        It needs a store in a file; with another, notes are kept and nothing can be searched.
+        Searching needs a ``SqliteStore``; with other stores only notes work.
         """
         if self._memory is None:
             from clew.log.store import SqliteStore
-            from clew.memory import Memory  # only where something is looked for
+            from clew.memory import Memory  # imported only if memory is used
             from clew.memory.index.sqlite import SqliteIndex
 
             index = SqliteIndex(self.store.path) if isinstance(self.store, SqliteStore) else None
@@ -196,12 +196,12 @@ class Session:
         return self._memory
 
     def view(self) -> list[Item]:
-        """Return what the model would see now, each message under its id."""
+        """Return the messages that the model would see now, each with its id."""
         self._replay.catch_up()
         return list(self._replay.items)
 
     def context(self, wire: str = "anthropic") -> Converted:
-        """Return what the model would see now in a provider's format, ready to send."""
+        """Return the view in a provider's format, ready to send."""
         return convert([item.message for item in self.view()], wire_named(wire))
 
     def trace(self) -> list[Compaction]:
@@ -210,21 +210,21 @@ class Session:
         return self._replay.in_force()
 
     def events(self, after: int = 0) -> Iterator[Stored]:
-        """Yield all that happened, as the log keeps it, behind a place in it."""
+        """Yield the events of the log that follow a position."""
         return self._replay.store.read(self._replay.ctx, after)
 
     def number(self, seq: int) -> int:
-        """Return how many messages there were at a place of the log: m12 stands where it is 12."""
+        """Return how many messages the log holds up to a position: 12 at the event of m12."""
         self._replay.catch_up()
         return self._replay.view.number(seq)
 
-    # What comes in ---------------------------------------------------------------------------------------
+    # Writing ---------------------------------------------------------------------------------------------
 
     def add(self, *messages: Message | Mapping[str, Any], wire: str | None = None) -> list[str]:
         """Append messages, durably; return their ids.
 
-        A message is a ``clew.Message`` or an entry of a provider's list as it is, of the wire format named
-        or, without a name, of the one it looks like.
+        A message is a ``clew.Message`` or an entry of a provider's message list; without ``wire`` its format
+        is detected.
         """
         if not messages:
             return []
@@ -238,7 +238,7 @@ class Session:
         return [f"m{number}" for number in range(last - len(events) + 1, last + 1)]
 
     def _news(self) -> list[Event]:
-        """Return what the log does not know yet: model, project, rules found in messages without a record."""
+        """Return events for facts not in the log yet: model, project, rules found in old messages."""
         news, model, recorded = list[Event](), self.gauge.model, self._replay.recorded
         if model != UNKNOWN and self._replay.about.get("model") != model.id:
             news.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
@@ -249,29 +249,27 @@ class Session:
         return news
 
     def record(self, kind: str, body: JsonObject) -> int:
-        """Put on record that something happened which changes no view; return its place in the log."""
+        """Append an event that does not change the view; return its position in the log."""
         known = KINDS.get(kind)
         if known is None or kind in SHAPING:
-            raise InputError(
-                f"{kind!r} is nothing that can be put on record", "the kinds are in clew.log.kinds"
-            )
+            raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.kinds")
         kept = mask_json(body) if self._masks else body
         return self._replay.append(lambda: [new_event(kind, kept, known.version)])
 
     def pin(self, quote: str) -> Pin:
-        """Set a rule by hand: it will stand word for word, whatever is compacted."""
+        """Set a rule by hand: every digest repeats it word for word."""
         return on_pin(self._replay, {"does": "pin", "quote": self._masked(quote)})
 
     def edit_pin(self, pin: str, quote: str) -> Pin:
-        """Put other words in place of a rule."""
+        """Replace the wording of a rule."""
         return on_pin(self._replay, {"does": "edit", "pin": pin, "quote": self._masked(quote)})
 
     def unpin(self, pin: str, why: str = "revoked by hand") -> Pin:
-        """Take a rule off."""
+        """Revoke a rule."""
         return on_pin(self._replay, {"does": "revoke", "pin": pin, "why": self._masked(why)})
 
     def confirm_rules(self) -> tuple[Pin, ...]:
-        """Put into force the rules that were set by hand in an imported file; return them."""
+        """Activate the rules that were set by hand in an imported file; return them."""
         self._replay.catch_up()
         waiting = self.ledger.pins.waiting
         if waiting:
@@ -279,37 +277,37 @@ class Session:
         return tuple(self.ledger.pins.get(pin.id) for pin in waiting)
 
     def keep(self, quote: str, source: str) -> KeptFact:
-        """Keep a passage of a message word for word in every digest: a fact with its source's label."""
+        """Keep a passage of a message word for word in every digest, with the trust label of its source."""
         self._replay.catch_up()
         message = self._replay.original(source)
         if message is None:
-            raise NotFound(f"there is no message {source:.40}", "messages are called m1, m2, …")
+            raise NotFound(f"there is no message {source:.40}", "message ids are m1, m2, …")
         for place, part in enumerate(message.parts):
             start = words(part).find(quote)
             if quote.strip() and start >= 0:
                 cite: list[Json] = [source, place, start, start + len(quote)]
                 body: JsonObject = {"does": "keep", "quote": quote, "source": cite, "trust": part.trust.label}
                 return on_fact(self._replay, body)
-        raise InputError(f"{source} does not say that", "give its exact words")
+        raise InputError(f"{source} does not contain this passage", "quote its exact words")
 
     def unkeep(self, fact: str) -> KeptFact:
-        """Keep a passage no longer; its message stays in the log."""
+        """Stop keeping a passage; its message stays in the log."""
         return on_fact(self._replay, {"does": "drop", "fact": fact})
 
     def close_loop(self, loop: str, why: str = "closed by hand") -> None:
-        """Say that open work is done, or will not be; it stays on record with its reason."""
+        """Close an open item, done or abandoned; it stays in the log with the reason."""
         on_loop(self._replay, {"does": "close", "loop": loop, "why": self._masked(why)})
 
     def reopen_loop(self, loop: str) -> None:
-        """Take that back."""
+        """Open a closed item again."""
         on_loop(self._replay, {"does": "reopen", "loop": loop})
 
     def rescan_rules(self, *, apply: bool = True) -> RuleChanges:
-        """Search the whole session for rules with the installed finder; return what that changes.
+        """Search the whole session for rules with the installed rule finder; return what changes.
 
-        A session keeps the rules that were found when its messages came, whatever version reads it. This
-        takes what the installed version finds in their place, durably unless ``apply`` is off. What was done
-        by hand is done again to the rules in the same words.
+        A session keeps the rules that were found when its messages were added, also under later versions of
+        clew. This replaces them by what the installed version finds, durably unless ``apply`` is False.
+        Changes made by hand are applied again to rules of the same wording.
         """
         self._replay.catch_up()
         difference = RuleChanges((), ())
@@ -331,7 +329,7 @@ class Session:
 
     @property
     def problems(self) -> list[LogProblem]:
-        """Return the events of the log that no longer apply and were skipped, or are understood by guess."""
+        """Return the events that no longer apply and were skipped, or whose meaning was guessed."""
         return self._replay.problems
 
     def _masked(self, text: str) -> str:
@@ -342,38 +340,37 @@ class Session:
     def compact(
         self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
     ) -> Compaction | None:
-        """Make the view smaller; None where there is nothing to gain.
+        """Make the view smaller; None if there is nothing to gain.
 
-        ``target_tokens`` is for all but the system prompt; without it, down to half, or to what pressure
-        would leave if that is less. ``focus`` says in a person's words what matters now. Raises
-        ``CompactionRefused`` where no proposal keeps what must be kept, and ``PinsDoNotFit`` where the rules
-        alone are larger than the target. ``must`` says that nobody asked for it: the next request would not
-        fit without, and it is told and counted so.
+        ``target_tokens`` is the size to reach, system prompt excluded; by default half of the view, or the
+        policy's ``down_to`` if that is less. ``focus`` says in a person's words what matters now. Raises
+        ``CompactionRefused`` if no proposal keeps what must be kept, and ``PinsDoNotFit`` if the rules
+        alone are larger than the target. ``must`` marks a compaction that no person asked for, because the
+        next request would not fit; its trigger is then recorded as pressure.
         """
         return self._drive(self._compacting(target_tokens, focus, must))
 
     async def compact_async(
         self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
     ) -> Compaction | None:
-        """Do the same with a summariser that is awaited."""
+        """Do the same with an asynchronous summariser."""
         return await self._drive_async(self._compacting(target_tokens, focus, must))
 
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
-        """Return what a compaction would do and lose, without doing it; no model is asked."""
+        """Return what a compaction would do and lose, without doing it; no model is called."""
         self._replay.catch_up()
         wish = wish_of(self._replay, self.gauge, target_tokens, focus)
         return previewed(self._replay, self.gauge, wish)
 
     def fit(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
-        """Measure the window before a request, and put one TokenBudget event on record.
+        """Measure the window before a request and log one TokenBudget event.
 
-        Nothing is compacted unless ``auto`` says so: then where the verdict asks for it, and it pays or
-        must be.
+        With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
         """
         return self._drive(self._fitting(request, auto))
 
     async def fit_async(self, request: Request = PLAIN, *, auto: bool = False) -> Fitted:
-        """Do the same with a summariser that is awaited."""
+        """Do the same with an asynchronous summariser."""
         return await self._drive_async(self._fitting(request, auto))
 
     def _compacting(
@@ -412,55 +409,55 @@ class Session:
     def _drive(self, steps: Steps[Result]) -> Result:
         model = self.summariser
         if model and iscoroutinefunction(model.ask):
-            raise InputError("this summariser is awaited", "use compact_async and fit_async")
+            raise InputError("this summariser is asynchronous", "use compact_async and fit_async")
         return answered(steps, cast(Model | None, model))
 
     async def _drive_async(self, steps: Steps[Result]) -> Result:
         return await answered_async(steps, cast(AsyncModel | None, self.summariser))
 
     def undo(self, compactions: int = 1, *, newest: str | None = None) -> list[Compaction]:
-        """Undo the last compactions; return them, newest first. What came since stays.
+        """Undo the last compactions; return them, newest first. Messages added since stay.
 
         A compaction that another process made and this one has not read yet is never undone: ``StalePlan``
-        says so, and nothing is changed. ``newest`` names the last compaction that a person was shown (d3),
-        if that was longer ago than this session's last look at the log.
+        is raised and nothing changes. ``newest`` names the last compaction that a person was shown (d3), if
+        they may have seen an older state than this session object.
         """
         undone = undo(self._replay, compactions, newest)
         self._moved()
         return undone
 
     def _moved(self) -> None:
-        """Put on record what moved between the tiers, where somebody uses the memory."""
+        """Record what moved between the memory tiers, if memory is in use."""
         if self._memory is not None:
             self._memory.moves()
 
     def switch_off(self) -> None:
-        """Show the whole history from now on; compactions stay on record and come back when switched on."""
+        """Show the whole history from now on; compactions stay in the log and apply if switched on."""
         self._replay.append(lambda: [new_event(SWITCH.name, {"off": True}, SWITCH.version)])
 
     def switch_on(self) -> None:
         """Show the compacted view again."""
         self._replay.append(lambda: [new_event(SWITCH.name, {"off": False}, SWITCH.version)])
 
-    # Looking closer --------------------------------------------------------------------------------------
+    # Provenance ------------------------------------------------------------------------------------------
 
     def expand(self, ref: str) -> Expansion:
-        """Return what stands behind a message, a digest, a line of it, or a rule: m12, d1, d1.4, p2."""
+        """Return the sources of a message, a digest, one of its lines, or a rule: m12, d1, d1.4, p2."""
         self._replay.catch_up()
         return expand(self._replay, ref)
 
     def originals(self, ids: Iterable[str]) -> Iterator[Item]:
-        """Yield messages as they were said, whatever the view shows of them."""
+        """Yield messages as they were added, even if the view shows them shortened or not at all."""
         return self._replay.originals(ids)
 
     def explain(self, ref: str) -> Explanation:
-        """Say why something is shown as it is, or why it left."""
+        """Return why something is shown as it is, or why it left the view."""
         self._replay.catch_up()
         return explain(self._replay, ref)
 
 
 def _own_store() -> SqliteStore:
     from clew.log.store import SqliteStore
-    from clew.settings import network_disk, store_path  # only where no store is given
+    from clew.settings import network_disk, store_path  # imported only if no store is given
 
     return SqliteStore(store_path(), network=network_disk())

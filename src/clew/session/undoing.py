@@ -1,4 +1,4 @@
-"""Undoing: the last compactions are taken back, and what came since stays."""
+"""Undo the last compactions of a session; messages added since stay."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clew.message import JsonObject
 from clew.session.record import Compaction
 from clew.session.replay import Replay
 
-ADVICE = "nothing was changed; look at the compactions in force, then undo again"
+ADVICE = "nothing was changed; list the compactions in force, then undo again"
 
 
 def undo(replay: Replay, compactions: int, newest: str | None = None) -> list[Compaction]:
-    """Undo the last compactions, durably; return them, newest first.
+    """Append an undo of the last compactions; return them, newest first.
 
-    Only what the caller has seen: ``newest`` is the last compaction that they were shown, without it what
-    this process had read of the log. If others compacted or undid since, ``StalePlan`` says so.
+    Only compactions that the caller has seen are undone: up to ``newest``, the last one shown to them, or by
+    default those that this process has read. ``StalePlan`` if another process compacted or undid since.
     """
     seen = _in_force(replay)
     undone: list[Compaction] = []
@@ -49,5 +49,5 @@ def _in_force(replay: Replay) -> list[int]:
 
 def _what_happened(seen: list[int], in_force: list[int]) -> str:
     if set(in_force) <= set(seen):
-        return "another process has undone a compaction meanwhile"
-    return "another process has compacted meanwhile"
+        return "another process undid a compaction meanwhile"
+    return "another process compacted meanwhile"
