@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.compaction.propose import brief_of
-from clew.ledger.checked import verdict_of
+from clew.ledger.checks import verdict_of
 from clew.message import Role, said
 from tests.compaction_propose.sessions import items, read, step
 

@@ -21,9 +21,8 @@ from clew.rules import (
     Strength,
     find_candidates,
 )
-from clew.rules.evidence import is_silent
+from clew.rules.evidence import is_silent, model
 from clew.rules.find import sentences_that_tell, spoken
-from clew.rules.model import model
 from clew.rules.pasted import LONG
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from clew.errors import NotFound
 from clew.ledger import Ledger
-from clew.ledger.failing import FailingTests
-from clew.ledger.floods import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND
-from clew.ledger.loop import Closed, LoopKind
+from clew.ledger.checks import FailingTests
+from clew.ledger.loop import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND, Closed, LoopKind
 from clew.ledger.phrases import Foreign
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 from clew.rules import Constraint, find

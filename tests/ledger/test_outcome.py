@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.ledger import Ended
-from clew.ledger.outcome import Outcome, outcome
-from clew.ledger.tools import deed
+from clew.ledger.exchange import Outcome, outcome
+from clew.ledger.tool_actions import deed
 from clew.message import Text, ToolCall, ToolResult
 
 OK, FAILED, REFUSED = Ended.OK, Ended.FAILED, Ended.REFUSED

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger import Action
-from clew.ledger.shell import _parsed, effects, simple_commands
-from clew.ledger.touch import Touch
+from clew.ledger.shell import Touch, _parsed, effects, simple_commands
 
 READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
 DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED, Action.FETCHED

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, WORD
 from clew.rules.evidence import is_silent, may_matter
-from clew.rules.sift import CHUNKS, Chunks, chunks_with, marks
+from clew.rules.prefilter import CHUNKS, Chunks, chunks_with, marks
 
 WORDS = st.sampled_from(
     [

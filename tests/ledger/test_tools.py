@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.ledger import Action
-from clew.ledger.tool_names import Does
-from clew.ledger.tools import deed, touches
-from clew.ledger.touch import Touch
+from clew.ledger.shell import Touch
+from clew.ledger.tool_actions import Does, deed, touches
 from clew.message import ToolCall
 
 PATCH = (

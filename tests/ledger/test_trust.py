@@ -7,7 +7,7 @@ import pytest
 from clew.compaction.plan.render import TAG
 from clew.ledger import Ledger
 from clew.ledger.speech import DIGEST_TAG
-from clew.ledger.testcounts import Counts, counts_in
+from clew.ledger.testruns import Counts, counts_in
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 from clew.rules import find
 

@@ -3,17 +3,17 @@
 from clew.ledger.approvals import Answer, Approval
 from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts
 from clew.ledger.decisions import DecidedBy, Decision
+from clew.ledger.exchange import Ended
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal, GoalKind
 from clew.ledger.kinds import ValueKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.loops import Loops
-from clew.ledger.outcome import Ended
 from clew.ledger.passages import Voice
 from clew.ledger.pins import MadeBy, Pin, Pins, PinStatus
+from clew.ledger.shell import Action
 from clew.ledger.todos import Todo
-from clew.ledger.touch import Action
 from clew.ledger.values import Value, Values
 
 __all__ = [

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Exchange, Reading
-from clew.ledger.outcome import Ended
+from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.ledger.speech import ASSISTANT, USER, Said
-from clew.ledger.tool_names import Does
+from clew.ledger.tool_actions import Does
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
 
 MOST = 2_000

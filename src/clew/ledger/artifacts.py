@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Exchange, Reading
-from clew.ledger.outcome import Ended
-from clew.ledger.tool_names import Does
-from clew.ledger.tools import touches
-from clew.ledger.touch import CHANGES, Action, Touch
+from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.shell import CHANGES, Action, Touch
+from clew.ledger.tool_actions import Does, touches
 from clew.message import Cite
 
 MOST_UNCHANGED = 8_000

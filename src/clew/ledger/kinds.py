@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.rules.sift import CHUNKS, chunks_with
+from clew.rules.prefilter import CHUNKS, chunks_with
 
 
 class ValueKind(StrEnum):

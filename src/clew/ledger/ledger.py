@@ -12,22 +12,18 @@ from dataclasses import dataclass, field
 from clew.errors import StoreDamaged
 from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
-from clew.ledger.checked import LastCheck
+from clew.ledger.checks import LastCheck, LastRun
 from clew.ledger.codec import copied, from_json, to_json
 from clew.ledger.decisions import Decision, Decisions
-from clew.ledger.early import EarlyWords, UserWords
-from clew.ledger.exchange import OpenCalls, Reading
-from clew.ledger.failing import LastRun
+from clew.ledger.exchange import Ended, OpenCalls, Reading
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.findings import Findings
 from clew.ledger.goal import Goal, Goals
-from clew.ledger.kept import KeptFacts
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
-from clew.ledger.outcome import Ended
 from clew.ledger.pins import Pins
 from clew.ledger.speech import said
-from clew.ledger.turns import Turns
+from clew.ledger.turns import EarlyWords, KeptFacts, Turns, UserWords
 from clew.ledger.values import LOOKING_BACK, Values
 from clew.message import Cite, Item, JsonObject, Trust
 

@@ -6,11 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from clew.errors import NotFound
-from clew.ledger.checked import LastCheck
+from clew.ledger.checks import FailingTests, LastCheck, LastRun
 from clew.ledger.exchange import Reading
-from clew.ledger.failing import FailingTests, LastRun
-from clew.ledger.floods import TO, in_few_words
-from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.loop import TO, Closed, Loop, LoopKind, in_few_words
 from clew.ledger.talk import Talk
 from clew.ledger.todos import Todo, Todos
 

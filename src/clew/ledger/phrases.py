@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from clew.rules.sift import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_SENTENCE = 600
 _END = re.compile(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")

@@ -23,10 +23,10 @@ from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.rules.active import ActiveRules
 from clew.rules.find import find, find_candidates
 from clew.rules.force import LIKELY
-from clew.rules.provisional import go_ahead
+from clew.rules.permission import go_ahead
+from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
-from clew.rules.scope import scope_of
-from clew.rules.silence import may_state_rule
+from clew.rules.subject import scope_of
 from clew.rules.tokens import tokens
 from clew.rules.values import (
     Constraint,

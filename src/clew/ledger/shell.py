@@ -1,4 +1,9 @@
-"""What a command line does to files, without running it."""
+"""Actions on files, command lines and URLs.
+
+Which files a patch touches, read from its headers.
+
+What a command line does to files, without running it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,68 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
-from clew.ledger.patch import patched
-from clew.ledger.touch import Action, Touch
+
+class Action(StrEnum):
+    """What was done to a file, a command line or a URL."""
+
+    READ = "read"
+    CREATED = "created"
+    MODIFIED = "modified"
+    WRITTEN = "written"
+    """Created or overwritten, depending on whether it existed."""
+    DELETED = "deleted"
+    MOVED = "moved"
+    RAN = "ran"
+    FETCHED = "fetched"
+
+
+CHANGES = frozenset({Action.CREATED, Action.MODIFIED, Action.DELETED, Action.MOVED})
+
+
+class Touch(NamedTuple):
+    """One action on one file or URL."""
+
+    action: Action
+    name: str
+    to: str = ""
+    """Of a move: the new path."""
+
+
+_HEADER = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_DIFF = re.compile(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete File": Action.DELETED}
+_NOWHERE = "/dev/null"
+
+
+def patched(text: str) -> Iterator[Touch]:
+    """Yield the action on each file of a patch; supports ``*** Begin Patch`` and unified diffs."""
+    waiting: Touch | None = None
+    for verb, name in _HEADER.findall(text):
+        if verb == "Move to":
+            if waiting is not None:
+                yield Touch(Action.MOVED, waiting.name, name)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = Touch(_ACTIONS[verb], name)
+    if waiting is not None:
+        yield waiting
+    elif "\n+++ " in text and "*** " not in text:
+        yield from _diffed(text)
+
+
+def _diffed(text: str) -> Iterator[Touch]:
+    for old, new in _DIFF.findall(text):
+        if new == _NOWHERE:
+            yield Touch(Action.DELETED, old)
+        else:
+            yield Touch(Action.CREATED if old == _NOWHERE else Action.MODIFIED, new)
+
 
 LONGEST = 20_000
 """Characters of a command line that are parsed (chosen by hand); here-documents are skipped and do not

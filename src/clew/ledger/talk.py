@@ -14,16 +14,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.ledger.exchange import Asked, Exchange, Reading
-from clew.ledger.goal import asks_nothing_new
+from clew.ledger.exchange import Asked, Ended, Exchange, Reading
+from clew.ledger.goal import asks_nothing_new, only_tells
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
-from clew.ledger.outcome import Ended
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
-from clew.ledger.putoff import PutOff
-from clew.ledger.replies import is_report
-from clew.ledger.requests import only_tells
+from clew.ledger.replies import PutOff, is_report
 from clew.ledger.speech import ASSISTANT, USER, Said
-from clew.ledger.tool_names import Does
+from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json
 from clew.rules.sentences import sentences
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
-from clew.ledger.outcome import Ended
 from clew.ledger.phrases import Foreign
 from clew.ledger.speech import Said
-from clew.ledger.tool_names import Does
+from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json, JsonObject
 
 

@@ -2,16 +2,33 @@
 
 Only positions are stored, so that a session of any length costs little, and a later digest quotes the
 original words instead of an earlier digest.
+
+Quotes of the user that every digest keeps although no rule was recognised in them.
+
+The finder may miss a rule because of its wording, language or place. So two kinds of text are kept verbatim
+for the whole session, within a small budget: short messages at the start of a session, and at any time lines
+that forbid or restrict something and name a path or a command. In a language without a phrase table, a path
+or a prohibiting word is enough. They are quotes of the user, not rules.
+
+Facts that a person chose to keep verbatim: quotes of a message, with that message's trust label.
+
+A kept fact is not a rule. Every digest quotes it under its turn, and a tool's words keep the tool's label.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clew.ledger.exchange import Reading
-from clew.ledger.speech import ASSISTANT, USER, Said
-from clew.message import Cite
+from clew.errors import NotFound
+from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.speech import ASSISTANT, USER, WHOLE_SPEECH, Said
+from clew.ledger.tool_actions import Does
+from clew.message import Cite, Message, Text, Trust
+from clew.rules.languages import is_english
+from clew.rules.pasted import foreign
+from clew.rules.tokens import words_again
 
 MOST_TURNS = 5_000
 """Turns kept (chosen by hand); of a longer session the first turn and the latest."""
@@ -150,3 +167,214 @@ def is_acknowledgement(text: str) -> bool:
     return not text.strip() or (
         len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
     )
+
+
+SAID_EARLY, MAY_RESTRICT = "it was said early", "it names a place and may forbid something"
+EARLY_TURNS = 6
+"""User messages that count as the start of a session; chosen by hand."""
+SHORT = 240
+"""Characters of a short message or line; chosen by hand."""
+MOST_LINES = 16
+MOST_CHARACTERS = 3_000
+"""Budget for restricting lines (chosen by hand): every digest repeats all of it."""
+_LONG_TEXT = 6_000
+"""Characters above which a text is mostly pasted: only plain prohibitions on their own lines count."""
+_NAMED = re.compile(
+    r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
+    r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
+    r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
+)
+"""A path or a command."""
+_FORBIDS = re.compile(
+    r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
+      |off[ -]limits
+      |avoid|only|hands\ off|read-?only|frozen|keep\ out|leave\b.{0,40}\balone|untouched|shall\ not
+      |no\ (?:edits?|changes?|touching)
+      |nie(?:mals)?|nicht|kein\w*|jamais|ne|pas|nunca|jamás|no|mai|non|não|nooit|niet|nigdy|nie|asla|sakın
+      |yasak\w*|dokunma\w*|değiştirme\w*
+      |aldrig|aldri|inte|ikke|jangan|dilarang|nikdy
+      |nesmí\w*|neměň\w*|älä|koskaan|soha|tilos|niciodată|nu|mai|kamwe|nikad\w*)\b
+      |никогда|нельзя|не\s|ніколи|заборон|не\ |đừng|không|cấm|मत|कभी|नहीं|لا\s|ممنوع|أبد
+      |هرگز|نباید|نکن|אל\s|לעולם|אסור|לא\s|μην|ποτέ
+      |απαγορ|ห้าม|อย่า|不要|不得|不可|禁止|别|勿|ないで|禁|하지\ ?마|금지|কখন""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A prohibiting word in some thirty languages. False positives are harmless: only a quote is kept."""
+_PLAIN_BAN = re.compile(
+    r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
+    r"[^\n]{3,230}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LINE = re.compile(r"[^\n]+")
+_PIECE = re.compile(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
+_ANSWERED = re.compile(r'"="([^"\n]{3,240})"')
+"""An answer in the result of a tool by which an agent asks the user."""
+_REASON = re.compile(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
+"""The user's words in the result of a refused call."""
+_SAYS_NOTHING = re.compile(
+    r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
+    r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyWords:
+    """A verbatim quote of the user, and why it is kept."""
+
+    quote: str
+    source: Cite
+    trust: Trust
+    why: str
+
+
+@dataclass(slots=True)
+class UserWords:
+    """The kept quotes, oldest first."""
+
+    turns: int = 0
+    kept: dict[str, EarlyWords] = field(default_factory=dict)
+    """By casefolded quote, so that repeated words are kept once."""
+    lines: int = 0
+    characters: int = 0
+
+    @property
+    def all(self) -> tuple[EarlyWords, ...]:
+        """Return the quotes: those that may restrict the work first, then the early messages."""
+        return tuple(sorted(self.kept.values(), key=lambda words: words.why == SAID_EARLY))
+
+    def add(self, reading: Reading) -> None:
+        """Read a message of the user, or the user's answer to a call."""
+        for said in reading.said:
+            if said.speaker is USER:
+                self._add_turn(said)
+                self._add_middle(said, reading.item.message)
+        for exchange in reading.exchanges:
+            for quote, start in _answers(exchange):
+                end = start + len(quote)
+                self._line(quote, exchange.answered._replace(start=start, end=end), Trust.UNTRUSTED)
+
+    def restore(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
+        """Restore the quotes of the user in a digest, oldest first."""
+        for quote, source, trust in quotes:
+            early = self.turns < EARLY_TURNS and len(quote) <= SHORT
+            if early and quote.casefold() not in self.kept:
+                self.turns += 1
+                why = MAY_RESTRICT if next(_restricting(quote), None) else SAID_EARLY
+                self.kept[quote.casefold()] = EarlyWords(quote, source, trust, why)
+            elif next(_restricting(quote), None) is not None:
+                self._line(quote, source, trust)
+        self.turns = max(self.turns, EARLY_TURNS)  # messages after a digest are not early
+
+    def _add_turn(self, said: Said) -> None:
+        self.turns += 1
+        text = said.text.strip()
+        if self.turns <= EARLY_TURNS and len(text) <= SHORT:
+            if not _SAYS_NOTHING.match(text) and text.casefold() not in self.kept:
+                start = said.text.index(text)
+                source = said.cite(start, start + len(text))
+                why = MAY_RESTRICT if next(_restricting(text), None) else SAID_EARLY
+                self.kept[text.casefold()] = EarlyWords(text, source, said.trust, why)
+            return
+        for start, end in _restricting(said.text):
+            self._line(said.text[start:end], said.cite(start, end), said.trust)
+
+    def _add_middle(self, said: Said, message: Message) -> None:
+        """Keep the plain prohibitions in the middle of a huge text, which is not read as speech."""
+        part = message.parts[said.part]
+        if said.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
+            for start, end in _restricting(part.text):
+                self._line(part.text[start:end], Cite(said.message, said.part, start, end), said.trust)
+
+    def _line(self, quote: str, source: Cite, trust: Trust) -> None:
+        full = self.lines >= MOST_LINES or self.characters + len(quote) > MOST_CHARACTERS
+        if full or quote.casefold() in self.kept:
+            return
+        self.lines += 1
+        self.characters += len(quote)
+        self.kept[quote.casefold()] = EarlyWords(quote, source, trust, MAY_RESTRICT)
+
+
+def _restricting(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of lines that may restrict the work."""
+    if len(text) > _LONG_TEXT:
+        for line in _PLAIN_BAN.finditer(text):
+            if _NAMED.search(line[0]):
+                yield line.span()
+        return
+    if not _NAMED.search(text) and not _FORBIDS.search(text):
+        return
+    known = is_english(text, words_again(text[:2_000]))
+    pasted = list(foreign(text))
+    for line in _LINE.finditer(text):
+        if not any(start <= line.start() < end for start, end in pasted):
+            yield from _pieces(text, line.start(), line.end(), known=known)
+
+
+def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a line that may restrict the work."""
+    for piece in _PIECE.finditer(text, start, end):
+        words = piece[0].strip()
+        if not 8 <= len(words) <= SHORT:
+            continue
+        named, forbids = _NAMED.search(words) is not None, _FORBIDS.search(words) is not None
+        if (named and forbids) or (not known and (named or forbids) and not words.isascii()):
+            begin = piece.start() + piece[0].index(words)
+            yield begin, begin + len(words)
+
+
+def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
+    """Yield what the user said in answer to a question of the agent, or when refusing a call."""
+    asked, refused = exchange.deed.does is Does.ASK, exchange.outcome.ended is Ended.REFUSED
+    if not asked and not refused:
+        return
+    text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))
+    for answer in (_ANSWERED if asked else _REASON).finditer(text):
+        if not _SAYS_NOTHING.match(answer[1]):
+            yield answer[1].strip(), answer.start(1)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFact:
+    """A passage that a person chose to keep."""
+
+    id: str
+    """``k1``, ``k2``, …"""
+    quote: str
+    """Verbatim."""
+    source: Cite
+    trust: Trust
+    """The label of its message."""
+
+
+@dataclass(slots=True)
+class KeptFacts:
+    """The kept facts, oldest first."""
+
+    held: dict[str, KeptFact] = field(default_factory=dict)
+    count: int = 0
+
+    @property
+    def all(self) -> tuple[KeptFact, ...]:
+        """Return the facts that are kept now."""
+        return tuple(self.held.values())
+
+    def get(self, id_: str) -> KeptFact:
+        """Return a fact by its id."""
+        try:
+            return self.held[id_]
+        except KeyError:
+            raise NotFound(f"no fact {id_} is kept", "the page lists those that are") from None
+
+    def keep(self, quote: str, source: Cite, trust: Trust) -> KeptFact:
+        """Keep a passage; if it is kept already, return the existing fact."""
+        for known in self.held.values():
+            if (known.quote, known.source) == (quote, source):
+                return known
+        self.count += 1
+        fact = self.held[f"k{self.count}"] = KeptFact(f"k{self.count}", quote, source, trust)
+        return fact
+
+    def drop(self, id_: str) -> KeptFact:
+        """Stop keeping a passage; it stays in the log."""
+        return self.held.pop(self.get(id_).id)

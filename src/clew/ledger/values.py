@@ -11,10 +11,9 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, pieces_of, values_in
-from clew.ledger.lines import Lines, Place
-from clew.ledger.passages import ASSISTANT, WHOLE, Voice, passages
+from clew.ledger.passages import ASSISTANT, WHOLE, Lines, Place, Voice, passages
 from clew.message import Cite, Item, Json, JsonObject, Part, Text
-from clew.rules.sift import marks
+from clew.rules.prefilter import marks
 
 MOST_VALUES = 60_000
 _KEPT_WHEN_FULL = 45_000

@@ -7,31 +7,32 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from clew.message import Message, Origin, Text, Trust
-from clew.rules.afterthought import (
+from clew.rules.clauses import (
     borrows,
     joint_of,
+    leave_and_rest,
+    rules_apart,
     unsaid_from,
     with_borrowed_verb,
     withdraws,
 )
-from clew.rules.clauses import leave_and_rest, rules_apart
-from clew.rules.evidence import Evidence, Surroundings, evidence, is_silent
+from clew.rules.evidence import Evidence, Surroundings, confidence, evidence, is_silent, model
 from clew.rules.force import announces, judge
 from clew.rules.languages import guess
-from clew.rules.layout import Spans
-from clew.rules.model import confidence, model
 from clew.rules.pasted import (
     LONG,
     NOTHING_PASTED,
     foreign,
     is_briefing,
     is_deep,
+    is_status,
     pasted,
+    printed,
+    stands_alone,
     tasks,
 )
-from clew.rules.scope import scope_of
-from clew.rules.sentences import Sentence, sentences
-from clew.rules.terminal import is_status, printed, stands_alone
+from clew.rules.sentences import Sentence, Spans, sentences
+from clew.rules.subject import scope_of
 from clew.rules.tokens import words_again
 from clew.rules.values import Force, Found, Kind, Reason, Span, Strength
 

@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
-from clew.rules import provisional
-from clew.rules.active import ActiveRules, Rule, has_bound, numbers
+from clew.rules.active import ActiveRules, Rule, ends_rule, has_bound, let_go, numbers
 from clew.rules.cues import Hit
-from clew.rules.evidence import Evidence
+from clew.rules.evidence import Evidence, model
 from clew.rules.find import found_in, spoken
-from clew.rules.framed import is_directed, is_no_leave, is_no_lift, reminds
-from clew.rules.leave import LEAVE, clause_of_leave
-from clew.rules.letgo import ends_by, let_go
-from clew.rules.model import model
-from clew.rules.provisional import go_ahead, is_provisional
-from clew.rules.scope import scope_of
+from clew.rules.permission import (
+    LEAVE,
+    clause_of_leave,
+    ends_provisional,
+    go_ahead,
+    is_directed,
+    is_no_leave,
+    is_no_lift,
+    is_provisional,
+    reminds,
+)
 from clew.rules.sentences import Sentence
-from clew.rules.subject import Choice, Subject, choices, subject_of
+from clew.rules.subject import Choice, Subject, choices, scope_of, subject_of
 from clew.rules.tables import words
 from clew.rules.tokens import tokens
 from clew.rules.values import Constraint, Found, How, Kind, Retirement, Span
@@ -68,7 +72,7 @@ def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Itera
     span = Span(part, start, start + len(words))
     for rule in filter(may_end, rules.latest()):
         found = rule.constraint.found
-        if is_provisional(found) and provisional.ends_by(found, text):
+        if is_provisional(found) and ends_provisional(found, text):
             yield Retirement(rule.constraint.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 
@@ -195,7 +199,7 @@ def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | N
     if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
         return None
     matter = _matter_within(said, gone.start, gone.end)
-    near = [rule for rule in filter(may_end, rules.near(matter)) if ends_by(gone, matter, rule)]
+    near = [rule for rule in filter(may_end, rules.near(matter)) if ends_rule(gone, matter, rule)]
     return near[-1].constraint if near else None
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
 from clew.ledger.findings import FINDER, RuleRef, ref_from_json, ref_to_json
-from clew.ledger.kept import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.pins import MadeBy, Pin, Pins
+from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import LOOP, PIN, new_event
 from clew.log.events import Event
 from clew.message import Cite, Json, JsonObject, Trust

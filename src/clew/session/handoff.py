@@ -17,7 +17,7 @@ from clew.compaction.plan.handoff import Handoff
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
-from clew.ledger.tool_names import BY_NAME, Does
+from clew.ledger.tool_actions import BY_NAME, Does
 from clew.message import Cite, Item, Origin, Role, Trust, words
 from clew.secrets import mask
 

@@ -13,9 +13,9 @@ from clew.compaction.decide import Outcome, Writer
 from clew.compaction.propose.summary import SessionRequest
 from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError, NotFound
-from clew.ledger.kept import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.ledger.pins import Pin
+from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
 from clew.log.events import Ctx, Event, Stored
 from clew.log.protocol import Store

@@ -16,10 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 from clew.compaction.propose.near import near_duplicates
 from clew.compaction.propose.stubs import Page, excerpted
-from clew.ledger.outcome import Ended, outcome
-from clew.ledger.tool_names import Does
-from clew.ledger.tools import Deed, deed, touches
-from clew.ledger.touch import CHANGES, Action
+from clew.ledger.exchange import Ended, outcome
+from clew.ledger.shell import CHANGES, Action
+from clew.ledger.tool_actions import Deed, Does, deed, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 
 WORTH_CHARACTERS = 120

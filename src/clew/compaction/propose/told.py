@@ -15,7 +15,7 @@ from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
-from clew.ledger.touch import CHANGES, Action
+from clew.ledger.shell import CHANGES, Action
 from clew.message import Cite, Item, Trust
 
 MOST_FAILURES = 12

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import chain
 
 from clew.ledger.artifacts import Artifact
+from clew.ledger.exchange import Ended
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LATER, Closed, Loop, LoopKind
-from clew.ledger.outcome import Ended
-from clew.ledger.touch import CHANGES, Action
+from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.events import Stored
 from clew.message import Cite, Trust

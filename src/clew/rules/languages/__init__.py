@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from clew.rules.cues import Grammar, Language, UnspacedLanguage
-from clew.rules.phrases import Entry, Phrase, Place, tree
+from clew.rules.cues import Entry, Grammar, Language, Phrase, Place, UnspacedLanguage, tree
 from clew.rules.tables import table
 
 ENGLISH = "english"

@@ -3,6 +3,8 @@
 A session repeats its words, so each whitespace-separated chunk is judged once and cached. Each tracker owns a
 bit; the bits of a text's chunks together are its marks. Marks may have false positives, never false
 negatives: a tracker whose bit is set reads the text, any other skips it.
+
+The prefilter for rules: skip texts whose words show that they state and end no rule.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+
+from clew.rules.evidence import may_matter
+from clew.rules.pasted import LONG
 
 _LONGEST = 80
 """Characters of a chunk that is cached; longer ones are seldom repeated."""
@@ -87,3 +92,11 @@ def chunks_with(bit: int, text: str) -> list[str]:
     if len(text) <= _LONGEST_TEXT and not marks(text) & bit:
         return []  # the marks were cached when the message was added
     return [chunk for chunk in dict.fromkeys(text.split()) if _MARKS_OF(chunk) & bit]
+
+
+_MARK = CHUNKS.mark_by(may_matter)
+
+
+def may_state_rule(text: str) -> bool:
+    """Return False if the words of a text show that it neither states nor ends a rule."""
+    return len(text) >= LONG or bool(marks(text) & _MARK)

@@ -1,0 +1,279 @@
+"""Parse permissions: temporary or lasting, and the reason given with them.
+
+Decide whether a permission is really given: not denied, asked about, reported or hypothetical.
+
+Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand.
+
+Provisional rules ("don't write code yet"), and the go-ahead that ends them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clew.rules.cues import Hit
+from clew.rules.evidence import model
+from clew.rules.languages import ENGLISH
+from clew.rules.tables import words as known_words
+from clew.rules.tokens import Token
+from clew.rules.values import Found, Kind
+
+LEAVE = frozenset(("permit", "may"))
+"""Cues that permit something."""
+_OF_LEAVE = frozenset(("permit", "use_way"))
+"""Cues that make rules of other sentences, but describe a permission here: "you can answer in English
+again"."""
+
+
+def is_passing(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
+    """Return True if a permission only undoes a rule ("you can push again") and is not a rule itself.
+
+    It contrasts now with before, or first names what has changed: "I reviewed it, you can commit". A
+    permission that is meant to last, comes with a rule or has an exception is excluded.
+    """
+    cues = {hit.cue for hit in hits}
+    if cues.isdisjoint(LEAVE) or any(model().cues[cue].kind for cue in cues - _OF_LEAVE):
+        return False
+    said = {token.word for token in words}
+    if not said.isdisjoint(known_words("leave", "holding_back")):
+        return False
+    return not said.isdisjoint(known_words("leave", "undoing")) or bool(_behind_reason(words, hits))
+
+
+def clause_of_leave(words: Sequence[Token], hits: Sequence[Hit]) -> int:
+    """Return the index where a permission begins after its reason: "Friday is over, deploy".
+
+    0 if no such clause precedes it, or if the permission refers back to that clause: "the fix is ready, you
+    can push it".
+    """
+    begin = _behind_reason(words, hits)
+    pointing = known_words("leave", "pointing")
+    return 0 if any(token.word in pointing for token in words[begin:]) else begin
+
+
+def _behind_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
+    """Return the index of the permission after a clause that states a fact, not a condition."""
+    given = next((hit.start for hit in hits if hit.cue in LEAVE), 0)
+    begin = max((i for i, token in enumerate(words) if token.opens and token.start <= given), default=0)
+    if not begin or words[0].word in known_words("leave", "cases"):
+        return 0
+    told = known_words("leave", "told")
+    return begin if any(token.word in told for token in words[:begin]) else 0
+
+
+def without_reason(words: Sequence[Token]) -> Sequence[Token]:
+    """Return the words of a rule without a last clause with the reason: "..., I want to review first"."""
+    last = max((i for i, token in enumerate(words) if token.opens), default=0)
+    return words[:last] if last and words[last].word in known_words("leave", "why") else words
+
+
+_MAY = (
+    r"(?:may|can|could|are\s+(?:allowed|free)|darfst|dürft|darf|kannst|könnt|peux|pouvez|puedes?|pueden|puoi"
+    r"|potete|podes?|pode|mag|kunt|możesz|можешь|можете|можно)"
+)
+_NOT = r"(?:not|never|no\s+longer|nicht|nie(?:mals)?|kein\w*|pas|plus|jamais|não|nunca|mai|niet|nooit|нельзя)"
+_LOOK = (
+    r"(?:read|see|look|view|inspect|ignore|skip|forget|leave|find|imagine|notice|lesen|sehen|ansehen"
+    r"|ignorieren"
+    r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
+    r"|читать|прочитать|смотреть|посмотреть|видеть)"
+)
+_OTHERS_SAY = (
+    r"\b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+"
+    r"(?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b"
+)
+_FRAMED = re.compile(
+    rf"""
+      [?？]\W*\Z                                                            # asked
+    | \b{_MAY}\s+(?:\w+\s+){{0,2}}?{_NOT}\b                                 # denied: "darfst das nicht"
+    | \b(?:can|may|could)(?:no|n['’])t\b
+    | \bdarfst\b.*\bnicht\b | \b(?:peux|pouvez)\b.*\bpas\b
+    | \b{_MAY}\s+(?:\w+\s+)?{_LOOK}\b                                       # less than to change it
+    | [你您]?(?:可以|能)\s*(?:看|读|讀|查看|忽略)
+    | \b(?:i|we|ich|je|yo|io|eu|я)\s+(?:\w+\s+)?
+      (?:never|didn['’]t|did\s+not|haven['’]t|have\s+not|nie|nicht|n['’]ai|nunca|no|non|não|не|никогда)\s+
+      (?:\w+\s+){{0,2}}?
+      (?:say|said|allow\w*|permit\w*|mean|meant|gesagt|erlaubt|dit|dij\w+|dicho|detto|disse|говорил\w*|разреш\w*)
+    | \bnunca\s+dije\b | \bje\s+n['’]ai\s+(?:jamais|pas)\s+dit\b | \bich\s+habe?\s+nie\b
+    | \b(?:who|where|when)\s+(?:said|says|did)\b | \bdid\s+i\s+(?:say|allow)\b
+    | {_OTHERS_SAY}
+    | \b(?:not\s+sure|unsure|unclear|don['’]t\s+(?:think|know|believe)|wonder\w*|doubt\w*|whether|unless
+        |imagine|suppose|pretend|assum\w+|hypothetically|what\s+if|in\s+theory|would\s+be)\b
+    | \b(?:old|former|previous|earlier)\s+(?:policy|rule|convention)\b
+    | (?:\A|[,;]\s*)(?:if|wenn|falls|si|se|als|если|jeśli|когда)\b
+    | \b(?:es\s+sei\s+denn|außer|à\s+moins|a\s+menos|если)\b
+    | 如果|假如|假设|除非
+    | \b(?:in|under|inside)\s+\S*/\S*\s+(?:is|are|looks?)\s+(?:fine|ok|okay|good)\W*\Z    # how things are
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PROGRAM = (
+    r"(?:script|job|service|app|code|function|tool|pipeline|server|client|program|module|build|bot"
+    r"|workflow|command"
+    r"|method|class|worker|library|plugin|it|he|she|they)"
+)
+_TOLD = re.compile(
+    rf"""
+      \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
+    | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*
+      \b(?:over|lifted|ends?|allowed|open|fine|ok|okay)\b
+    | \A(?:is|are|was|were|did|does|has|have|when|why|who)\b.*[?？]\W*\Z      # asked
+    | \b(?:not|never|isn['’]t|aren['’]t)\s+(?:\w+\s+)?
+      (?:over|lifted|safe|ok|okay|fine|good|clear)(?=\s+to\b|\W*\Z)
+    | \A\W*(?:the|this|that|these|those|it|its|my|our|your)\b[^,;]*           # how a thing is
+      \b(?:fine|ok|okay|good)\s+after\s+all\b
+    | {_OTHERS_SAY}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REMINDS = re.compile(
+    r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b"
+    r"|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
+    r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
+    re.IGNORECASE,
+)
+
+
+def is_no_leave(text: str) -> bool:
+    """Return True if words that resemble a permission are none."""
+    return _FRAMED.search(text) is not None
+
+
+def is_no_lift(text: str) -> bool:
+    """Return True if words about the end of a rule only describe it, ask, or name a future time."""
+    return _TOLD.search(text) is not None
+
+
+def reminds(text: str) -> bool:
+    """Return True if words ask not to forget or give up something: they withdraw nothing."""
+    return _REMINDS.search(text) is not None
+
+
+_RISKY = re.compile(
+    r"\b(?:secrets?|credentials?|passwords?|tokens?|api keys?|\.env|sensitive|personal data|delet\w*"
+    r"|drop|truncate|wipe|rm|push\w*"
+    r"|force|deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer)\b",
+    re.IGNORECASE,
+)
+"""Subjects of rules that only an explicit permission ends."""
+_DIRECTED = re.compile(
+    r"\b(?:you|u|we)(?:['’]re| are)? (?:now |also |again |then )?(?:can|may|could|are (?:now )?allowed"
+    r"|allowed|free|are free|have (?:my )?permission"
+    r"|are good|good) ?(?:now |to |again )*\b|\bfeel free\b|\bgo ahead\b|\bplease (?:do|go)\b"
+    r"|\bi (?:now )?(?:allow|permit|approve|lift|withdraw|take back)"
+    r"|\b(?:it(?:['’]s| is)|that(?:['’]s| is)) (?:now )?(?:fine|ok(?:ay)?|alright|all right|safe)\b"
+    r"|\b(?:is|are) (?:now )?(?:allowed|fine|ok(?:ay)?|open|permitted)\b"
+    r"|\b(?:forget|drop|ignore|disregard|never mind|scrap|scratch|cancel|lift"
+    r"|remove) (?:about )?(?:the|that|this|my|what)\b|\bno longer\b|\banymore\b"
+    r"|\bcan be \w+|\b(?:rule|limit|ban|freeze|restriction)\b.{0,30}\b(?:over|lifted|gone|off|done"
+    r"|void|applies)\b|\bapproved\b|\bafter all\b|\bagain\b|\bnow\b",
+    re.IGNORECASE,
+)
+_ADDRESSED = re.compile(
+    r"\b(?:you|u|your|feel free|go ahead|i (?:now )?(?:allow|permit|approve|lift)|forget|never mind"
+    r"|drop|ignore)\b",
+    re.IGNORECASE,
+)
+_LONG_GRANT = 30
+"""Words above which a permission is only one of several things a sentence says; chosen by hand."""
+
+
+def is_directed(text: str, language: str, cues: set[str], rule: Found) -> bool:
+    """Return True if words that seem to end a rule are directed at it by the speaker.
+
+    Rules about secrets, deletion, pushing and production need words that address the agent; long sentences
+    that mention a permission in passing never count.
+    """
+    if language != ENGLISH:
+        return True
+    if len(text.split()) > _LONG_GRANT or _DIRECTED.search(text) is None:
+        return False
+    return _ADDRESSED.search(text) is not None or _RISKY.search(rule.quote) is None
+
+
+_WORK = re.compile(
+    r"\b(?:cod(?:e|ing)|implement\w*|chang\w+|edits?|editing|modif\w+|anything|action|actions|start"
+    r"|begin|proceed|build\w*"
+    r"|fix\w*|refactor\w*|touch\w*|write|writing|execut\w*|run(?:ning)?)\b",
+    re.IGNORECASE,
+)
+_FOR_NOW = re.compile(
+    r"\byet\b|\bfor now\b|\bright now\b|\bat this (?:point|stage)\b|\bfor the moment\b"
+    r"|\bjust (?:the )?(?:analysis|plan|report|review"
+    r"|explanation)\b|\b(?:only|just) (?:look|read|analy[sz]e|explain|plan|discuss|investigate"
+    r"|diagnose|validate)\b|\buntil i\b"
+    r"|\bwithout (?:implement|chang|writ|edit|modify|touch|making|doing)\w*",
+    re.IGNORECASE,
+)
+_CODE_ONLY = re.compile(
+    r"\b(?:do not|don['’]?t|no|without|never)\b[^.]{0,30}\b(?:cod(?:e|ing)|implementation|implement\w*"
+    r"|any(?:thing)? changes|anything"
+    r"|any changes|changes|action|commands?)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"[\w.-]+/|\w\.[a-z]{1,4}\b|\b(?:always|never|ever)\b", re.IGNORECASE)
+_ACTS = (
+    "push",
+    "commit",
+    "merge",
+    "deploy",
+    "delete",
+    "remove",
+    "release",
+    "publish",
+    "install",
+    "force",
+    "drop",
+)
+"""Acts that a plain "go ahead" does not permit: they must be named."""
+_GO_AHEAD = re.compile(
+    r"(?:\A|[.!,;:\n]\s*|\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and"
+    r"|looks good|sounds good|approved)\W+)"
+    r"(?:please |now |let['’]?s |you can (?:now )?|feel free to |start to |then |just )*"
+    r"(?:go ahead|do it|do that|proceed|go for it|make it so|ship it|implement|get started"
+    r"|start (?:coding|implementing|building|with)"
+    r"|begin (?:coding|implementing)|execute (?:it|the plan|this)|apply (?:it|them|the (?:changes?|fix"
+    r"|plan))|make the changes?"
+    r"|write (?:the |it|this)(?: code)?|carry (?:it )?on|build it|fix it|code it|you(?:['’]re"
+    r"| are) (?:good|free|clear) to (?:go|start))\b"
+    r"|\A\W*(?:approved|lgtm|green light|go)\W*\Z|\b(?:plan|proposal|design) (?:is )?(?:approved"
+    r"|looks good|sounds good)\b",
+    re.IGNORECASE,
+)
+_NOT_GO = re.compile(
+    r"\b(?:don['’]?t|do not|not|never|before|until|once|after|if|when|should|shall|can|could|would"
+    r"|may) (?:you |we |i )?(?:\w+ )?"
+    r"(?:go ahead|do it|proceed|implement|get started|start)\b(?!\W*please)|\?\s*\Z",
+    re.IGNORECASE,
+)
+_SHORT = 400
+"""Characters of a message that may give the go-ahead by its opening words; chosen by hand."""
+
+
+def is_provisional(rule: Found) -> bool:
+    """Return True if a rule holds only until the user gives the go-ahead."""
+    if rule.kind not in (Kind.PROHIBITION, Kind.SCOPE, Kind.REQUIREMENT):
+        return False
+    text = rule.quote
+    if _FOR_NOW.search(text):
+        return True
+    return rule.kind is Kind.PROHIBITION and _CODE_ONLY.search(text) is not None and not _PLACE.search(text)
+
+
+def go_ahead(text: str) -> str:
+    """Return the words of a short message that give the go-ahead; empty if there are none."""
+    if len(text) > _SHORT:
+        text = text[: text.find("\n", 1)] if "\n" in text[1:_SHORT] else ""
+    match = _GO_AHEAD.search(text)
+    if match is None or _NOT_GO.search(text):
+        return ""
+    return match[0].strip(" .,;:!\n") or text.strip()
+
+
+def ends_provisional(rule: Found, text: str) -> bool:
+    """Return True if a go-ahead covers what a provisional rule forbids."""
+    named = [act for act in _ACTS if re.search(rf"\b{act}", rule.quote, re.IGNORECASE)]
+    if named:
+        return any(re.search(rf"\b{act}", text, re.IGNORECASE) for act in named)
+    return _WORK.search(rule.quote) is not None or _FOR_NOW.search(rule.quote) is not None
