@@ -128,7 +128,7 @@ def test_a_circle_of_parents_is_said_and_all_is_told():
     file.says("hi", "m1", uuid="a1", parent="u1")
     records = file.read()
     assert sorted(standing(records)) == ["a1", "u1"]
-    assert [problem.what for problem in only(records, Problem)] == ["its parents form a circle"]
+    assert [problem.what for problem in only(records, Problem)] == ["its parents form a cycle"]
 
 
 def test_a_record_that_comes_before_its_parent_waits_for_it():

@@ -59,7 +59,7 @@ def test_a_tear_is_told_by_index_line_and_character():
     data = b'{"messages": [\n{"a": 1},\n{"a": "bc'
     assert list(walk(open_source(data)))[-1] == Problem(
         "the JSON breaks off inside messages[1]: Unterminated string starting at line 3 (character 31); "
-        "what stands before it was read",
+        "everything before it was read",
         1,
     )
 

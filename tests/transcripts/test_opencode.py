@@ -151,7 +151,7 @@ def test_tokens_and_signatures_are_kept():
 
 def test_an_unknown_part_is_carried_and_told():
     assert told(said("m1", "assistant", {"type": "hologram"})) == [
-        "problem at 0: a part of the unknown type 'hologram', carried as it is",
+        "problem at 0: a part of the unknown type 'hologram', kept unchanged",
         "m1 assistant: Unknown",
     ]
 

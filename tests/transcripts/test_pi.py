@@ -126,8 +126,8 @@ def test_what_a_harness_says_is_not_the_persons():
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ([said("a", "a", "user", "1")], "problem at None: the parents of 'a' lead back to it"),
-        ([said("a", "zz", "user", "1")], "problem at 2: the parent 'zz' does not stand before its child"),
+        ([said("a", "a", "user", "1")], "problem at None: the parents of 'a' form a cycle"),
+        ([said("a", "zz", "user", "1")], "problem at 2: the parent 'zz' does not come before its child"),
         (
             [said("a", None, "user", "1"), said("a", None, "user", "2")],
             "problem at 3: the id 'a' is used again",

@@ -1,4 +1,4 @@
-"""Session files of other tools, read into one stream of typed records. See README.md."""
+"""Read session files of other tools as one stream of typed records. See README.md."""
 
 from clew.transcripts.discover import Found, find_sessions
 from clew.transcripts.formats import FORMATS, Format, detect, format_named, read

@@ -1,4 +1,4 @@
-"""The compactions that a session's own tool made: what its model saw before, and what it was left with."""
+"""The compactions that a session's own tool made: what its model saw before and after each."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from clew.transcripts.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class ToolCompaction:
-    """One compaction of the tool's own."""
+    """One compaction that the tool made."""
 
     name: str
     """``c1``, ``c2``, …"""
     boundary: Boundary
     before: tuple[Entry, ...] = field(repr=False)
-    """What the model saw: an earlier summary, and everything since."""
+    """What the model saw: an earlier summary, and everything after it."""
     summary: tuple[Entry, ...] = field(repr=False)
-    """What the tool wrote in its place; empty if it was not recorded."""
+    """The summary that the tool wrote instead; empty if it was not recorded."""
     kept: tuple[Entry, ...] = field(repr=False)
-    """What was kept word for word."""
+    """What was kept verbatim."""
     after: tuple[Entry, ...] = field(repr=False)
-    """What was said until the next one."""
+    """What was said until the next compaction."""
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if the summary can be read by its provider only."""
+        """Return True if only the provider can read the summary."""
         return bool(self.summary) and not any(entry.message.text for entry in self.summary)
 
 
 def tool_compactions(session: Transcript) -> list[ToolCompaction]:
-    """Return the tool's own compactions, oldest first, without those that the user went back before."""
+    """Return the tool's own compactions, oldest first, without those on an abandoned branch."""
     gone = session.dropped
     boundaries: list[Boundary | None] = [None]
     made: list[list[Entry]] = [[]]

@@ -1,4 +1,4 @@
-"""SQLite files of other tools: opened without a trace, read row by row, a damaged one reported."""
+"""Read SQLite files of other tools: read-only, row by row, with limits; damage is reported."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _MAGIC = b"SQLite format 3\0"
 _MAX_VALUE_BYTES = 256 << 20
 _TICK_STEPS = 1_000_000
 _MAX_TICKS = 1_000
-"""A query may take this many ticks of SQLite's machine, about half a minute: no session is that hard."""
+"""A query may run for this many ticks of SQLite's virtual machine, about half a minute: no session takes that
+long."""
 
 
 @contextmanager
 def opened(source: Source) -> Iterator[sqlite3.Connection]:
     """Open a database read-only.
 
-    A tool that is running keeps its newest rows beside the file, in a write-ahead log: that is read too,
-    except where the folder cannot be written to and SQLite could not share the log.
+    A running tool keeps its newest rows in a write-ahead log next to the file: it is read too, unless the
+    folder is not writable, so that SQLite cannot share the log.
     """
     import sqlite3
 
@@ -36,7 +37,7 @@ def opened(source: Source) -> Iterator[sqlite3.Connection]:
     with source.on_disk() as path, closing(_connected(path)) as connection:
         connection.text_factory = _lenient_text
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
-        connection.execute("PRAGMA trusted_schema = OFF")  # what a schema computes, it computes without us
+        connection.execute("PRAGMA trusted_schema = OFF")  # a schema must not run functions on our behalf
         connection.set_authorizer(_without_views)
         yield connection
 
@@ -44,7 +45,7 @@ def opened(source: Source) -> Iterator[sqlite3.Connection]:
 def _without_views(
     _action: int, _first: str | None, _second: str | None, _database: str | None, view: str | None
 ) -> int:
-    """Refuse what stands in a view: it may do anything, also without end."""
+    """Deny access through a view: a view may compute anything, without end."""
     import sqlite3
 
     return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
@@ -61,15 +62,15 @@ def _connected(path: Path) -> sqlite3.Connection:
         connection.close()
         return sqlite3.connect(f"{address}?immutable=1", uri=True)
     except errors():
-        pass  # said where the rows are read
+        pass  # reported when the rows are read
     return connection
 
 
 def errors() -> tuple[type[Exception], ...]:
     """Return what SQLite raises for a damaged file.
 
-    Besides its own errors: its message may quote bytes that are no text, and a size that the file claims may
-    be more than there is memory.
+    In addition to its own errors: its message may quote bytes that are not text, and a size that the file
+    claims may exceed the memory.
     """
     import sqlite3
 
@@ -81,7 +82,7 @@ def _lenient_text(data: bytes) -> str:
 
 
 def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:
-    """Tell whether a source is a database with these tables and columns."""
+    """Return True if a source is a database with these tables and columns."""
     if source.is_directory or source.peek(len(_MAGIC)) != _MAGIC:
         return False
     try:
@@ -92,7 +93,7 @@ def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
-    """Return the columns of a table; none where there is none. A view is none: it may do anything."""
+    """Return the columns of a table; an empty set if it does not exist or is a view."""
     query = "SELECT type FROM sqlite_master WHERE name = ?"
     if [kind for (kind,) in connection.execute(query, (table,))] != ["table"]:
         return set()
@@ -100,7 +101,7 @@ def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
 
 
 def rows(connection: sqlite3.Connection, query: str, values: Sequence[str] = ()) -> Iterator[JsonObject]:
-    """Yield each row as an object of column names; a query without end is broken off with an error."""
+    """Yield each row as an object of column names; an endless query ends with an error."""
     ticks = count(1)
     connection.set_progress_handler(lambda: next(ticks) > _MAX_TICKS, _TICK_STEPS)
     cursor = connection.execute(query, tuple(values))
@@ -112,13 +113,13 @@ def rows(connection: sqlite3.Connection, query: str, values: Sequence[str] = ())
 
 
 def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list[JsonObject]:
-    """Return the rows of the sessions that are wanted of a source: all, or the one that it names."""
+    """Return the session rows of a source: all, or the one that the source names."""
     found = rows(connection, query)
     return [row for row in found if source.session is None or str(row.get("id")) == source.session]
 
 
 def reported(records: Iterator[Record]) -> Iterator[Record]:
-    """Pass records on; where the database turns out to be damaged, end with a ``Problem``."""
+    """Pass records on; if the database turns out to be damaged, end with a ``Problem``."""
     try:
         yield from records
     except errors() as cause:
@@ -126,7 +127,7 @@ def reported(records: Iterator[Record]) -> Iterator[Record]:
 
 
 def decoded(row: JsonObject, column: str) -> tuple[Json, Problem | None]:
-    """Decode the JSON in a column; what is wrong with it comes back as the problem."""
+    """Decode the JSON in a column; an error is returned as a problem."""
     text = row.get(column)
     if not isinstance(text, str):
         return None, None

@@ -1,7 +1,7 @@
-"""The sessions on this computer, newest first, and the short id that names each of them.
+"""Find the sessions on this computer, newest first, and the short id of each.
 
-Finding is cheap: the date and size of each file, then, only for sessions that are asked for, its first and
-last kilobytes. No session is read whole; ``profile.py`` does that, and remembers what it found.
+Finding is cheap: the date and size of each file and, only for sessions that are requested, its first and last
+kilobytes. ``profile.py`` reads whole sessions and caches what it finds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from clew.transcripts.typed import typed_words
 HEAD_BYTES = 64 << 10
 TITLE_LENGTH = 80
 _LOOKED_AT = 50
-# Claude Code writes a session's title behind all else.
+# Claude Code writes a session's title at the end of its file.
 _TAIL_BYTES = {"claude-code": 16 << 10}
 _FOLDERS = ("openhands",)
 _NAMED_BY_FOLDER = frozenset({"events", "base_state", "api_conversation_history"})
 SHORT_ID_LENGTH = 8
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_ORDERED = ("1", "6", "7")
-"""Versions of UUIDs that begin with the time: two sessions of one minute share their first characters."""
+"""UUID versions that begin with the time: two sessions of one minute share their first characters."""
 _RANDOM_ID = re.compile(r"ses_([0-9a-f]{8})|.*T\d\d-\d\d-([0-9a-f]{8})")
-"""Ids of opencode, and the file names of Gemini CLI, which hold the first characters of an id."""
+"""Ids of opencode, and file names of Gemini CLI, which hold the first characters of an id."""
 _TABLES = {"opencode": "session", "goose": "sessions", "crush": "sessions"}
 _TITLES = ("title", "name", "description")
 _DIRECTORIES = ("directory", "working_dir")
@@ -50,13 +50,13 @@ class Found:
     format: str
     path: Path
     size: int
-    """In bytes; of the whole file, where it holds other sessions too."""
+    """In bytes; of the whole file if it holds other sessions too."""
     modified: datetime
     session_id: str | None = None
     title: str | None = None
     """Its title, or the user's first words."""
     project: str | None = None
-    """The folder it was held in."""
+    """The folder it ran in."""
 
     @property
     def id(self) -> str:
@@ -70,7 +70,7 @@ class Found:
         return short_id(own, f"{self.format}:{self.path}")
 
     def open(self) -> Source:
-        """Open it; of a database, only this session is read."""
+        """Open it; from a database, only this session is read."""
         source = open_source(self.path)
         source.session = self.session_id if self.in_database else None
         return source
@@ -81,7 +81,7 @@ class Found:
         return self.format in _TABLES and self.session_id is not None
 
     def is_named(self, name: str) -> bool:
-        """Return True if a name means this session.
+        """Return True if a name refers to this session.
 
         A name is the short id, the tool's id or its first characters, the file's name or its first
         characters, each also with the tool in front (``codex:019d…``, ``copilot:4f2a…``).
@@ -93,7 +93,7 @@ class Found:
 
 
 def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
-    """Return eight characters that name a session: of its id if they are random there, else of a hash."""
+    """Return eight characters that identify a session: of its id if random there, else of a hash."""
     found = None if hashed else _UUID.search(session_id)
     if found:
         return found[0][-SHORT_ID_LENGTH:] if found[1] in _TIME_ORDERED else found[0][:SHORT_ID_LENGTH]
@@ -105,7 +105,7 @@ def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
 
 
 def file_id(path: Path) -> str:
-    """Return the id that a session's file name holds: its UUID if it has one, else the name."""
+    """Return the id in a session's file name: its UUID if it has one, else the name."""
     name = path.name.split(".")[0]
     name = path.parent.name if name in _NAMED_BY_FOLDER else name
     found = _UUID.search(name)
@@ -115,7 +115,7 @@ def file_id(path: Path) -> str:
 def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> Iterator[Found]:
     """Yield the sessions of every tool, newest first. A title is looked up when its session is yielded.
 
-    With ``titles=False`` no file is opened, only databases.
+    With ``titles=False`` no file is opened except databases.
     """
     here = computer or Computer()
     found: dict[tuple[Path, str | None], Found] = {}
@@ -131,11 +131,11 @@ def _in_place(place: Place) -> Iterator[Found]:
         return
     for path in place.folder.glob(place.pattern):
         if place.format == "claude-code" and path.name.startswith("agent-"):
-            continue  # a sub-agent's; its session tells of it
+            continue  # a sub-agent's file, read with its session
         try:
             seen = path.stat()
         except OSError:
-            continue  # gone, or not ours to see
+            continue  # deleted, or not accessible
         where = path.parent if place.format in _FOLDERS else path
         modified = datetime.fromtimestamp(seen.st_mtime, UTC)
         session = Found(place.format, where, seen.st_size, modified)
@@ -146,7 +146,7 @@ def _in_place(place: Place) -> Iterator[Found]:
 
 
 def _in_database(file: Found) -> Iterator[Found]:
-    """Yield the sessions of a database; the file itself where it cannot be looked into."""
+    """Yield the sessions of a database; the file itself if it cannot be opened."""
     from clew.transcripts.database import errors, opened, rows
 
     try:
@@ -167,14 +167,14 @@ def _in_database(file: Found) -> Iterator[Found]:
 
 
 def _with_head(session: Found) -> Found:
-    """Look at the first kilobytes, and the last, for a title, a project and an id."""
+    """Read the first kilobytes, and the last, for a title, a project and an id."""
     if session.path.is_dir():
         return replace(session, session_id=session.path.name)
     found = session
     glimpse = _glimpse(session.path, _TAIL_BYTES.get(session.format, 0))
     for record in islice(FORMATS[session.format].read(glimpse), _LOOKED_AT):
         if isinstance(record, Start):
-            own = file_id(session.path)  # a session that was resumed may name its parent on its first lines
+            own = file_id(session.path)  # the first lines of a resumed session may name its parent
             own = own if _UUID.fullmatch(own) else record.session_id
             found = replace(found, session_id=own, title=record.title, project=record.directory)
         elif isinstance(record, Entry) and record.sidechain is None and typed_words(record.message):
@@ -184,7 +184,7 @@ def _with_head(session: Found) -> Found:
 
 
 def _glimpse(path: Path, tail_bytes: int) -> Source:
-    """Open the beginning of a file, and its end where something is to be found there."""
+    """Open the beginning of a file, and its end if needed."""
 
     def pieces() -> Iterator[bytes]:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Reading JSON that may be anything: each function gives a value of its type, or that there is none."""
+"""Read fields of unchecked JSON: each function returns a value of its type, or an empty one."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from clew.transcripts.records import Problem
 from clew.transcripts.source import Source
 
 _MILLISECONDS_FROM = 1e11
-"""A larger number is a time in milliseconds: as seconds it would lie three thousand years ahead."""
+"""A larger number is a time in milliseconds: as seconds it would be three thousand years ahead."""
 _PACKED = (".gz", ".zst")
 
 
 def string(holder: JsonObject, key: str) -> str | None:
-    """Return the text under a key; None where there is none, or it is empty."""
+    """Return the text under a key; None if it is missing, empty or not text."""
     value = holder.get(key)
     return value if isinstance(value, str) and value else None
 
 
 def count(holder: JsonObject, key: str) -> int:
-    """Return the whole number under a key; 0 where there is none."""
+    """Return the whole number under a key; 0 if there is none."""
     value = holder.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def mapping(holder: JsonObject, *keys: str) -> JsonObject:
-    """Return the object at a path of keys; an empty one where there is none."""
+    """Return the object at a path of keys; an empty one if there is none."""
     found: Json = holder
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
@@ -36,13 +36,13 @@ def mapping(holder: JsonObject, *keys: str) -> JsonObject:
 
 
 def objects(value: Json) -> Iterator[JsonObject]:
-    """Yield the objects of a list; nothing where it is no list."""
+    """Yield the objects of a list; nothing if it is not a list."""
     if isinstance(value, list):
         yield from (element for element in value if isinstance(element, dict))
 
 
 def time_of(value: Json) -> str | None:
-    """Return a time as ISO 8601: text as it stands, a number of seconds or milliseconds as UTC."""
+    """Return a time as ISO 8601: text unchanged, a number of seconds or milliseconds as UTC."""
     if isinstance(value, str):
         return value or None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -56,7 +56,7 @@ def time_of(value: Json) -> str | None:
 
 
 def name_of(source: Source, *endings: str) -> str:
-    """Return a source's file name without its endings: a session's id where the file itself gives none."""
+    """Return a source's file name without its suffixes: the session id if the file itself has none."""
     name = PurePath(source.name).name
     for ending in (*_PACKED, *endings):
         name = name.removesuffix(ending)
@@ -64,14 +64,14 @@ def name_of(source: Source, *endings: str) -> str:
 
 
 class Ids:
-    """Gives every entry of a session an id of its own, whatever its file says."""
+    """Gives every entry of a session a unique id, whatever its file says."""
 
     def __init__(self) -> None:
-        """Start with no id taken."""
+        """Start without ids."""
         self._taken: dict[str, int] = {}
 
     def unique(self, wanted: str | None, fallback: str) -> str:
-        """Return the wanted id; a repeated one gets a number, a missing one the fallback."""
+        """Return the wanted id; a repeated id gets a number, a missing one becomes the fallback."""
         base = wanted or fallback
         if base not in self._taken:
             self._taken[base] = 1
@@ -83,24 +83,24 @@ class Ids:
         return name
 
     def repeated(self, wanted: str | None, line: int | None) -> Iterator[Problem]:
-        """Report an id when it comes a second time; once only, a file may hold one id a thousand times."""
+        """Report an id at its second use; only once, since a file may repeat it thousands of times."""
         if wanted and self._taken.get(wanted) == 2:
             yield Problem(f"the id {wanted!r} is used more than once; later ones are numbered", line)
 
 
 class Allowance:
-    """How many entries the compactions of a session may name: more than any does, and not without end.
+    """Limits how many entries the compactions of a session may name in total.
 
-    Each may say that it kept all that came before it, so a file of nothing but compactions would cost the
-    square of its length.
+    Each compaction may claim to keep everything before it, so a file of nothing but compactions would take
+    quadratic time.
     """
 
     def __init__(self, entries: int = 1_000_000) -> None:
-        """Allow so many names in all."""
+        """Allow this many names in total."""
         self._left = entries
 
     def covers(self, entries: int) -> bool:
-        """Tell whether so many more are allowed, and count them if they are."""
+        """Return True and count them if this many more are allowed."""
         if entries > self._left:
             return False
         self._left -= entries

@@ -1,6 +1,6 @@
-"""The session formats clew reads, and how it tells them apart.
+"""The registry of session formats, and their detection.
 
-A reader is imported only when its format is tried, so that knowing many formats costs nothing.
+A reader is imported only when its format is tried, so unused formats cost nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from clew.transcripts.source import Source, opened
 
 
 class Reader(Protocol):
-    """What reads a format: a module, or a ``ReaderPair`` where one module reads several formats."""
+    """Reads a format: a module, or a ``ReaderPair`` in a module that reads several formats."""
 
     @property
     def sniff(self) -> Callable[[Source], float]:
-        """Say how sure it is that this is its format: 0 or False is no, 1 or True is certain.
+        """Return how sure it is that this is its format: 0 or False is no, 1 or True is certain.
 
-        Looks at the start of the source only, and never raises on what it finds there.
+        Looks at the start of the source only, and never raises on its content.
         """
 
     @property
@@ -45,20 +45,20 @@ class Format:
     """One kind of session file."""
 
     name: str
-    """How people name it: ``claude-code``."""
+    """Its name in commands: ``claude-code``."""
     title: str
-    """How it is named in prose: ``Claude Code``."""
+    """Its name in prose: ``Claude Code``."""
     reader: str
     """Its module in ``readers`` (or a full dotted name), or ``module:NAME`` for a ``ReaderPair`` in one."""
     locations: tuple[str, ...] = ()
-    """Where the tool keeps its files, for people to read."""
+    """Where the tool keeps its files, for display."""
 
     def sniff(self, source: Source) -> float:
-        """Say how sure this format's reader is that the source is one of its own, from 0 to 1."""
+        """Return how sure this format's reader is that the source is in its format, from 0 to 1."""
         return float(self._reader().sniff(source))
 
     def read(self, source: Source) -> Iterator[Record]:
-        """Read the source as this format, whatever it looks like; every entry has an id of its own."""
+        """Read the source as this format, whatever it looks like; entries get unique ids."""
         return _with_own_ids(self._reader().read(source))
 
     def _reader(self) -> Reader:
@@ -68,7 +68,7 @@ class Format:
 
 
 def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:
-    """Yield records; where a file uses the id of an entry again, it is numbered."""
+    """Yield records; an entry id that a file repeats gets a number."""
     ids = Ids()
     for record in records:
         match record:
@@ -82,8 +82,7 @@ def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:
                 yield record
 
 
-# In the order they are tried: what is met most often and is surest to recognise comes first,
-# what would accept much comes last.
+# In the order they are tried: frequent and unambiguous formats first, permissive ones last.
 _ALL = (
     Format("claude-code", "Claude Code", "claude_code", ("~/.claude/projects/<project>/<session>.jsonl",)),
     Format("codex", "Codex", "codex", ("~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl[.zst]",)),
@@ -130,7 +129,7 @@ def format_named(name: str) -> Format:
 
 
 def detect(source: Source) -> Format:
-    """Return the format of a source; raise ``UnknownFormat``, saying what was seen, where none fits."""
+    """Return the format of a source; raise ``UnknownFormat``, describing what was seen, if none fits."""
     if not source.is_directory and not source.peek(1):
         raise UnknownFormat(f"{source.name} is empty{_why_empty(source)}", "give a file that holds a session")
     best, best_score = None, 0.0
@@ -149,7 +148,7 @@ def read(
     source: Source | str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> Iterator[Record]:
-    """Read a file as the named format, or as what it turns out to be."""
+    """Read a file as the named format, or as the detected one."""
     source = opened(source)
     return (format_named(format) if format else detect(source)).read(source)
 

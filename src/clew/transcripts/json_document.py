@@ -1,7 +1,7 @@
-"""A whole JSON document, read leniently and piece by piece.
+"""Read one JSON document leniently and piece by piece.
 
 A list of sessions may be a gigabyte: it is decoded element by element from a sliding window, so that one
-element is held at a time. Where the document is torn, its complete leading elements have been read.
+element is held at a time. If the document is torn, its complete leading elements are still read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of a list: the document itself (with the key ``""``), or a list in its top object."""
+    """One element of a list: of the document itself (with the key ``""``), or of a list in its top object."""
 
     key: str
     index: int
@@ -42,10 +42,10 @@ class Element:
 
 @dataclass(slots=True)
 class Outline:
-    """What the start of a document shows, for telling formats apart."""
+    """What the start of a document shows, for detecting its format."""
 
     keys: list[str] = field(default_factory=list)
-    """The top object's keys as far as seen, also one whose value is not complete."""
+    """The top object's keys seen so far, including one whose value is incomplete."""
     fields: JsonObject = field(default_factory=dict)
     lists: dict[str, list[Json]] = field(default_factory=dict)
     """The complete leading elements of each list; the key ``""`` is the document itself."""
@@ -57,9 +57,9 @@ class Outline:
 
 
 def walk(source: Source) -> Iterator[Field | Element | Problem]:
-    """Yield the fields of a document's top object and the elements of its lists, in their order.
+    """Yield the fields of a document's top object and the elements of its lists, in order.
 
-    Never raises on bad data: a torn document ends with a ``Problem`` that says where, by index and by line.
+    Never raises on bad data: a torn document ends with a ``Problem`` that gives the index and line.
     """
     window = Window(source.chunks())
     try:
@@ -74,9 +74,9 @@ def walk(source: Source) -> Iterator[Field | Element | Problem]:
 
 
 def outline(source: Source) -> Outline:
-    """Look at the start of a document: at its first 64 KiB, and further where those hold no whole element.
+    """Return an outline from the first 64 KiB of a document, or more if those hold no whole element.
 
-    Every reader of documents asks for it in turn, so it is made once for each source.
+    It is cached for each source, because every document reader asks for it.
     """
     if source not in _outlines:
         _outlines[source] = _outline(source)
@@ -108,13 +108,13 @@ def _outline_of(head: bytes) -> Outline:
             else:
                 seen.lists.setdefault(piece.key, []).append(piece.value)
     except Torn:
-        pass  # the rest lies beyond what was looked at
+        pass  # the rest is beyond what was read
     seen.keys = window.keys
     return seen
 
 
 def is_lines(source: Source) -> bool:
-    """Tell whether this is JSON lines rather than one document: the first line is whole, and more follows."""
+    """Return True for JSON lines rather than one document: the first line is complete, and more follows."""
     for size in _WIDER_PEEKS:
         head = source.peek(size)
         line, newline, rest = head.lstrip().partition(b"\n")
@@ -126,7 +126,7 @@ def is_lines(source: Source) -> bool:
 
 
 def load(path: Path) -> tuple[Json, Problem | None]:
-    """Decode a small file whole, packed or not; what is wrong with it comes back as the problem."""
+    """Decode a small file, compressed or not; an error is returned as a problem."""
     try:
         text = open_source(path).read(_MAX_WHOLE_BYTES).decode()
     except InputError as cause:
@@ -138,7 +138,7 @@ def load(path: Path) -> tuple[Json, Problem | None]:
 
 
 def gathered(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
-    """Return the fields of the top object, of these names or all, as far as the document can be decoded."""
+    """Return the fields of the top object, these or all, as far as the document can be decoded."""
     found: JsonObject = {}
     problems: list[Problem] = []
     for piece in walk(source):
@@ -202,14 +202,14 @@ def _key(window: Window, opening: str) -> str:
 
 def _elements(window: Window, key: str) -> Iterator[Element]:
     window.at += 1
-    index = window.elements.get(key, 0)  # a list under a key that was there before goes on from it
+    index = window.elements.get(key, 0)  # a list under a repeated key continues the first
     while window.next_character() != "]":
         try:
             value = window.value()
         except Torn as cause:
             where = f"{key}[{index}]"
             raise Torn(
-                f"the JSON breaks off inside {where}: {cause.what}; what stands before it was read", index
+                f"the JSON breaks off inside {where}: {cause.what}; everything before it was read", index
             ) from None
         yield Element(key, index, value)
         index += 1
@@ -219,10 +219,10 @@ def _elements(window: Window, key: str) -> Iterator[Element]:
 
 
 def _comma(window: Window, closing: str, index: int | None = None) -> None:
-    """Consume the comma between two values; one before the closing bracket is let pass."""
+    """Consume the comma between two values; a trailing comma is accepted."""
     found = window.next_character()
     if found == ",":
         window.at += 1
     elif found != closing:
         what = "breaks off" if not found else f"has {found!r} where a comma should be"
-        raise Torn(f"the JSON {what} at {window.place(window.at)}; what stands before it was read", index)
+        raise Torn(f"the JSON {what} at {window.place(window.at)}; everything before it was read", index)

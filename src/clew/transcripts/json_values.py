@@ -1,7 +1,7 @@
-"""JSON values as they come in: not nested without end, and nothing in them that UTF-8 cannot hold.
+"""Check decoded JSON values: bounded nesting, and nothing that UTF-8 cannot encode.
 
-Python reads JSON almost as deep as its stack, so a value that could be read may still break whoever walks,
-compares or writes it a few calls further down. What is nested deeper than any message is, is refused here.
+Python decodes JSON almost as deep as its stack, so a decoded value may still break code that walks, compares
+or writes it a few calls further down. Values nested deeper than any real message are refused here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def value_of(text: str) -> tuple[Json, str | None]:
-    """Decode a text that is one JSON value; what it is or has that is wrong comes back as the second."""
+    """Decode a text that is one JSON value; the second result says what is wrong with it."""
     try:
         value: Json = json.loads(text)
     except RecursionError:
@@ -35,7 +35,7 @@ def value_of(text: str) -> tuple[Json, str | None]:
 
 
 def is_too_deep(value: Json, text: str, start: int = 0, end: int | None = None) -> bool:
-    """Tell whether a value is nested deeper than allowed; the text it was read from settles most cases."""
+    """Return True if a value is nested too deep; counting brackets in its text settles most cases."""
     stop = len(text) if end is None else end
     return text.count("{", start, stop) + text.count("[", start, stop) > MAX_DEPTH and _is_deep(value)
 
@@ -56,13 +56,13 @@ def _inside(holder: Json) -> list[Json]:
 
 
 def has_surrogate_escape(text: str) -> bool:
-    """Tell whether a JSON text may hold half a surrogate pair."""
-    # Looking for two characters first is several times faster, and they are rare.
+    """Return True if a JSON text may contain half a surrogate pair."""
+    # Searching for two characters first is several times faster, and they are rare.
     return ("\\ud" in text or "\\uD" in text) and _SURROGATE_ESCAPE.search(text) is not None
 
 
 def without_half_pairs(value: Json) -> tuple[Json, bool]:
-    """Replace half surrogate pairs, which no UTF-8 can hold; tell whether there was any."""
+    """Replace half surrogate pairs, which UTF-8 cannot encode; the second result is True if any."""
     text = json.dumps(value, ensure_ascii=False)
     mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if mended == text:

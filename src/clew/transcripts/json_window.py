@@ -1,4 +1,4 @@
-"""A sliding window over the text of a JSON document, from which values are decoded one after another."""
+"""A sliding window over the text of a JSON document, from which values are decoded in turn."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clew.message import Json
 from clew.transcripts.json_values import HALF_PAIR, TOO_DEEP, is_too_deep, without_half_pairs
 
 MAX_ELEMENT_CHARACTERS = 256 << 20
-"""A larger element is not decoded: it would not be a message, and it must not fill the memory."""
+"""A larger element is not decoded: it is not a message, and it must not fill the memory."""
 _BLANK = re.compile(r"[\s\0\ufeff]*")
 _LONGEST_TOKEN = 12
-"""A literal or an escape that is cut by the window's end is reported at most this far before it."""
+"""A literal or escape cut by the window's end is reported at most this far before it."""
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-# Control characters inside strings are refused by JSON, but tools write them and nothing is lost by reading.
+# JSON forbids control characters inside strings, but tools write them and reading them loses nothing.
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -30,14 +30,14 @@ class Torn(Exception):
 
 
 class Window:
-    """The part of a document that is being decoded: consumed text goes, new text comes at its end."""
+    """The part of a document that is being decoded: consumed text is dropped, new text is appended."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.text = ""
         self.at = 0
         self.keys: list[str] = []
         self.elements: dict[str, int] = {}
-        """How many elements the list under each key has had."""
+        """Elements read so far from the list under each key."""
         self.replaced: set[str] = set()
         self._chunks = chunks
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
@@ -46,7 +46,7 @@ class Window:
         self._ended = False
 
     def next_character(self) -> str:
-        """Skip blanks and return the character there, without consuming it; "" at the end."""
+        """Skip whitespace and return the next character without consuming it; "" at the end."""
         while True:
             blank = _BLANK.match(self.text, self.at)
             self.at = blank.end() if blank else self.at
@@ -65,10 +65,10 @@ class Window:
             except json.JSONDecodeError as cause:
                 if not self._is_cut(cause) or not self._grow():
                     raise Torn(f"{cause.msg.removesuffix(' at')} at {self.place(cause.pos)}") from None
-            except ValueError as cause:  # a number of more digits than Python reads
+            except ValueError as cause:  # a number with more digits than Python converts
                 raise Torn(f"{cause} at {self.place(self.at)}") from None
             else:
-                # A number near the window's end may go on behind it: of "1.5e+3" the first five characters
+                # A number near the window's end may continue beyond it: of "1.5e+3" the first five characters
                 # decode as 1.5.
                 is_number = isinstance(value, int | float)
                 if not is_number or end < len(self.text) - 2 or not self._grow():
@@ -79,7 +79,7 @@ class Window:
                     return self._mended(value) if escaped else value
 
     def place(self, position: int) -> str:
-        """Return a position for people."""
+        """Return a position in words."""
         line = self._lines_gone + self.text.count("\n", 0, position) + 1
         return f"line {line} (character {self._characters_gone + position})"
 
@@ -91,11 +91,11 @@ class Window:
         return mended
 
     def _is_cut(self, cause: json.JSONDecodeError) -> bool:
-        """Tell whether a value may only be incomplete: it is wrong at the window's end, or has no end."""
+        """Return True if a value may be incomplete: the error is at the window's end, or it has no end."""
         return cause.msg.startswith("Unterminated") or cause.pos >= len(self.text) - _LONGEST_TOKEN
 
     def _grow(self) -> bool:
-        """Forget what is consumed and at least double the rest; False where the document ends here."""
+        """Drop what is consumed and at least double the rest; return False at the end of the document."""
         if self._ended:
             return False
         kept = len(self.text) - self.at

@@ -1,4 +1,4 @@
-"""JSON lines, read leniently: one line at a time, and whatever is wrong with one is said and passed over."""
+"""Read JSON lines leniently: one line at a time; bad lines are reported and skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.transcripts.records import Problem
 from clew.transcripts.source import PEEK_BYTES, Source
 
 MAX_LINE_BYTES = 256 << 20
-"""A longer line is reported and passed over: it would not be a message, and it must not fill the memory."""
+"""A longer line is reported and skipped: it is not a message, and it must not fill the memory."""
 WIDE_PEEK_BYTES = 2 << 20
 
 _BLANK = b" \t\r\n\0"
@@ -27,25 +27,25 @@ _BOM = b"\xef\xbb\xbf"
 _GAP = re.compile(r"[\s\0]*")
 _FIRST_KEY = re.compile(r'\{\s*"(?:[^"\\]|\\.)*+"\s*:')  # possessive: a key may be as long as a line
 _MAX_FUSED = 10_000
-"""A line of more records than this is no accident: the rest of it is passed over."""
+"""A line with more records than this is not an accident: the rest of it is skipped."""
 _SALVAGE_PASSES = 4
-"""How many times the length of a line may be read in search of a record that stands whole behind a tear."""
+"""How many times the length of a line may be read while searching for a whole record after a torn one."""
 _decode = json.JSONDecoder().raw_decode
 
 
 class Line(NamedTuple):
-    """One JSON value and where it stands. With a problem, the value is what could be saved, or None."""
+    """One JSON value and its position. With a problem, the value is what could be recovered, or None."""
 
     number: int
-    """One-based. Two records fused on one line share a number."""
+    """One-based. Two records on one line share a number."""
     offset: int
-    """Where the line starts, in bytes of the decompressed data."""
+    """Byte offset of the line in the decompressed data."""
     value: Json
     problem: str | None = None
 
 
 class ObjectLine(NamedTuple):
-    """One JSON object and where it stands."""
+    """One JSON object and its position."""
 
     number: int
     offset: int
@@ -56,13 +56,13 @@ class _Raw(NamedTuple):
     number: int
     offset: int
     data: bytes | None
-    """None where the line was too long to hold."""
+    """None if the line was too long to hold."""
     ends: bool
-    """Whether a line break ends it; the last line of a file may lack it because its writer died."""
+    """Whether a line break ends it; the last line of a file may lack one because its writer was killed."""
 
 
 def json_lines(source: Source) -> Iterator[Line]:
-    """Yield every value of a JSON-lines source. Never raises on bad data and holds one line at a time."""
+    """Yield every value of a JSON-lines source. Never raises on bad data; holds one line at a time."""
     last = 0
     for raw in _raw_lines(source):
         last = raw.number
@@ -75,7 +75,7 @@ def json_lines(source: Source) -> Iterator[Line]:
 
 
 def object_lines(source: Source) -> Iterator[ObjectLine | Problem]:
-    """Yield every object of a JSON-lines source, and a ``Problem`` for all else."""
+    """Yield every object of a JSON-lines source, and a ``Problem`` for everything else."""
     for number, offset, value, problem in json_lines(source):
         if problem is not None:
             yield Problem(problem, number)
@@ -86,10 +86,10 @@ def object_lines(source: Source) -> Iterator[ObjectLine | Problem]:
 
 
 def head_values(source: Source, count: int = 20) -> list[Json]:
-    """Return the first values of a JSON-lines source, cheaply: what a sniffer looks at.
+    """Return the first values of a JSON-lines source cheaply, for format detection.
 
-    Looks at the first few lines only, and further than the first 64 KiB only for the first whole line.
-    Returns nothing where fewer than half of the lines are JSON: prose may quote a line of it.
+    Reads the first few lines only, and more than 64 KiB only to find the first whole line. Returns nothing if
+    fewer than half of the lines are JSON: prose may quote a line of it.
     """
     for size in (PEEK_BYTES, WIDE_PEEK_BYTES):
         head = source.peek(size)
@@ -135,7 +135,7 @@ def _raw_lines(source: Source) -> Iterator[_Raw]:
 
 
 def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[Line]:
-    """Read the one value of a line; take the slow road only where something is odd."""
+    """Decode the one value of a line; take the slow path only if something is unusual."""
     line = raw.strip(_BLANK)
     if line.startswith(_BOM):
         line = line[len(_BOM) :]
@@ -156,7 +156,7 @@ def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[Line]:
 
 
 def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[Line]:
-    """Save what can be saved of a line that is not simply one JSON value."""
+    """Recover what can be recovered from a line that is not just one JSON value."""
     problems = []
     try:
         text = line.decode()
@@ -181,7 +181,7 @@ def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[L
 
 
 def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
-    """Return the values that stand in a line one after another, and what was wrong with the rest."""
+    """Return the values in a line, one after another, and what was wrong with the rest."""
     found: list[Json] = []
     at = 0
     while at < len(text):
@@ -196,7 +196,7 @@ def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
                 return [*found, tail], "a record torn off, with another after it on the same line"
             what = "not JSON" if ends else "the last line is torn off"
             return found, f"{what} ({cause.msg} at character {cause.pos})"
-        except ValueError as cause:  # a number of more digits than Python reads
+        except ValueError as cause:  # a number with more digits than Python converts
             return found, f"not JSON ({cause})"
         if is_too_deep(value, text, start, at):
             return found, TOO_DEEP
@@ -209,9 +209,9 @@ def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
 
 
 def _whole_record_after_tear(text: str, start: int) -> Json:
-    """Find the record that a later process appended to a torn one: it opens with the same key, ends the line.
+    """Find the record that a later process appended to a torn one: same first key, ends with the line.
 
-    An unescaped ``{"`` cannot stand inside a JSON string, so each one found is where an object starts.
+    An unescaped ``{"`` cannot occur inside a JSON string, so each match is the start of an object.
     """
     opening = _FIRST_KEY.match(text, start)
     if not opening:
@@ -232,9 +232,9 @@ def _whole_record_after_tear(text: str, start: int) -> Json:
 
 
 def _read_in_vain(cause: json.JSONDecodeError, start: int) -> int:
-    """Return how many characters a decoder looked at before it gave up; in a text without an end, all.
+    """Return how many characters a failed decoding read; for an unterminated string, all.
 
-    The error itself counts the lines before it: quickly, but from the very start.
+    The error also counts the lines before it: fast, but from the very start.
     """
     stop = len(cause.doc) if cause.msg.startswith("Unterminated") else cause.pos
     return stop - start + stop // 64 + 1

@@ -1,4 +1,4 @@
-"""Who really made the words: marking what stands in the user's role but is not the user's."""
+"""Relabel messages in the user's role that the user did not write."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from clew.transcripts.typed import user_message
 
 
 def relabelled(message: Message, origin: Origin) -> Message:
-    """Return the message as made by someone else, each part with no more trust than that deserves."""
+    """Return the message with another origin, and each part with at most the trust of that origin."""
     most = trust_of(message.role, origin)
     parts = tuple(replace(part, trust=min(part.trust, most)) for part in message.parts)
     return replace(message, parts=parts, origin=origin)
 
 
 def machine_text(message: Message, starts: tuple[str, ...], trust: Trust) -> Message:
-    """Mark the text parts that open in one of these ways; and the message, where no other words are left."""
+    """Lower the trust of text parts with these prefixes; relabel the message if nothing else is left."""
     parts = tuple(
         replace(part, trust=min(part.trust, trust))
         if isinstance(part, Text) and part.text.lstrip().startswith(starts)

@@ -1,4 +1,4 @@
-"""Lines of text, one at a time, whatever the size of the file."""
+"""Yield lines of text one at a time, for files of any size."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from clew.transcripts.source import Source
 
 MAX_LINE_BYTES = 64 << 20
-"""Of a longer line the start is read: it would not be a person's, and it must not fill the memory."""
+"""Only the start of a longer line is read: a person did not write it, and it must not fill the memory."""
 
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, without its end; what is not UTF-8 is replaced."""
+    """Yield each line with its number, without its line break; bytes that are not UTF-8 are replaced."""
     number, held = 1, _Held()
     for chunk in source.chunks():
         first, *rest = chunk.split(b"\n")

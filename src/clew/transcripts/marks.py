@@ -1,4 +1,4 @@
-"""Marks by which a message is known again without being kept."""
+"""Fingerprints that recognise a message without keeping it."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from clew.message import Message, ToolResult
 
 
 def mark(value: Message | ToolResult) -> bytes:
-    """Return a mark that differs where what was said differs."""
+    """Return a fingerprint of a message or result."""
     return blake2b(repr(value).encode(errors="replace"), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Attached files, as the tools write them: by a data address, a path or a URL."""
+"""Attached files as tools write them: as a data URL, a path or a URL."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}
 
 
 def kind_of(media_type: str | None) -> Kind:
-    """Return what a media type is in the message model."""
+    """Return the media kind of a media type."""
     if media_type == "application/pdf":
         return "document"
     return _KINDS.get((media_type or "").partition("/")[0], "file")
 
 
 def media_at(url: str, media_type: str | None, trust: Trust, title: str | None = None) -> Media:
-    """Make a media part from an address; one that holds the data itself is taken apart."""
+    """Make a media part from a URL; a data URL is decoded into type and data."""
     place = read_url(url)
     found = media_type or place.media_type
     return Media(kind_of(found), found, place.data, place.url, title=title, trust=trust)
 
 
 def image_at(url: str, trust: Trust) -> Media:
-    """Make an image from an address that does not say what it is."""
+    """Make an image from a URL that does not give its type."""
     place = read_url(url)
     return Media("image", place.media_type, place.data, place.url, trust=trust)

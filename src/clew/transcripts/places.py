@@ -1,4 +1,4 @@
-"""Where tools keep their sessions on this computer: folders and patterns, for each system."""
+"""Where tools keep their sessions on this computer: folders and patterns for each platform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REMOTE_EDITORS = (".vscode-server", ".cursor-server", ".windsurf-server")
 
 
 class Place(NamedTuple):
-    """A folder, and how the sessions of one format are named in it."""
+    """A folder, and the file pattern of one format's sessions in it."""
 
     format: str
     folder: Path
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Computer:
-    """What decides where things are. The default is this computer, seen from the current folder."""
+    """What determines the places. The default is this computer and the current folder."""
 
     home: Path = field(default_factory=Path.home)
     directory: Path = field(default_factory=Path.cwd)
@@ -100,7 +100,7 @@ def _editor_storages(computer: Computer) -> Iterator[Path]:
 
 
 def _of_projects(computer: Computer) -> Iterator[Place]:
-    """Yield what tools keep inside a project: in the current folder and those it lies in."""
+    """Yield what tools keep inside a project: in the current folder and its parents."""
     for folder in (computer.directory, *computer.directory.parents):
         yield Place("aider", folder, ".aider.chat.history.md")
         yield Place("specstory", folder, ".specstory/history/*.md")

@@ -1,7 +1,7 @@
-"""What a list of sessions shows of each: title, project, size, compactions, what was asked last.
+"""The line that a list of sessions shows of each: title, project, size, compactions, last request.
 
-A session is read whole once; what was found is kept in a small file in clew's home until the session's file
-changes. Deleting that file loses nothing.
+A session is read whole once; the result is cached in a small file in clew's home until the session's file
+changes. Deleting the cache loses nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
 VERSION = 3
-"""Of what is kept; entries of another version are read again."""
+"""Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 LARGEST_BYTES = 300 << 20
 """A larger file is listed without being read."""
@@ -29,22 +29,22 @@ LARGEST_BYTES = 300 << 20
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One session at a glance."""
+    """Key facts about one session."""
 
     title: str | None = None
-    """The title its tool gave it, else the person's first words."""
+    """The title its tool gave it, or the user's first words."""
     project: str | None = None
     model: str | None = None
     tokens: int = 0
-    """What its model sees now: as reported for the last call, else estimated."""
+    """What its model sees now: as reported for the last call, or estimated."""
     messages: int = 0
     compactions: int = 0
     asked: str | None = None
-    """The person's last words."""
+    """The user's last words."""
 
 
 def profile_of(session: Transcript) -> Profile:
-    """Return a session at a glance."""
+    """Return the key facts about a session."""
     gone = session.dropped
     words = [*session.user_words()]
     return Profile(
@@ -59,7 +59,7 @@ def profile_of(session: Transcript) -> Profile:
 
 
 def _short(text: str | None) -> str | None:
-    """Return the first words of a text on one line, without secrets: they are kept in a file."""
+    """Return the first words of a text on one line, with secrets masked, because they are stored."""
     if not text:
         return None
     from clew.secrets import mask
@@ -86,7 +86,7 @@ class Profiles:
     """Profiles of sessions, from the cache if their files have not changed."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Keep them in this file; by default one in clew's home."""
+        """Use this cache file; by default one in clew's home."""
         self._path = path or clew_home() / "cache" / "sessions.json"
         self._kept = self._load()
         self._changed = False
@@ -120,7 +120,7 @@ class Profiles:
                 return {}
             return {key: (mark, Profile(**fields)) for key, (mark, fields) in held["sessions"].items()}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return {}  # not there yet, or not ours: it is made again
+            return {}  # missing or unreadable: it is created again
 
     def _save(self) -> None:
         if not self._changed:
@@ -130,7 +130,7 @@ class Profiles:
             "version": VERSION,
             "sessions": {key: [mark, asdict(one)] for key, (mark, one) in kept.items()},
         }
-        with suppress(OSError):  # a cache that cannot be written is only slower
+        with suppress(OSError):  # without a cache, listing is only slower
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             fresh = self._path.with_suffix(f".{os.getpid()}")
             fresh.touch(mode=0o600)
@@ -144,5 +144,5 @@ def _key(found: Found) -> str:
 
 
 def _mark(found: Found) -> list[int]:
-    """Return what changes with a session; of one in a database, when it was last added to."""
+    """Return what changes when a session changes; for one in a database, its time of change."""
     return [int(found.modified.timestamp() * 1000), 0 if found.in_database else found.size]

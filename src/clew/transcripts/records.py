@@ -1,7 +1,7 @@
 """What a reader yields: a stream of small typed records, in the order of the conversation.
 
-Readers are generators, so a file of any size is read in bounded memory. Nothing raises on bad input:
-what cannot be read is a ``Problem`` with its line, and the rest goes on.
+Readers are generators, so a file of any size is read in bounded memory. Bad input never raises: what cannot
+be read becomes a ``Problem`` with its line, and reading continues.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from clew.message import Message
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens a provider reported for one call."""
+    """The tokens that a provider reported for one call."""
 
     input_tokens: int = 0
     """All input, cached or not."""
@@ -25,7 +25,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A session begins; a file may hold several, one after another."""
+    """A session begins; a file may hold several."""
 
     session_id: str
     format: str
@@ -39,30 +39,30 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message where it stands in its file."""
+    """A message with its position in its file."""
 
     message: Message
     id: str
-    """The tool's own id, or ``L<line>`` / ``#<index>`` where it has none. Unique in its session."""
+    """The tool's own id, or ``L<line>`` / ``#<index>`` if it has none. Unique in its session."""
     line: int | None = None
-    """One-based line, or the index in a JSON list; None where neither makes sense (databases)."""
+    """One-based line, or the index in a JSON list; None for databases."""
     time: str | None = None
-    """ISO 8601, UTC where the file says."""
+    """ISO 8601; UTC if the file says so."""
     model: str | None = None
     usage: Usage | None = None
     sidechain: str | None = None
-    """The id of the sub-agent that said it; None in the main conversation."""
+    """The id of the sub-agent that the message belongs to; None in the main conversation."""
     hidden_results: tuple[str, ...] = ()
-    """Call ids whose output the tool hides from its model but still stores; the originals are here."""
+    """Call ids whose output the tool hides from its model but still stores; ``message`` has the originals."""
     shown: Message | None = None
-    """What the tool's model sees in place of ``message``; None where it sees the message itself."""
+    """What the tool's model sees instead of ``message``; None if it sees the message itself."""
     replaces: str | None = None
-    """The id of the entry whose place it takes: a system prompt that is logged again, changed."""
+    """The id of the entry that it replaces: a system prompt that was logged again, changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The tool compacted here: its model no longer sees the session's earlier entries, save ``keeps``.
+    """The tool compacted here: its model no longer sees the session's earlier entries, except ``keeps``.
 
     The summary, if it can be read, follows as an entry whose message has ``Origin.SUMMARY``.
     """
@@ -80,7 +80,7 @@ class Boundary:
 class Cleared:
     """From here on the tool hides the output of these earlier calls from its model.
 
-    Gentler than a ``Boundary``: the calls stay where they are, and the originals stand in their entries.
+    Unlike after a ``Boundary``, the calls stay in place; their entries hold the original outputs.
     """
 
     call_ids: tuple[str, ...]
@@ -90,7 +90,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The person went back: these earlier entries are no longer part of the conversation."""
+    """The user went back: these earlier entries are no longer part of the conversation."""
 
     ids: tuple[str, ...]
     line: int | None = None

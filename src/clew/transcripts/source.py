@@ -1,4 +1,4 @@
-"""An opened input: a file, a directory, standard input or bytes; compressed or not, from the start again."""
+"""An input to read a session from: a file, a folder, standard input or bytes, compressed or not."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ PEEK_BYTES = 64 << 10
 class Source:
     """Bytes to read a session from.
 
-    ``peek``, ``chunks`` and ``read`` all start at the beginning of the decompressed data, each time they
-    are called. Piped input can be read once only, unless ``keep`` was called before.
+    ``peek``, ``chunks`` and ``read`` always start at the beginning of the decompressed data. Piped input can
+    be read only once, unless ``keep`` was called before.
     """
 
     def __init__(self, name: str, raw: Callable[[], Iterator[bytes]], path: Path | None = None) -> None:
-        """Read from what ``raw`` yields anew on each call; use ``open_source`` for the usual inputs."""
+        """Read from the iterator that each call of ``raw`` returns; see ``open_source`` for usual inputs."""
         self.name = name
         self.path = path
         self.session: str | None = None
-        """The one session that is wanted of a database; None for all."""
+        """The one session to read from a database; None for all."""
         self.damage: str | None = None
-        """Why the data broke off early, known once it was read to the end; None when it did not."""
+        """Why the data ended early, known after reading to the end; None if it did not."""
         self._raw = raw
         self._head = b""
         self._head_is_all = False
 
     @property
     def is_directory(self) -> bool:
-        """Tell whether this is a folder; its readers look at ``path``, there are no bytes."""
+        """Return True for a folder: readers use ``path``, there are no bytes."""
         return self.path is not None and self.path.is_dir()
 
     def peek(self, size: int = PEEK_BYTES) -> bytes:
-        """Return the first ``size`` bytes, fewer where there are no more; consumes nothing."""
+        """Return the first ``size`` bytes, or all if there are fewer; consumes nothing."""
         if len(self._head) < size and not self._head_is_all:
             pieces, held = [], 0
             for piece in self._unpack(self._raw_to_peek()):
@@ -58,11 +58,11 @@ class Source:
         return self._head[:size]
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield all the data from the start. Where it breaks off, it ends there and ``damage`` says why."""
+        """Yield all the data from the start. At damage, iteration ends and ``damage`` says why."""
         return self._unpack(self._raw())
 
     def read(self, limit: int) -> bytes:
-        """Return all the data; raise ``InputError`` where it is longer than ``limit`` bytes."""
+        """Return all the data; raise ``InputError`` if it is longer than ``limit`` bytes."""
         pieces, held = [], 0
         for piece in self.chunks():
             pieces.append(piece)
@@ -74,12 +74,12 @@ class Source:
         return b"".join(pieces)
 
     def keep(self) -> Source:
-        """Make sure that the data can be read more than once, and return this source."""
+        """Make sure that the data can be read more than once; return this source."""
         return self
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """Give a file that holds the decompressed data: the file itself, or a temporary copy."""
+        """Provide a file with the decompressed data: the file itself, or a temporary copy."""
         if self.path is not None and self._is_plain():
             yield self.path
             return
@@ -92,7 +92,7 @@ class Source:
             yield copy
 
     def _is_plain(self) -> bool:
-        """Tell whether the bytes on disk are the data itself, not a packed form of it."""
+        """Return True if the file on disk is not compressed."""
         head = next(self._raw(), b"")[:64]
         return self.peek(len(head)) == head
 
@@ -110,7 +110,7 @@ class Source:
 
 
 class PipedSource(Source):
-    """Input that flows by once: standard input. ``keep`` copies it to a temporary file."""
+    """Input that can be read only once: standard input. ``keep`` copies it to a temporary file."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         """Read from an open binary stream."""
@@ -120,7 +120,7 @@ class PipedSource(Source):
         self._gone = False
 
     def keep(self) -> Source:
-        """Copy what is still to come to a temporary file, once; it goes when this source does."""
+        """Copy the remaining input to a temporary file, which is deleted with this source."""
         if self._raw == self._flow:
             from tempfile import TemporaryFile
 
@@ -166,8 +166,8 @@ def open_source(where: str | os.PathLike[str] | bytes, name: str | None = None) 
     if path.is_dir():
         return Source(name or str(path), lambda: iter(()), path)
     if not os.access(path, os.R_OK):
-        raise InputError(f"{str(path)!r} may not be read by you")
-    if not path.is_file():  # a pipe that a shell made: it flows by once, like standard input
+        raise InputError(f"no permission to read {str(path)!r}")
+    if not path.is_file():  # a pipe from a shell: can be read only once, like standard input
         return PipedSource(name or str(path), path.open("rb"))
     return Source(name or str(path), lambda: _read_path(path), path)
 
@@ -179,7 +179,7 @@ def _read_path(path: Path) -> Iterator[bytes]:
 
 
 def _read_stream(stream: BinaryIO) -> Iterator[bytes]:
-    # read1 returns what is there: a pipe that trickles is shown as it comes.
+    # read1 returns what is available, so a slow pipe is shown as it arrives.
     read = getattr(stream, "read1", stream.read)
     while chunk := read(CHUNK_BYTES):
         yield chunk
@@ -188,7 +188,7 @@ def _read_stream(stream: BinaryIO) -> Iterator[bytes]:
 def _read_from_start(file: BinaryIO) -> Iterator[bytes]:
     offset = 0
     while True:
-        file.seek(offset)  # another pass may have moved it meanwhile
+        file.seek(offset)  # another pass may have moved it
         chunk = file.read(CHUNK_BYTES)
         if not chunk:
             return

@@ -1,4 +1,4 @@
-"""A session collected in memory: the whole conversation, and what its tool's model sees now."""
+"""A session in memory: the whole conversation, and what its tool's model sees now."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from clew.transcripts.source import Source, opened
 from clew.transcripts.typed import typed_words
 
 _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
-"""Tags that a harness puts around a task say nothing about it."""
+"""Tags that a harness puts around a task; they are not part of its title."""
 _HEADING = re.compile(r"^#+[ \t]+(\S[^\n]*)", re.MULTILINE)
 HIDDEN = "[this output is no longer shown to the model]"
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What there is in a session, counted."""
+    """Counts of a session."""
 
     messages: int
     turns: int
     tool_calls: int
     unpaired: int
-    """Calls without a result and results without a call."""
+    """Calls without a result, and results without a call."""
     compactions: int
     dropped: int
     sidechain_messages: int
@@ -53,17 +53,17 @@ class Transcript:
 
     @property
     def title(self) -> str | None:
-        """Return its title, where the tool gave it one."""
+        """Return its title, if the tool gave it one."""
         return self.start.title
 
     @property
     def label(self) -> str:
-        """Return what to call it: its title, the user's first words, a plan's heading, or its id."""
+        """Return a label: its title, the user's first words, a plan's heading, or its id."""
         words = self.title or next(self.user_words(), "") or self._plan_heading()
         return " ".join(_LEADING_TAGS.sub("", words).split()) or self.id
 
     def _plan_heading(self) -> str:
-        """Return the first heading that the harness gave the agent: a session may begin with a plan."""
+        """Return the first heading in the harness's text: a session may begin with a plan."""
         given = (one.message.text for one in self._standing() if one.message.origin is Origin.INJECTED)
         return next((found[1] for text in given if (found := _HEADING.search(text[:2_000]))), "")
 
@@ -82,7 +82,7 @@ class Transcript:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Return every message, of the conversation and of sub-agents, dropped ones too."""
+        """Return every message, including those of sub-agents and dropped ones."""
         return tuple(record for record in self.records if isinstance(record, Entry))
 
     @property
@@ -97,7 +97,7 @@ class Transcript:
 
     @property
     def dropped(self) -> frozenset[str]:
-        """Return the ids of the entries and compactions that the person went back before."""
+        """Return the ids of the entries and compactions on abandoned branches."""
         return frozenset(id_ for record in self.records if isinstance(record, Dropped) for id_ in record.ids)
 
     @property
@@ -110,11 +110,11 @@ class Transcript:
         return chains
 
     def full(self) -> list[Message]:
-        """Return the whole conversation: nothing that was dropped, no summary of what is there itself."""
+        """Return the whole conversation, without dropped messages and summaries of included ones."""
         return [entry.message for entry in self.full_entries()]
 
     def full_entries(self) -> list[Entry]:
-        """Return the whole conversation as entries, with their ids and places."""
+        """Return the whole conversation as entries, with ids and positions."""
         found: list[Entry] = []
         has_originals = False
         for entry in self._standing():
@@ -125,7 +125,7 @@ class Transcript:
         return found
 
     def current(self) -> list[Message]:
-        """Return what the tool's model sees now: the last summary, what it kept, and what came after."""
+        """Return what the tool's model sees now: the last summary, what it kept, and everything after."""
         gone = self.dropped
         cut, keeps = 0, frozenset[str]()
         for place, record in enumerate(self.records):
@@ -174,14 +174,14 @@ def load(
     source: Source | str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> list[Transcript]:
-    """Read every session of a file into memory; use ``read`` for what may not fit."""
+    """Read every session of a file into memory; use ``read`` for files that may not fit."""
     source = opened(source)
     kind = format_named(format) if format else detect(source)
     return list(collected(kind.read(source), Start(source.name, kind.name)))
 
 
 def collected(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
-    """Put the records of each session together; ``unnamed`` stands in where none of them begins one."""
+    """Collect the records of each session; ``unnamed`` is used if no record starts one."""
     start: Start | None = None
     held: list[Record] = []
     for record in records:
@@ -197,7 +197,7 @@ def collected(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]
 
 
 def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Part what a compaction made, up to its summary, from what was said later."""
+    """Split entries into what a compaction produced, up to its summary, and what was said later."""
     made = 0
     for place, entry in enumerate(entries, start=1):
         if entry.message.origin is Origin.SPOKEN:
@@ -212,7 +212,7 @@ def _is_said(message: Message) -> bool:
 
 
 def _as_shown(entry: Entry, hidden: frozenset[str]) -> Message:
-    """Return a message as the tool's model sees it: with the outputs that are hidden from it left out."""
+    """Return a message as the tool's model sees it: hidden outputs are replaced."""
     if entry.shown is not None:
         return entry.shown
     gone = hidden.union(entry.hidden_results)

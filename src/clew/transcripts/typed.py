@@ -1,4 +1,4 @@
-"""What a person typed, and what a harness put around it: one user message, each part with its own label."""
+"""User messages whose parts are labelled as typed by the user or inserted by the harness."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from clew.message import Media, Message, Origin, Part, Role, Text, Trust, trust_of
 
 MACHINE = trust_of(Role.USER, Origin.INJECTED)
-"""The label of what a harness says in the user's role."""
+"""The trust of harness text in the user's role."""
 
 
 def user_message(parts: Iterable[Part]) -> Message:
-    """Make a user message of labelled parts: the person's where anything in it is, else the harness's."""
+    """Make a user message of labelled parts; if the user wrote none of them, its origin is the harness."""
     held = tuple(parts)
     if any(map(_is_personal, held)):
         return Message(Role.USER, held)
@@ -21,7 +21,7 @@ def user_message(parts: Iterable[Part]) -> Message:
 
 
 def typed_in(whole: str, typed: str) -> Message:
-    """Make a user message of a text in which the person typed one piece; the rest is the harness's."""
+    """Make a user message of a text of which the user typed one piece; the rest is from the harness."""
     before, found, after = whole.partition(typed)
     if not found:
         return user_message([Text(typed, trust=Trust.USER)])
@@ -30,12 +30,12 @@ def typed_in(whole: str, typed: str) -> Message:
 
 
 def injected(text: str, trust: Trust = MACHINE) -> Message:
-    """Make a message that stands in the user's role and is not the user's."""
+    """Make a message in the user's role that the user did not write."""
     return Message(Role.USER, (Text(text, trust=trust),), Origin.INJECTED)
 
 
 def typed_words(message: Message) -> str:
-    """Return what the person typed, without what the harness put around it."""
+    """Return what the user typed, without the harness's text around it."""
     if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
         return ""
     texts = (part.text for part in message.parts if isinstance(part, Text) and part.trust is Trust.USER)

@@ -1,7 +1,7 @@
-"""Compressed streams: gzip and zstd are recognised by their first bytes and unpacked as they flow.
+"""Decompress streams: gzip and zstd are recognised by their first bytes and unpacked as they are read.
 
-Nothing is ever expanded whole: whatever the input claims, one step of the output is at most a few dozen
-megabytes. What unpacks to far more than text can be packed to is a bomb, and is broken off.
+Nothing is expanded whole: one step of output is at most a few dozen megabytes, whatever the input claims.
+Input that expands far more than text can be compressed is a bomb, and reading stops.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from itertools import chain
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-# A frame that holds no data; parallel compressors open their files with one.
+# A frame without data; parallel compressors start their files with one.
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 STEP_BYTES = 1 << 20
-# One zstd block of 4 bytes may stand for 128 KiB, so 2 KiB of input expand to 64 MiB at the very worst.
+# One zstd block of 4 bytes can expand to 128 KiB, so 2 KiB of input expand to 64 MiB at worst.
 ZSTD_FEED_BYTES = 2 << 10
-# What follows a member is copied each time one ends, so little is given at a time.
+# The rest of the input is copied each time a member ends, so little is passed at a time.
 GZIP_FEED_BYTES = 16 << 10
 MAX_EMPTY_FRAMES = 10_000
-"""More members or frames in a row that hold nothing are no file of anybody's."""
+"""More empty members or frames in a row than any real file has."""
 FREE_BYTES = 256 << 20
 MAX_RATIO = 200
-"""Beyond the first bytes, which are free, output may be this many times the input: sessions pack to a tenth
-or a fiftieth."""
+"""After the first ``FREE_BYTES``, output may be this many times the input. Sessions compress by a factor of
+10 to 50."""
 
 
 class Damaged(Exception):
-    """The compressed data breaks off or is not what it claims. Never leaves the room: a source reports it."""
+    """The compressed data ends early or is invalid. Internal: a source reports it."""
 
 
 def unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the data behind ``raw``: gunzipped, unzstd'ed, or as it is. Raise ``Damaged`` where it breaks."""
+    """Yield the data of ``raw``, decompressed if needed. Raise ``Damaged`` at the first error."""
     chunks = iter(raw)
     head = b""
     while len(head) < len(ZSTD):
@@ -50,7 +50,7 @@ def unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Fed(Iterator[bytes]):
-    """Passes chunks on and knows how much they were."""
+    """Passes chunks on and counts their bytes."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
@@ -63,7 +63,7 @@ class _Fed(Iterator[bytes]):
 
 
 def _within_reason(pieces: Iterator[bytes], fed: _Fed) -> Iterator[bytes]:
-    """Pass on what was unpacked, until it is out of all proportion to what was fed."""
+    """Pass decompressed data on until it is out of proportion to the input."""
     size = 0
     for piece in pieces:
         size += len(piece)
@@ -73,7 +73,7 @@ def _within_reason(pieces: Iterator[bytes], fed: _Fed) -> Iterator[bytes]:
 
 
 class _Frames:
-    """Counts frames in a row that hold nothing."""
+    """Counts empty frames in a row."""
 
     def __init__(self) -> None:
         self._empty = 0
@@ -85,7 +85,7 @@ class _Frames:
 
 
 def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Unpack one gzip member after another; zero padding between and after them is allowed."""
+    """Decompress gzip members in turn; zero padding between and after them is allowed."""
     member = zlib.decompressobj(wbits=31)
     fed, empty, frames = False, True, _Frames()
     for piece in _fed_slowly(chunks, GZIP_FEED_BYTES):
@@ -112,7 +112,7 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Unpack one zstd frame after another."""
+    """Decompress zstd frames in turn."""
     import zstandard
 
     unpacker = zstandard.ZstdDecompressor()

@@ -1,1 +1,1 @@
-"""One reader a format; a format's further modules share its first word. See ../README.md."""
+"""One reader per format; a format's further modules share its first word. See ../README.md."""

@@ -1,7 +1,7 @@
 """aider: its chat history in Markdown, many sessions in one file.
 
-``####`` opens the person's lines and ``>`` what aider and the commands it runs print. Both end in two blanks,
-aider's line break; a heading or a quotation of the model's own does not.
+``####`` starts the user's lines and ``>`` the output of aider and of commands it runs. Both end in two
+spaces, aider's line break; a heading or quotation by the model does not.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _CHAT = "# aider chat started at "
 _PERSON, _TOOL, _BREAK = "#### ", "> ", "  "
 _LIKELY = 0.6
 _FORGET = ("/clear", "/reset")
-"""Commands after which the model sees nothing of what was said before."""
+"""Commands after which the model no longer sees what was said before."""
 
 
 def sniff(source: Source) -> float:
-    """Say how sure it is: a chat's first line settles it, a person's line and a command's make it likely."""
+    """Return 1 if a line starts a chat, ``_LIKELY`` if there are a user's line and a tool's line, else 0."""
     if source.is_directory:
         return 0
     lines = source.peek().decode(errors="replace").splitlines()
@@ -45,7 +45,7 @@ class _Speaker(Enum):
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read every chat in which something was said."""
+    """Read every chat that has content."""
     name = name_of(source, ".md")
     chat = _Chat(name)
     for number, line in text_lines(source):
@@ -62,10 +62,10 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Chat:
-    """One chat: what one speaker says is put together line by line."""
+    """One chat: collects the lines of each speaker."""
 
     name: str
-    """Every project's history has the same name: the place and the time of a chat tell them apart."""
+    """Every project's history has the same file name: position and time identify a chat."""
     time: str | None = None
     started: bool = False
     speaker: _Speaker | None = None
@@ -73,7 +73,7 @@ class _Chat:
     words: list[str] = field(default_factory=list)
 
     def line(self, number: int, line: str) -> Iterator[Record]:
-        """Take in one line."""
+        """Add one line."""
         speaker, words = self._attributed(line)
         if speaker is not self.speaker:
             yield from self.flush()
@@ -81,7 +81,7 @@ class _Chat:
         self.words.append(words)
 
     def flush(self) -> Iterator[Record]:
-        """Give out what the speaker said."""
+        """Yield what the speaker said."""
         text = "\n".join(self.words).strip("\n")
         self.words.clear()
         if self.speaker is None or not text.strip():
@@ -94,15 +94,15 @@ class _Chat:
             yield Boundary(f"L{self.since}:forgotten", self.since, trigger="clear")
 
     def _id(self, first: str) -> str:
-        """Return the id of a chat: where no line tells its time, by how it begins."""
+        """Return the chat's id; if its time is unknown, from a hash of its first text."""
         if self.time is not None:
             return self.name
         return f"{self.name}-{hashlib.sha256(first.encode(errors='replace')).hexdigest()[:8]}"
 
     def _attributed(self, line: str) -> tuple[_Speaker | None, str]:
-        """Tell who says a line: the model, where it neither is marked nor just separates.
+        """Return the speaker of a line and its text: the model, if the line is not marked and not blank.
 
-        Pages that show a chat, without its first line, were edited by hand: there the marks alone count.
+        Without its first line a page was edited by hand: there the marks alone decide.
         """
         is_break = line.endswith(_BREAK) or self.speaker is not _Speaker.MODEL or self.time is None
         if line.startswith(_PERSON) and is_break:
@@ -121,5 +121,5 @@ def _message(speaker: _Speaker, text: str) -> Message:
         case _Speaker.MODEL:
             return said(Role.ASSISTANT, text)
         case _Speaker.TOOL:
-            # Nothing tells aider's own words from the output of a command.
+            # aider's own text cannot be distinguished from the output of a command.
             return injected(text, Trust.UNTRUSTED)

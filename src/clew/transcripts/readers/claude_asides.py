@@ -1,7 +1,7 @@
 """What reaches Claude Code's model between the records: messages typed while it works, and attachments.
 
-A message typed during a turn is queued; taken into the running turn, it is removed from the queue and, in
-versions before 2.1.2xx, leaves no other trace. Such words are corrections more often than not.
+A message typed during a turn is queued. If the running turn takes it, it is removed from the queue and, in
+versions before 2.1.2xx, recorded nowhere else. Such messages are often corrections.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _TEXT_FIELDS = ("content", "text", "stdout", "snippet", "message")
 
 
 class Queue:
-    """The messages that wait for the model."""
+    """The queued messages."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start empty."""
         self._waiting: list[str] = []
 
     def change(self, record: JsonObject) -> Message | None:
-        """Follow one change; return the message that the model takes into its running turn."""
+        """Apply one change; return the message that the model takes into its running turn, if any."""
         content = string(record, "content")
         match record.get("operation"):
             case "enqueue" if content:
                 self._waiting.append(content)
-            case "dequeue":  # it follows as a record of its own
+            case "dequeue":  # its own record follows
                 self._take(content)
             case "remove":
                 taken = self._take(content)
                 if taken and record.get("reason") in (None, "absorbed_mid_turn"):
                     return _typed(taken)
-            case "popAll":  # back into the input line
+            case "popAll":  # returned to the input line
                 self._waiting.clear()
         return None
 
@@ -50,14 +50,14 @@ class Queue:
 
 
 def _typed(text: str) -> Message | None:
-    """Make a message of queued text; None for a command that only the tool obeys."""
+    """Make a message of queued text; None for a command to the tool itself."""
     if _COMMAND.match(text):
         return None
     return spoken_message((Text(text.strip(), trust=Trust.USER),))
 
 
 def attachment_message(attachment: JsonObject, rendered: Json) -> Message | None:
-    """Read what an attachment tells the model; None where it is bookkeeping."""
+    """Return the message that an attachment shows to the model; None for bookkeeping."""
     kind = attachment.get("type")
     if kind == "queued_command":
         return _queued_command(attachment)

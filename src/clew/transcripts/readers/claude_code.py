@@ -1,7 +1,7 @@
-"""Claude Code: ``~/.claude/projects/<project>/<session>.jsonl`` and the folder of the same name beside it.
+"""Claude Code: ``~/.claude/projects/<project>/<session>.jsonl`` and the folder of the same name.
 
-Two looks at the file: the first finds which records belong to the conversation (``claude_index``), the
-second tells them one after another. Neither holds more than one reply with its results.
+The file is read twice: the first pass finds which records belong to the conversation (``claude_index``), the
+second yields them. Neither holds more than one reply with its results.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _looks_right(record: JsonObject) -> bool:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a session: its conversation, its sub-agents' and its abandoned branches."""
+    """Read a session: its conversation, its sub-agents and its abandoned branches."""
     source.keep()
     index = index_of(source)
     folder = SideFolder(source)
@@ -92,7 +92,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 class _Telling:
-    """The second look: says what each record says."""
+    """The second pass: turns each record into entries."""
 
     def __init__(self, index: Index, folder: SideFolder, agent_id: str | None = None) -> None:
         self._index = index
@@ -146,7 +146,7 @@ class _Telling:
                 self._unknown.add(str(kind))
                 yield Problem(f"a record of the unknown type {kind!r}", number)
 
-    # Who says it --------------------------------------------------------------------------------------
+    # Messages ------------------------------------------------------------------------------------------
 
     def _said(self, i: int, line: ObjectLine) -> Iterator[Record]:
         record, number = line.value, line.number
@@ -176,7 +176,7 @@ class _Telling:
         return is_side(record) and not self._index.is_side_file
 
     def _side_name(self, record: JsonObject) -> str:
-        """Name a sub-agent by its id, or by the record that its conversation begins with."""
+        """Return the name of a sub-agent: its id, or the record that its conversation begins with."""
         name = string(record, "agentId") or string(record, "parent_tool_use_id")
         if name:
             return name
@@ -186,10 +186,10 @@ class _Telling:
     def _side(self, name: str) -> Thread:
         return self._sides.setdefault(name, Thread(name, self._folder.original))
 
-    # What goes out ------------------------------------------------------------------------------------
+    # Output --------------------------------------------------------------------------------------------
 
     def _go_on(self, entries: Iterable[Entry]) -> Iterator[Record]:
-        """Yield entries of the conversation, or of a sub-agent; name first what was abandoned before."""
+        """Yield entries of the conversation or of a sub-agent, after a ``Dropped`` for what was abandoned."""
         for entry in entries:
             if entry.sidechain == self._agent_id:
                 yield from self._drop()
@@ -212,10 +212,10 @@ class _Telling:
         for thread in self._sides.values():
             yield from thread.end()
 
-    # Beside the conversation --------------------------------------------------------------------------
+    # Other records -------------------------------------------------------------------------------------
 
     def _aside(self, line: ObjectLine, message: Message | None, i: int | None = None) -> None:
-        """Add a message that came while a reply ran; an attachment's fate decides where it belongs."""
+        """Add a message that arrived during a reply; an attachment's fate decides which branch gets it."""
         fate = Fate.KEPT if i is None else self._index.fates[i]
         if message is None or fate == Fate.IGNORED or self._is_side(line.value):
             return
@@ -252,7 +252,7 @@ class _Telling:
         )
 
     def _progress(self, record: JsonObject, number: int) -> Iterator[Record]:
-        """Tell what a sub-agent said, where only the progress of its call recorded it."""
+        """Yield what a sub-agent said, if it was recorded only as progress of its call."""
         data = mapping(record, "data")
         agent_id = string(data, "agentId")
         said = mapping(data, "message")
@@ -272,10 +272,10 @@ def _cleared(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Clear
 def _in_tree_order(
     lines: Iterable[ObjectLine | Problem], index: Index
 ) -> Iterator[tuple[int, ObjectLine | Problem]]:
-    """Yield lines in file order, save those whose parent comes later: they wait for it.
+    """Yield lines in file order, except that a line whose parent comes later waits for it.
 
-    Too many of them at once, or a circle, and they come in file order after all. Lines that a running
-    session has added since the first look are left for another time.
+    If too many wait at once, or parents form a cycle, they come in file order. Lines that a running session
+    has added since the first pass are not read.
     """
     held: dict[int, list[tuple[int, ObjectLine | Problem]]] = {}
     waiting: set[int] = set()

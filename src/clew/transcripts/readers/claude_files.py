@@ -1,7 +1,7 @@
-"""The folder beside a Claude Code file: outputs too large for it, and the conversations of sub-agents.
+"""The folder next to a Claude Code file: large outputs, and the conversations of sub-agents.
 
-Names that come out of a transcript are data. Only a plain file name is taken from one, and only a regular
-file inside the folder is opened.
+Names in a transcript are untrusted data. Only a plain file name is taken from one, and only a regular file
+inside the folder is opened.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PACKED = (".gz", ".zst")
 
 
 class SideFolder:
-    """The folder of a session, or none."""
+    """The folder of a session, if it has one."""
 
     def __init__(self, source: Source) -> None:
-        """Look beside the source's file; piped input has nothing beside it."""
+        """Look next to the source's file; piped input has no folder."""
         name = source.path.name if source.path else ""
         for ending in _PACKED:
             name = name.removesuffix(ending)
@@ -36,7 +36,7 @@ class SideFolder:
         self._agents = dict(self._find_agents())
 
     def original(self, result: ToolResult) -> ToolResult | None:
-        """Return a result with the output that was moved out of it; None where it was not, or is gone."""
+        """Return a result with the output that was moved out of it; None if it was not moved, or is lost."""
         text = result.text
         if self._folder is None or not text.startswith(_MOVED):
             return None
@@ -50,11 +50,11 @@ class SideFolder:
         )
 
     def agents(self) -> Iterator[tuple[str, Path]]:
-        """Yield the id and the file of each sub-agent, in the order of their names."""
+        """Yield the id and the file of each sub-agent, ordered by name."""
         yield from self._agents.items()
 
     def has_agent(self, agent_id: str) -> bool:
-        """Tell whether a sub-agent has a file of its own."""
+        """Return True if a sub-agent has its own file."""
         return agent_id in self._agents
 
     def _find_agents(self) -> Iterator[tuple[str, Path]]:
@@ -68,14 +68,14 @@ class SideFolder:
         return path if path is not None and self._is_inside(path) else None
 
     def _is_inside(self, path: Path) -> bool:
-        """Tell whether a path is a regular file that no link leads out of the folder."""
+        """Return True if a path is a regular file inside the folder, after resolving links."""
         if self._folder is None or path.is_symlink() or not path.is_file():
             return False
         return path.resolve().is_relative_to(self._folder.resolve())
 
 
 def _saved_as(text: str) -> str | None:
-    """Return the plain name of the file that an output was saved to, by the first line that tells one."""
+    """Return the plain name of the file that an output was saved to, from the first line with one."""
     for told in islice(_SAVED.finditer(text), _MAX_TRIES):
         name = re.split(r"[/\\]", told.group(1).rstrip())[-1]
         if _FILE_NAME.fullmatch(name):

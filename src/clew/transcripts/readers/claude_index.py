@@ -1,9 +1,9 @@
-"""The first of two looks at a Claude Code file: which records belong to the conversation as it stands.
+"""First pass over a Claude Code file: find which records belong to the current conversation.
 
-Records form a tree by ``parentUuid``. The conversation is the way from the last thing said up to the root.
-What hangs off it was abandoned (the person went back), except the results of parallel calls and the pieces
-of a split reply, which are siblings only by the way they are written. The index holds a few numbers for
-each record and no text.
+Records form a tree by ``parentUuid``. The conversation is the path from the last message up to the root.
+Other branches were abandoned (the user went back), except results of parallel calls and pieces of a split
+reply, which are siblings only because of how they are written. The index holds a few numbers for each record
+and no text.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ROOT = -1
 
 
 class Kind(IntEnum):
-    """What a record is to the tree."""
+    """The role of a record in the tree."""
 
     OTHER = 0
     """Bookkeeping: not in the tree."""
     LINK = 1
-    """In the tree, but said by nobody: progress, hooks."""
+    """In the tree, but not a message: progress, hooks."""
     ATTACHMENT = 2
     USER = 3
     RESULT = 4
@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
 
 class Fate(IntEnum):
-    """What becomes of a record."""
+    """What happens to a record."""
 
     IGNORED = 0
     KEPT = 1
@@ -50,7 +50,7 @@ _SAID = (Kind.USER, Kind.RESULT, Kind.ASSISTANT, Kind.SUMMARY)
 
 
 def kind_of(record: JsonObject) -> Kind:
-    """Say what a record is to the tree."""
+    """Return the role of a record in the tree."""
     match record.get("type"):
         case "assistant":
             return Kind.ASSISTANT
@@ -69,7 +69,7 @@ def kind_of(record: JsonObject) -> Kind:
 
 
 def is_side(record: JsonObject) -> bool:
-    """Tell whether a sub-agent's conversation holds this record."""
+    """Return True if this record belongs to a sub-agent's conversation."""
     return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
 
@@ -82,21 +82,21 @@ def _has_result(record: JsonObject) -> bool:
 
 @dataclass(slots=True)
 class Index:
-    """Where each record belongs, by its place in the stream of lines."""
+    """The fate and parent of each record, by its index in the stream of lines."""
 
     fates: bytearray
     parents: array[int]
     starts: dict[int, Start]
     """The sessions, by the record that each begins with."""
     keeps: dict[int, tuple[int, ...]]
-    """The records that a compaction kept in view, by its boundary."""
+    """The records that a compaction kept, by its boundary."""
     problems: dict[int, str]
     is_side_file: bool
-    """All that is said is a sub-agent's: the file is its own, so here it is the conversation."""
+    """The file holds only a sub-agent's messages, so they are its main conversation."""
 
 
 def index_of(source: Source) -> Index:
-    """Look through a whole source once."""
+    """Index a whole source in one pass."""
     tree = _Tree()
     for line in object_lines(source):
         tree.add({} if isinstance(line, Problem) else line.value)
@@ -104,7 +104,7 @@ def index_of(source: Source) -> Index:
 
 
 class _Tree:
-    """Grows by one record at a time; knows at the end what became of each."""
+    """Collects records one at a time; at the end it knows the fate of each."""
 
     def __init__(self) -> None:
         self.kinds = bytearray()
@@ -150,10 +150,10 @@ class _Tree:
 
     def _parent(self, i: int, kind: Kind, record: JsonObject) -> int:
         if "parentUuid" not in record and "logicalParentUuid" not in record:
-            return self.last  # a stream of the tool's output, not its file: one after another
+            return self.last  # output streamed by the tool, not its file: each record follows the one before
         uuid = string(record, "parentUuid")
         if uuid is None and kind in (Kind.BOUNDARY, Kind.SUMMARY):
-            # A compaction goes on from what stands before it, whether or not it names that.
+            # A compaction follows the record before it, whether or not it names it.
             return self.by_uuid.get(string(record, "logicalParentUuid") or "", self.last)
         if uuid is None:
             return _ROOT
@@ -164,7 +164,7 @@ class _Tree:
         return found if found != i else _ROOT
 
     def _reply(self, record: JsonObject) -> int:
-        """Return the number of the reply: records in a row with one message id are pieces of one."""
+        """Return the number of the reply: consecutive records with one message id are pieces of one reply."""
         reply_id = string(mapping(record, "message"), "id")
         if reply_id is None or reply_id != self.reply_id:
             self.reply += 1
@@ -172,7 +172,7 @@ class _Tree:
         return self.reply
 
     def _begin_session(self, i: int, kind: Kind, record: JsonObject) -> None:
-        """Begin another session where a new root comes with a new session id: files put one after another."""
+        """Start another session at a new root with a new session id: concatenated files."""
         session = self.sessions[-1]
         session_id = string(record, "sessionId")
         known = session.fields.get("session_id")
@@ -182,7 +182,7 @@ class _Tree:
             self.sessions.append(session)
         session.has_spoken = session.has_spoken or kind in _SAID
 
-    # After the last record ----------------------------------------------------------------------------
+    # After the last record -----------------------------------------------------------------------------
 
     def finished(self, fallback_id: str) -> Index:
         is_side_file = not any(
@@ -205,7 +205,7 @@ class _Tree:
         )
 
     def _find_parents(self) -> None:
-        """Link records whose parent came later, or did not come: then to the record before them."""
+        """Link records whose parent came later; if it never came, link to the record before."""
         firsts = {session.first for session in self.sessions}
         for uuid, waiting in self.missing.items():
             found = self.by_uuid.get(uuid)
@@ -222,7 +222,7 @@ class _Tree:
         return _ROOT
 
     def _way_to_root(self) -> bytearray:
-        """Mark the records on the way from the last thing said in each session up to its root."""
+        """Mark the records on the path from the last message of each session up to its root."""
         on = bytearray(len(self.kinds))
         stop = len(self.kinds)
         for session in reversed(self.sessions):
@@ -234,7 +234,7 @@ class _Tree:
             i = next(said, _ROOT)
             while i != _ROOT:
                 if on[i]:
-                    self.problems[i] = "its parents form a circle"
+                    self.problems[i] = "its parents form a cycle"
                     break
                 on[i] = 1
                 i = self.parents[i]
@@ -242,7 +242,7 @@ class _Tree:
         return on
 
     def _add_siblings(self, on: bytearray) -> None:
-        """Mark what hangs off the way but belongs to it: results, pieces of a reply, compactions."""
+        """Mark what hangs off the path but belongs to it: results, pieces of a reply, compactions."""
         replies = bytearray(self.reply + 1)
         for i, reply in enumerate(self.replies):
             if on[i]:

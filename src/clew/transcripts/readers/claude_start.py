@@ -1,4 +1,4 @@
-"""What is known of a Claude Code session before it is told; titles come last in its file."""
+"""Facts about a Claude Code session, collected before it is read; titles come last in its file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from clew.transcripts.fields import mapping, string
 from clew.transcripts.records import Start
 
 FORMAT = "claude-code"
-# Where titles stand, best first: the person's, the model's, the one for the list of sessions.
+# The title fields, best first: by the user, by the model, for the list of sessions.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 
 
 @dataclass(slots=True)
 class Session:
-    """A session as far as it is known."""
+    """What is known about a session so far."""
 
     first: int
     fields: dict[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Session:
     has_spoken: bool = False
 
     def learn(self, record: JsonObject) -> None:
-        """Take from a record what it says of its session."""
+        """Take what a record says about its session."""
         session_id = string(record, "sessionId") or string(record, "session_id")
         if session_id:
             self.fields["session_id"] = session_id
@@ -39,14 +39,14 @@ class Session:
             self.fields.setdefault("model", model)
 
     def entitle(self, record: JsonObject) -> None:
-        """Take a title from a record that gives one; the last of each kind counts."""
+        """Take the title from a record that has one; the last of each kind counts."""
         key = _TITLES.get(string(record, "type") or "")
         title = string(record, key) if key else None
         if key and title:
             self.titles[key] = title
 
     def start(self, fallback_id: str, agent_id: str | None) -> Start:
-        """Return how the session begins; a sub-agent's has the id of its agent."""
+        """Return the ``Start`` of the session; a sub-agent's has the id of its agent."""
         known = dict(self.fields)
         session_id = known.pop("session_id", fallback_id)
         if agent_id:

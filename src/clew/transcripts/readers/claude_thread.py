@@ -1,8 +1,7 @@
-"""One conversation of a Claude Code file, put together record by record.
+"""One conversation of a Claude Code file, assembled record by record.
 
-One reply of the model is written as several records, one for each block, with the results of its first
-calls in between. Here it becomes one message again, followed by its results, followed by what was said
-aside while it ran.
+A reply of the model is written as several records, one for each block, with the results of its first calls in
+between. Here it becomes one message again, followed by its results and by what arrived meanwhile.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ from clew.transcripts.records import Entry, Usage
 Recover = Callable[[ToolResult], ToolResult | None]
 _SYNTHETIC = "<synthetic>"
 _NOT_TRUSTED = frozenset({"AskUserQuestion", "WebFetch", "WebSearch", "Task", "Agent", "Skill"})
-"""Tools of Claude Code whose error text may quote pages, other models or the person's answers."""
+"""Tools of Claude Code whose error text may quote pages, other models or the user's answers."""
 
 
 class Thread:
-    """A conversation being told: the main one, a sub-agent's, or an abandoned branch."""
+    """A conversation being assembled: the main one, a sub-agent's, or an abandoned branch."""
 
     def __init__(self, sidechain: str | None, recover: Recover) -> None:
-        """Tell of the named sub-agent, or of the session itself; ``recover`` finds outputs put elsewhere."""
+        """Assemble the sub-agent's or the session's own; ``recover`` finds outputs stored elsewhere."""
         self.sidechain = sidechain
         self._recover = recover
         self._reply: _Reply | None = None
         self._results: list[Entry] = []
         self._asides: dict[int, Entry] = {}
         self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
-        """Where each text stands among the asides."""
+        """Positions of each text among the asides."""
         self._numbers = count_up()
         self._taken: set[str] = set()
-        """What was typed while a reply ran and was given out: a record of its own may still follow."""
+        """Texts typed during a reply and already yielded; their own record may still follow."""
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
-        """Add a piece of a reply; yield what came before it where it begins a new one."""
+        """Add a piece of a reply; if it starts a new reply, yield what came before."""
         message_id = string(mapping(record, "message"), "id")
         if self._reply is None or message_id is None or self._reply.message_id != message_id:
             yield from self.end()
@@ -55,7 +54,7 @@ class Thread:
         return self._reply.entry_id if self._reply else ""
 
     def results(self, entry: Entry) -> Iterator[Entry]:
-        """Add an entry that answers calls; it waits until the reply that made them is whole."""
+        """Add an entry with results; it waits until the reply that made the calls is complete."""
         self._forget(entry.message)
         entry = self._with_originals(entry)
         if self._reply is None:
@@ -64,14 +63,14 @@ class Thread:
             self._results.append(entry)
 
     def say(self, entry: Entry) -> Iterator[Entry]:
-        """Add anything else; the reply before it is whole."""
+        """Add any other entry; it completes the reply before it."""
         self._forget(entry.message)
         yield from self.end()
         if not self._is_taken(entry.message):
             yield entry
 
     def aside(self, entry: Entry) -> None:
-        """Add what was said while a reply ran; it comes after the reply's results."""
+        """Add what arrived during a reply; it comes after the reply's results."""
         if entry.message.origin is Origin.SPOKEN and entry.message.text in self._taken:
             return
         self._forget(entry.message)
@@ -80,7 +79,7 @@ class Thread:
         self._aside_places[entry.message.text].append(place)
 
     def end(self) -> Iterator[Entry]:
-        """Yield all that waited."""
+        """Yield everything that waited."""
         if self._reply is not None:
             yield self._reply.entry(self.sidechain)
             self._reply = None
@@ -93,7 +92,7 @@ class Thread:
         self._aside_places.clear()
 
     def _is_taken(self, message: Message) -> bool:
-        """Whether these are the person's next words, and were taken into the turn before already."""
+        """Return True if this is the user's next message and the turn before has already taken it."""
         if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
             return False
         known = message.text.strip() in self._taken
@@ -101,14 +100,14 @@ class Thread:
         return known
 
     def _forget(self, message: Message) -> None:
-        """Drop the aside that turns out to be recorded in full."""
+        """Drop an aside that turns out to have its own record."""
         if self._asides:
             for text in {part.text for part in message.parts if isinstance(part, Text)}:
                 for place in self._aside_places.pop(text, ()):
                     del self._asides[place]
 
     def _with_originals(self, entry: Entry) -> Entry:
-        """Put back outputs that were moved out of the file, and label what a person said in a rejection."""
+        """Restore outputs that were moved out of the file, and label the user's words in a rejection."""
         hidden: list[str] = []
         parts: list[Part] = []
         for part in entry.message.parts:
@@ -144,7 +143,7 @@ class _Reply:
         message = mapping(record, "message")
         model = string(message, "model")
         if model == _SYNTHETIC or record.get("isApiErrorMessage") is True:
-            self._origin = Origin.INJECTED  # the harness speaks in the model's place
+            self._origin = Origin.INJECTED  # written by the harness in the model's role
         elif model:
             self._model = model
         self._time = self._time or string(record, "timestamp")
@@ -152,15 +151,15 @@ class _Reply:
         for part in parse_content(message.get("content"), trust_of(Role.ASSISTANT, self._origin)):
             if isinstance(part, ToolCall):
                 if part.call_id in self._calls and part in self._parts:
-                    continue  # written again; another call under the same id is another call
+                    continue  # a duplicate; a different call with the same id is kept
                 self._calls[part.call_id] = part.name
             self._parts.append(part)
 
     def asks_built_in(self, call_id: str) -> bool:
-        """Tell whether this reply made that call, to a tool of Claude Code itself.
+        """Return True if this reply made that call, to a built-in tool of Claude Code.
 
-        Tools whose text comes from outside do not count. Nor does a question to the person: a rejected one is
-        repeated elsewhere, with the person's words.
+        Excluded are tools whose text comes from outside, and questions to the user: a rejected question is
+        repeated elsewhere with the user's words.
         """
         name = self._calls.get(call_id)
         return name is not None and name not in _NOT_TRUSTED and not name.startswith("mcp__")
@@ -171,7 +170,7 @@ class _Reply:
 
 
 def usage_of(usage: JsonObject) -> Usage | None:
-    """Read the tokens that Anthropic's API reported; None where it reported nothing."""
+    """Return the tokens that Anthropic's API reported; None if it reported none."""
     read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
     total = count(usage, "input_tokens") + read + written
     output = count(usage, "output_tokens")

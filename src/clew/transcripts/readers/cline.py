@@ -1,4 +1,4 @@
-"""Cline's SDK: ``<id>.messages.json``, and beside it the compaction that its model sees in their place."""
+"""Cline's SDK: ``<id>.messages.json``, and next to it the compaction that its model sees instead."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SUMMARIES = ("compaction", "compaction_summary")
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is a session's messages, or the folder around them."""
+    """Return True for a session's messages, or the folder around them."""
     if source.is_directory:
         return _messages_in(source.path) is not None
     seen = outline(source)
@@ -43,7 +43,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a session, and its compaction where one lies beside it."""
+    """Read a session, and its compaction if there is one."""
     found = _messages_in(source.path) if source.is_directory else None
     inner = open_source(found) if found else source
     session_id = name_of(inner, _MESSAGES, ".json")
@@ -86,16 +86,16 @@ def _compaction_beside(source: Source) -> tuple[JsonObject, Problem | None]:
 
 @dataclass(slots=True)
 class _Session:
-    """Reads messages; when those are reached that the compaction stands for, tells what it made of them."""
+    """Reads messages; after the last one that the compaction covers, yields the compaction."""
 
     compaction: JsonObject
     ids: Ids = field(default_factory=Ids)
     known: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    """The entry that each message became, and its mark."""
+    """For each message id, its entry and fingerprint."""
     read: int = 0
 
     def records(self, item: JsonObject, index: int) -> Iterator[Record]:
-        """Read one message, and before it the compaction if its turn has come."""
+        """Read one message, and before it the compaction if it is due."""
         if self.read == count(self.compaction, "source_message_count"):
             yield from self.rest()
         self.read += 1
@@ -108,7 +108,7 @@ class _Session:
         self.known[string(item, "id") or entry.id] = entry.id, mark(entry.message)
 
     def rest(self) -> Iterator[Record]:
-        """Tell what the model sees in place of all that was read so far; once."""
+        """Yield, once, what the model sees instead of everything read so far."""
         compaction, self.compaction = self.compaction, {}
         messages = list(objects(compaction.get("messages")))
         if not messages:
@@ -119,7 +119,7 @@ class _Session:
         yield from (self._entry(item, None) for item, known in zip(messages, kept, strict=True) if not known)
 
     def _kept(self, item: JsonObject) -> str | None:
-        """Return the entry that a compaction left as it was."""
+        """Return the entry that a compaction left unchanged."""
         entry_id, known = self.known.get(string(item, "id") or "", (None, b""))
         return entry_id if known == mark(_message(item)) else None
 
@@ -147,7 +147,7 @@ def _message(item: JsonObject) -> Message:
 
 
 def _own_block(part: Part) -> Part:
-    """Read the two blocks that Cline spells in its own way."""
+    """Read the two blocks that Cline writes in its own way."""
     match part:
         case ToolResult():
             return replace(part, parts=tuple(_own_block(inner) for inner in part.parts))

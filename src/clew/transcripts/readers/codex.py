@@ -1,7 +1,7 @@
 """Codex: rollouts, ``~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`` and the same as ``.zst``.
 
-A rollout is read once. What is remembered for each entry is its id, and for each message a number by which
-a compaction's copy of it is recognised.
+A rollout is read once. For each entry only its id is kept, and for each message a fingerprint by which a
+compaction's copy of it is recognised.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _is_bare(record: JsonObject) -> bool:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a rollout: what was said, what was compacted, what was rolled back."""
+    """Read a rollout: messages, compactions, rollbacks."""
     rollout = _Rollout(name_of(source, ".jsonl"), _first_model(source))
     for line in object_lines(source):
         if isinstance(line, Problem):
@@ -76,7 +76,7 @@ def _first_model(source: Source) -> str | None:
 
 @dataclass(slots=True)
 class _Rollout:
-    """A rollout being told."""
+    """Reads a rollout record by record."""
 
     fallback_id: str
     model: str | None
@@ -84,17 +84,17 @@ class _Rollout:
     held: Entry | None = None
     """The model's last entry: the tokens of its call are reported after it."""
     ids: list[str] = field(default_factory=list)
-    """The entries and compactions that still stand, in order."""
+    """The entries and compactions that were not rolled back, in order."""
     turns: list[int] = field(default_factory=list)
-    """Where in ``ids`` each turn of the person's begins."""
+    """Where in ``ids`` each turn of the user begins."""
     known: dict[int, int] = field(default_factory=dict)
-    """From a message's mark to its place in ``ids``."""
+    """From a message's fingerprint to its position in ``ids``."""
     unknown: set[str] = field(default_factory=set)
     own_calls: set[str] = field(default_factory=set)
-    """Calls of tools whose output Codex wraps, so that no output can look like its own words."""
+    """Calls to tools whose output Codex wraps, so that no output can imitate Codex's own text."""
 
     def record(self, record: JsonObject, number: int) -> Iterator[Record]:
-        """Tell one record."""
+        """Read one record."""
         kind, payload = _opened(record)
         time = string(record, "timestamp")
         if not self.started and kind is not None:
@@ -109,7 +109,7 @@ class _Rollout:
             case "event_msg":
                 yield from self._event(payload, number)
             case "session_meta":
-                pass  # a fork carries its parent's along
+                pass  # a fork repeats its parent's
             case _ if kind not in _BOOKKEEPING and str(kind) not in self.unknown:
                 self.unknown.add(str(kind))
                 yield Problem(f"a record of the unknown type {kind!r}", number)
@@ -117,7 +117,7 @@ class _Rollout:
             self.model = string(payload, "model") or self.model
 
     def end(self) -> Iterator[Record]:
-        """Tell what waited."""
+        """Yield the entry that waited."""
         if self.held is not None:
             yield self.held
             self.held = None
@@ -153,20 +153,20 @@ class _Rollout:
         yield from self._say(Entry(message, f"L{number}", number, time))
 
     def _with_refusal(self, part: Part) -> Part:
-        """Mark what a person did not allow: all that Codex writes then, for a tool whose output it wraps."""
+        """Mark a refused call as an error: Codex's fixed text, for a tool whose output it wraps."""
         if isinstance(part, ToolResult) and part.call_id in self.own_calls and _REFUSED.fullmatch(part.text):
             return replace(part, is_error=True)
         return part
 
     def _told_by_agent(self, told: JsonObject, number: int, time: str | None) -> Iterator[Record]:
-        """Tell what another agent sent: a model's words in the place of a user's."""
+        """Yield what another agent sent: a model's text in the user's role."""
         blocks = (string(block, "text") for block in objects(told.get("content")))
         text = string(told, "content") or "\n".join(text for text in blocks if text)
         if text:
             yield from self._say(Entry(injected(text, Trust.ASSISTANT), f"L{number}", number, time))
 
     def _say(self, entry: Entry) -> Iterator[Record]:
-        """Pass an entry on; one of the model's waits for its tokens."""
+        """Pass an entry on; one of the model's waits for its token report."""
         yield from self.end()
         message = entry.message
         if message.role is Role.USER and message.origin is Origin.SPOKEN:
@@ -209,11 +209,11 @@ class _Rollout:
             yield from self._say(Entry(message, f"L{number}.{i}", number, time))
 
     def _replaced(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
-        """Return the ids of the entries that a compaction kept, and the messages that it made."""
+        """Return the ids of the entries that a compaction kept, and the messages that it wrote."""
         summary = string(payload, "message")
         told = [_summary(summary)] if summary else []
         if not isinstance(payload.get("replacement_history"), list):
-            # Before it was written down, the history after a compaction was what the person had said.
+            # Older versions did not write it: the history after a compaction was the user's messages.
             return [self.ids[place] for place in self.turns], told
         kept: list[str] = []
         fresh: list[Message] = []
@@ -224,7 +224,7 @@ class _Rollout:
             if place is not None:
                 kept.append(self.ids[place])
             elif message.origin is Origin.SPOKEN and message.role in (Role.USER, Role.ASSISTANT):
-                fresh.append(relabelled(message, Origin.SUMMARY))  # shortened on the way
+                fresh.append(relabelled(message, Origin.SUMMARY))  # a shortened copy
             else:
                 fresh.append(message)
         has_summary = any(message.origin is Origin.SUMMARY for message in fresh)
@@ -232,7 +232,7 @@ class _Rollout:
 
 
 def _opened(record: JsonObject) -> tuple[str | None, JsonObject]:
-    """Return a record's kind and content; the oldest files wrote both without an envelope."""
+    """Return a record's kind and content; the oldest files have no envelope."""
     payload = record.get("payload")
     if isinstance(payload, dict):
         return string(record, "type"), payload
@@ -246,7 +246,7 @@ def _opened(record: JsonObject) -> tuple[str | None, JsonObject]:
 
 
 def _mark(message: Message) -> int | None:
-    """Return a number that a copy of this message shares; None for what is never copied."""
+    """Return a fingerprint that copies of this message share; None for what is never copied."""
     texts = tuple(part.text for part in message.parts if isinstance(part, Text | Thinking) and part.text)
     calls = tuple(part.call_id for part in message.parts if isinstance(part, ToolCall | ToolResult))
     return hash((message.role, texts, calls)) if texts or calls else None

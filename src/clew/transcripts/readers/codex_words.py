@@ -1,4 +1,4 @@
-"""Whose words stand in a Codex item of the user's role: the person's, the harness's, or a summariser's."""
+"""Label Codex items in the user's role: typed by the user, inserted by the harness, or a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REQUEST = "## My request for Codex:"
 
 
 def with_speakers(message: Message) -> Message:
-    """Label a message of the user's role by who really made it; others come back as they are."""
+    """Label a message in the user's role by its real author; others are returned unchanged."""
     if message.role is not Role.USER:
         return message
     if any(isinstance(part, Text) and _SUMMARY.match(part.text) for part in message.parts):
@@ -44,8 +44,8 @@ def _pieces(part: Part) -> Iterator[Part]:
     elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
         yield replace(part, trust=MACHINE)
     elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
-        # The editor describes itself first; the person's words come after the last such heading, since an
-        # open file that the editor quotes may hold one too.
+        # The editor's context comes first; the user's words follow the last such heading, because an open
+        # file that the editor quotes may contain one too.
         cut = part.text.rindex(_REQUEST) + len(_REQUEST)
         yield Text(part.text[:cut], trust=MACHINE)
         yield Text(part.text[cut:], trust=Trust.USER)

@@ -39,7 +39,7 @@ _BOOKKEEPING = (
 
 
 def sniff(source: Source) -> float:
-    """Recognise the log by its events: a dotted type, an id and an object of data."""
+    """Recognise the log by its events: a dotted type, an id and a data object."""
     return any(map(_is_event, head_objects(source)))
 
 
@@ -54,7 +54,7 @@ def _is_event(record: JsonObject) -> bool:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a session: what was said, by whom, and what was compacted or rewound."""
+    """Read a session: messages, compactions, rewinds."""
     session = _Session(name_of(source, ".jsonl"))
     for line in object_lines(source):
         if isinstance(line, Problem):
@@ -65,25 +65,25 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Session:
-    """A session being told."""
+    """Reads a session event by event."""
 
     fallback_id: str
     started: bool = False
     model: str | None = None
     prompt: int = 0
-    """A checksum of the system prompt in force; it is logged again before each of the person's turns."""
+    """A hash of the current system prompt, which is logged again before each of the user's turns."""
     prompt_id: str | None = None
-    """The id of the first system prompt, whose place the later ones take."""
+    """The id of the first system prompt, which later ones replace."""
     events: dict[str, int] = field(default_factory=dict)
-    """From each event of the main conversation to how many entries and compactions stood after it."""
+    """From each event of the main conversation to the number of entries and compactions after it."""
     ids: list[str] = field(default_factory=list)
     compacting_from: int | None = None
-    """Where in ``ids`` a compaction in the background began: what came later is kept."""
+    """Where in ``ids`` a background compaction began: everything later is kept."""
     unknown: set[str] = field(default_factory=set)
     taken: Ids = field(default_factory=Ids)
 
     def event(self, event: JsonObject, number: int) -> Iterator[Record]:
-        """Tell one event."""
+        """Read one event."""
         data = mapping(event, "data")
         kind = string(event, "type") or ""
         if not self.started:
@@ -190,12 +190,12 @@ def _message(kind: str, data: JsonObject) -> Message | None:
 
 
 def _user_message(data: JsonObject) -> Message | None:
-    """Read what a person typed, with what the harness put around it; or what it said in their place."""
+    """Return what the user typed with the harness's text around it, or what was inserted in their role."""
     typed, source = string(data, "content"), string(data, "source")
     if typed is None:
-        return None  # a reminder in the making; it follows as a message of its own
+        return None  # an unfinished reminder; it follows as its own message
     if source is not None and source != "user":
-        # Another agent's request is a model's words; skills and reminders are the harness's.
+        # Another agent's request is a model's text; skills and reminders are the harness's.
         return injected(typed, Trust.ASSISTANT if source.startswith("agent") else MACHINE)
     return typed_in(string(data, "transformedContent") or typed, typed)
 

@@ -1,4 +1,4 @@
-"""Crush: a SQLite database of sessions, in each project's folder."""
+"""Crush: a SQLite database of sessions in each project's folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.TOOL}
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is Crush's database."""
+    """Return True for Crush's database."""
     return has_tables(source, {"sessions": ("id", "message_count"), "messages": ("session_id", "parts")})
 
 

@@ -1,4 +1,4 @@
-"""A Gemini CLI conversation as it unfolds: messages, replaced ones, rewinds, checkpoints."""
+"""A Gemini CLI conversation as it develops: messages, replacements, rewinds, checkpoints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCREEN_ONLY = ("info", "error", "warning")
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """One message as it was read: what was said, and what its tools returned."""
+    """One message as read, with what its tools returned."""
 
     id: str
     message: Message
@@ -44,7 +44,7 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is remembered of a message: where it stands, and marks by which a change is noticed."""
+    """What is kept of a message: its entries, and fingerprints by which a change is noticed."""
 
     entry_ids: tuple[str, ...]
     mark: bytes
@@ -53,14 +53,14 @@ class _Seen:
 
 @dataclass(slots=True)
 class Chat:
-    """Turns the tool's updates into records; remembers ids and marks only, however much was said."""
+    """Turns the tool's updates into records; keeps only ids and fingerprints."""
 
     _ids: Ids = field(default_factory=Ids)
     _live: dict[str, _Seen] = field(default_factory=dict)
-    """The conversation as it stands now, in order."""
+    """The current conversation, in order."""
 
     def line(self, record: JsonObject, line: int, is_header: bool) -> Iterator[Record]:
-        """Take in one line of the newer form."""
+        """Read one line of the newer form."""
         checkpoint = mapping(record, "$set").get("messages")
         if "$rewindTo" in record:
             yield from self._rewind(string(record, "$rewindTo"), line)
@@ -73,7 +73,7 @@ class Chat:
             yield from self.message(record, line)
 
     def message(self, record: JsonObject, line: int) -> Iterator[Record]:
-        """Take in one message; one that is known already is replaced."""
+        """Read one message; a known one is replaced."""
         kind = record.get("type")
         if kind in _SCREEN_ONLY:
             return
@@ -96,7 +96,7 @@ class Chat:
         self._live[said.id] = _Seen(tuple(entry_ids), mark(said.message), _result_marks(said))
 
     def _rewind(self, to: str | None, line: int) -> Iterator[Record]:
-        """Drop a message and all after it; everything where it is unknown, as the tool itself does."""
+        """Drop a message and all after it; if it is unknown, everything, as the tool itself does."""
         ids = list(self._live)
         gone = ids[ids.index(to) :] if to in self._live else ids
         yield from self._drop(gone, line)
@@ -107,7 +107,7 @@ class Chat:
             yield Dropped(entry_ids, line)
 
     def _checkpoint(self, records: list[JsonObject], line: int) -> Iterator[Record]:
-        """Compare the conversation with what the tool made of it: compressed, masked, or cut short."""
+        """Compare the conversation with a checkpoint of it: compressed, masked, or cut short."""
         listed = [_read(record, f"L{line}") for record in records if record.get("type") in ("user", "gemini")]
         answered = {result.call_id for said in listed for result in _results(said)}
         listed = [said for said in listed if not _repeats_results(said.message, answered)]
@@ -141,7 +141,7 @@ def _results(said: _Said) -> Iterator[ToolResult]:
 
 
 def _repeats_results(message: Message, answered: set[str]) -> bool:
-    """Tell whether a message only repeats results that stand with their calls."""
+    """Return True if a message only repeats results that are next to their calls."""
     parts = message.parts
     return bool(parts) and all(isinstance(part, ToolResult) and part.call_id in answered for part in parts)
 
@@ -177,7 +177,7 @@ def _user(content: Json) -> Message:
     texts = [part.text.strip() if isinstance(part, Text) else "" for part in message.parts]
     if _ATTACHED not in texts:
         return message
-    # What follows are files that the person pointed to, not the person's words.
+    # What follows are files that the user referred to, not the user's words.
     start = texts.index(_ATTACHED)
     attached = (replace(part, trust=Trust.SEMI_TRUSTED) for part in message.parts[start:])
     return replace(message, parts=(*message.parts[:start], *attached))
@@ -214,7 +214,7 @@ def _thought(thought: JsonObject) -> Part:
 
 
 def _answer(call: JsonObject, call_id: str) -> Iterator[Part]:
-    """Read what a call returned: its response, and media that came with it."""
+    """Return what a call returned: its response, and media that came with it."""
     failed = call.get("status") == "error"
     for part in _parsed("user", call.get("result")).parts:
         if isinstance(part, ToolResult):
@@ -224,7 +224,7 @@ def _answer(call: JsonObject, call_id: str) -> Iterator[Part]:
 
 
 def _parsed(role: str, content: Json) -> Message:
-    """Read what the tool writes in place of a list of parts: such a list, one part, or text."""
+    """Parse a list of parts, one part, or text."""
     items = content if isinstance(content, list) else [content] if content else []
     parts: list[Json] = [{"text": item} if isinstance(item, str) else item for item in items]
     return parse_item({"role": role, "parts": parts})

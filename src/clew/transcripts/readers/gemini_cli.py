@@ -1,7 +1,7 @@
-"""Gemini CLI: lines that are appended and replace earlier ones, or the older single JSON object.
+"""Gemini CLI: appended lines that may replace earlier ones, or the older single JSON object.
 
-A message written again replaces its earlier form. A checkpoint (``$set.messages``) is how compression and
-masking reach the disk: the lines before it still hold the originals.
+A message written again replaces its earlier form. Compression and masking are stored as a checkpoint
+(``$set.messages``): the lines before it still hold the originals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Key: TypeAlias = tuple[int, str]
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether the first object names a session and the hash of a project, as only this tool does."""
+    """Return True if the first object has a session id and a project hash, as only this tool writes."""
     if source.is_directory:
         return False
     heads = head_objects(source, 1) if is_lines(source) else [outline(source).fields]
@@ -85,9 +85,9 @@ def _read_lines(source: Source) -> Iterator[Record]:
 
 
 def _final_lines(source: Source) -> Iterator[ObjectLine | Problem]:
-    """Yield every line, but a message that is written again only once: in its first place, in its last form.
+    """Yield every line, but a rewritten message only once: at its first position, in its last form.
 
-    What comes between the two is held back; the tool rewrites the newest message only, so that is little.
+    Lines between the two are held back; the tool rewrites only the newest message, so they are few.
     """
     last: dict[_Key, int] = {}
     for key, line in _with_keys(source):
@@ -109,7 +109,7 @@ def _final_lines(source: Source) -> Iterator[ObjectLine | Problem]:
 
 
 def _with_keys(source: Source) -> Iterator[tuple[_Key | None, ObjectLine | Problem]]:
-    """Yield each line, a message's with its key: its id, and how many checkpoints and rewinds came before."""
+    """Yield each line with its message key: the id, and the number of checkpoints and rewinds before."""
     resets = 0
     for line in object_lines(source):
         key = None

@@ -1,4 +1,4 @@
-"""goose: a SQLite database of sessions. What its model no longer sees stays in it, marked as unseen."""
+"""goose: a SQLite database of sessions. Rows that its model no longer sees stay, marked as not visible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MESSAGES = "SELECT * FROM messages WHERE session_id = ? ORDER BY id"
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is goose's database."""
+    """Return True for goose's database."""
     return has_tables(source, {"sessions": ("id", "working_dir"), "messages": ("session_id", "content_json")})
 
 
@@ -63,9 +63,9 @@ class _Row:
     message: Message
     time: str | None
     is_seen: bool
-    """By the model."""
+    """Visible to the model."""
     is_shown: bool
-    """To the person."""
+    """Visible to the user."""
 
 
 def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Problem]:
@@ -91,8 +91,8 @@ def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Pr
 class _Talk:
     """Reads a session's rows in order.
 
-    A compaction marks the rows before it as unseen and adds rows that only the model sees: a summary in the
-    user's role, and a word in its own to go on. A later compaction makes these unseen too.
+    A compaction marks the rows before it as not visible to the model and adds rows that only the model sees:
+    a summary in the user's role, and a short reply. A later compaction hides these too.
     """
 
     ids: Ids = field(default_factory=Ids)
@@ -117,9 +117,9 @@ class _Talk:
 
 
 def _is_summary(row: _Row, following: _Row | None) -> bool:
-    """Tell a summary from the other message that is not shown.
+    """Return True for a summary, as opposed to the other message that the user does not see.
 
-    That is the person's last words before a compaction: goose hides them and repeats them behind it.
+    That is the user's last message before a compaction: goose hides it and repeats it afterwards.
     """
     if row.is_shown or row.message.role is not Role.USER:
         return False

@@ -1,4 +1,4 @@
-"""What is said in a goose session, in its own content blocks."""
+"""Parse the content blocks of a goose message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SCREEN_ONLY = ("systemNotification", "actionRequired", "toolConfirmationRequest
 
 
 def message_of(speaker: str, content: Json) -> Message:
-    """Read one message; of what only the screen shows, nothing is left."""
+    """Parse one message; blocks that only the screen shows are left out."""
     role = Role.ASSISTANT if speaker == "assistant" else Role.USER
     trust = trust_of(role)
     blocks = (block for block in objects(content) if block.get("type") not in _SCREEN_ONLY)
@@ -62,7 +62,7 @@ def _call(block: JsonObject, trust: Trust) -> ToolCall:
     call = mapping(block, "toolCall")
     made = mapping(call, "value")
     given = made.get("arguments")
-    # A call that goose could not read has an error in place of a name.
+    # A call that goose could not parse has an error instead of a name.
     name = string(made, "name") or "unknown"
     arguments = given if isinstance(given, dict | str) else {}
     return ToolCall(string(block, "id") or "", name, arguments, trust=trust)
@@ -80,7 +80,7 @@ def _result(block: JsonObject) -> ToolResult:
 
 
 def _output(content: Json) -> Iterator[Part]:
-    """Read what a tool gave back: blocks of the Model Context Protocol."""
+    """Parse a tool's output: blocks of the Model Context Protocol."""
     for block in objects(content):
         text = string(block, "text") or string(mapping(block, "resource"), "text")
         if text is not None:

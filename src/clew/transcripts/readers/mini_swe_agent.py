@@ -1,4 +1,4 @@
-"""mini-swe-agent: a ``.traj.json`` document. Version 1 writes its commands as text, version 2 calls tools."""
+"""mini-swe-agent: a ``.traj.json`` document. Version 1 writes commands as text, version 2 calls tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = "mini-swe-agent"
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether the document says that mini-swe-agent wrote it."""
+    """Return True if the document says that mini-swe-agent wrote it."""
     if source.is_directory:
         return False
     seen = outline(source)
@@ -53,14 +53,14 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Run:
-    """Reads messages one after another."""
+    """Reads messages in order."""
 
     waiting: str | None = None
     """The call that the next message in the user's role answers."""
     tasks: int = 0
 
     def records(self, item: JsonObject, index: int) -> Iterator[Record]:
-        """Read one message; a reply of OpenAI's Responses holds several items."""
+        """Read one message; a reply of OpenAI's Responses API holds several items."""
         extra, response = mapping(item, "extra"), mapping(item, "extra", "response")
         time = time_of(extra.get("timestamp") or response.get("created"))
         usage = _usage(mapping(response, "usage"))
@@ -82,7 +82,7 @@ class _Run:
         elif message.role is Role.USER and waiting:
             return result_of(message, waiting)
         elif message.role is Role.USER:
-            # The first is the task. The others are the harness speaking: a refused reply, the end.
+            # The first is the task. The others are from the harness: a refused reply, the end.
             self.tasks += 1
             return message if self.tasks == 1 else relabelled(message, Origin.INJECTED)
         return message

@@ -1,4 +1,4 @@
-"""opencode: its database, its older folder of JSON files, and what ``opencode export`` writes."""
+"""opencode: its database, its older folder of JSON files, and the output of ``opencode export``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVENTS = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is opencode's database, its storage folder, or an export."""
+    """Return True for opencode's database, its storage folder, or an export."""
     if source.is_directory:
         return _storage(source) is not None
     if any(
@@ -101,7 +101,7 @@ def _read_database(source: Source) -> Iterator[Record]:
             session_id = string(session, "id") or ""
             if has_messages:
                 yield from _database_messages(connection, talk, session_id)
-            if has_events and not talk.entries:  # while both tables are written, the older one is the whole
+            if has_events and not talk.entries:  # while both tables are written, the older one is complete
                 yield from _database_events(connection, talk, session_id)
             revert, _ = decoded(session, "revert")
             yield from talk.reverted(revert if isinstance(revert, dict) else {})
@@ -177,7 +177,7 @@ def _storage_message(storage: Path, talk: Conversation, path: Path, line: int) -
 
 
 def _files_in(folder: Path, name: str) -> list[Path]:
-    """Return the files of a folder inside another; an id that leads anywhere else is only a text."""
+    """Return the files of a subfolder; an id that is not a plain name is never used as a path."""
     if name in ("", ".", "..") or not _PLAIN.fullmatch(name):
         return []
     return sorted(path for path in (folder / name).glob("*.json") if path.is_file() and not path.is_symlink())

@@ -1,4 +1,4 @@
-"""opencode's newer table: one row for each thing that happened, read into the same records."""
+"""Read opencode's newer table, one row per event, into the same records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _answer(talk: Conversation, owner: str, event: JsonObject, time: str | None)
                 hidden += [call.call_id] if "pruned" in mapping(content, "time") else []
             case kind:
                 parts.append(Unknown(str(kind), trust=Trust.ASSISTANT, native=Native(NAME, content)))
-                yield Problem(f"content of the unknown type {kind!r} ({owner}), carried as it is")
+                yield Problem(f"content of the unknown type {kind!r} ({owner}), kept unchanged")
     model, usage = string(mapping(event, "model"), "id"), usage_of(mapping(event, "tokens"))
     if parts:
         yield Entry(

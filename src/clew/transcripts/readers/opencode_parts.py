@@ -1,4 +1,4 @@
-"""One opencode message with its parts, read into records. A tool part holds the call and its result."""
+"""Read one opencode message with its parts into records. A tool part holds the call and its result."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from clew.transcripts.typed import MACHINE, user_message
 
 NAME = "opencode"
 _BOOKKEEPING = ("step-finish", "snapshot", "patch", "retry", "agent", "compaction")
-"""Parts that are no words: what opencode notes for itself. Mentioned agents stand in the text as well."""
+"""Parts without text for the model: opencode's own notes. Mentioned agents are in the text as well."""
 
 
 @dataclass(slots=True)
 class Conversation:
-    """What reading a session has to remember: ids only, however much was said."""
+    """What must be remembered while reading a session: only ids."""
 
     ids: Ids = field(default_factory=Ids)
     call_ids: Ids = field(default_factory=Ids)
     entries: list[tuple[str, str]] = field(default_factory=list)
-    """The message that each entry came from, and the entry's id."""
+    """For each entry, the message it came from and the entry's id."""
     compaction: JsonObject = field(default_factory=dict)
-    """The compaction part that waits for its summary; empty where none does."""
+    """The compaction part that waits for its summary; empty if there is none."""
     allowance: Allowance = field(default_factory=Allowance)
 
     def entry_id(self, owner: str, suffix: str = "") -> str:
@@ -50,17 +50,17 @@ class Conversation:
         return entry_id
 
     def entries_from(self, owner: str | None) -> tuple[str, ...]:
-        """Return the ids of all entries from a message on; none where there is no such message."""
+        """Return the ids of all entries from a message on; empty if there is no such message."""
         owners = [known for known, _ in self.entries]
         start = owners.index(owner) if owner in owners else len(owners)
         return tuple(entry_id for _, entry_id in self.entries[start:])
 
     def kept_from(self, owner: str | None) -> tuple[str, ...]:
-        """Return what a compaction kept in view, from a message on."""
+        """Return what a compaction kept, from a message on."""
         return self.entries_from(owner) if owner and self.allowance.covers(len(self.entries)) else ()
 
     def reverted(self, revert: JsonObject) -> Iterator[Record]:
-        """Say which entries the person took back; with a part named, its message stays."""
+        """Yield a ``Dropped`` for entries that the user reverted; if a part is named, its message stays."""
         owner = string(revert, "messageID")
         dropped = self.entries_from(owner)
         if "partID" in revert:
@@ -77,7 +77,7 @@ def message_records(talk: Conversation, info: JsonObject, parts: Json, line: int
     yield from talk.ids.repeated(string(info, "id"), line)
 
 
-# The person's side -----------------------------------------------------------------------------------
+# User messages ---------------------------------------------------------------------------------------
 
 
 def _user_records(
@@ -118,12 +118,12 @@ def _file(part: JsonObject, trust: Trust) -> Part | None:
     return media_at(url, string(part, "mime"), trust, string(part, "filename")) if url else None
 
 
-# The model's side ------------------------------------------------------------------------------------
+# Assistant messages ----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Step:
-    """One answer of the model, and what the tools it called returned."""
+    """One answer of the model, with the results of its calls."""
 
     said: list[Part] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
@@ -145,7 +145,7 @@ def _assistant_records(
         yield from _unknown(tuple(step.said), line)
         said = Message(Role.ASSISTANT, tuple(step.said), origin)
         yield Entry(said, talk.entry_id(owner, number), line, time, string(info, "modelID"), usage)
-        usage = None  # one call of the model, one report
+        usage = None  # one report per call of the model
         if step.results:
             answer = Message(Role.TOOL, tuple(step.results))
             entry_id = talk.entry_id(owner, f"{number}:results")
@@ -165,7 +165,7 @@ def _boundary(talk: Conversation, owner: str, line: int | None, time: str | None
 
 
 def _steps(talk: Conversation, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
-    """Yield the answers that one message holds: after tools have run, a new step is a new call."""
+    """Yield the answers in one message: after tools have run, a new step is a new call of the model."""
     step = _Step()
     for part in parts:
         kind = part.get("type")
@@ -184,7 +184,7 @@ def _steps(talk: Conversation, parts: list[JsonObject], trust: Trust) -> Iterato
 
 
 def _add_said(step: _Step, part: Part) -> None:
-    """Add what the model said; the parts of one reasoning item, which all carry its sealed data, are one."""
+    """Add a part of the answer; parts of one reasoning item, which all carry its sealed data, are joined."""
     if isinstance(part, Thinking) and part.item_id:
         for place, known in enumerate(step.said):
             if isinstance(known, Thinking) and known.item_id == part.item_id:
@@ -210,7 +210,7 @@ def _assistant_part(part: JsonObject, trust: Trust) -> Part | None:
 
 
 def _thinking(part: JsonObject, trust: Trust) -> Part:
-    """Read reasoning with what its provider needs to take it back: a signature, or a sealed item."""
+    """Return reasoning with what its provider needs to accept it again: a signature, or a sealed item."""
     text = string(part, "text") or ""
     metadata = mapping(part, "metadata")
     signature = string(mapping(metadata, "anthropic"), "signature")
@@ -241,14 +241,14 @@ def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None
 
 
 def exit_told(state: JsonObject, failed: bool) -> str:
-    """Return the line that tells how a command ended; opencode notes the code beside the output only."""
+    """Return a line with the exit code of a command; opencode stores it only next to the output."""
     code = mapping(state, "metadata").get("exit")
     is_code = isinstance(code, int) and not isinstance(code, bool)
     return f"\n[exit code: {code}]" if is_code and code != 0 and not failed else ""
 
 
 def usage_of(tokens: JsonObject) -> Usage | None:
-    """Read a message's token report; whether ``output`` holds the reasoning too, only the total tells."""
+    """Return a message's token usage; only the total shows whether ``output`` includes reasoning."""
     cache = mapping(tokens, "cache")
     read, written = count(cache, "read"), count(cache, "write")
     given = count(tokens, "input") + read + written
@@ -259,4 +259,4 @@ def usage_of(tokens: JsonObject) -> Usage | None:
 def _unknown(parts: tuple[Part, ...], line: int | None) -> Iterator[Problem]:
     for part in parts:
         if isinstance(part, Unknown):
-            yield Problem(f"a part of the unknown type {part.kind!r}, carried as it is", line)
+            yield Problem(f"a part of the unknown type {part.kind!r}, kept unchanged", line)

@@ -21,7 +21,7 @@ _SOURCES = ("agent", "user", "environment", "hook")
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is a conversation folder, its state, its events, or one logged request."""
+    """Return True for a conversation folder, its state, its events, or one logged request."""
     if source.is_directory:
         return source.path is not None and (source.path / _STATE).is_file()
     if is_lines(source):
@@ -64,7 +64,7 @@ def _read_folder(folder: Path) -> Iterator[Record]:
 
 def _read_events(folder: Path) -> Iterator[Record]:
     talk = Conversation()
-    for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: in order
+    for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: sorted by number
         event, problem = load(path)
         if problem:
             yield Problem(problem.what, i)
@@ -90,7 +90,7 @@ def _read_lines(source: Source) -> Iterator[Record]:
 
 
 def _told(talk: Conversation, event: JsonObject, number: int) -> Iterator[Record]:
-    """Read an event of any time."""
+    """Read an event of any version."""
     told = current(event) if is_event(event) else event
     if told is not None:
         yield from talk.event(told, number)
@@ -106,7 +106,7 @@ def _evaluated(line: JsonObject, name: str, number: int) -> Iterator[Record]:
 
 
 def _read_list(source: Source) -> Iterator[Record]:
-    """Read a trajectory of the time before the SDK: a list of events."""
+    """Read a trajectory from before the SDK: a list of events."""
     talk = Conversation()
     yield _start({}, name_of(source, ".json"))
     for piece in walk(source):
@@ -132,9 +132,9 @@ def _read_state_or_log(source: Source) -> Iterator[Record]:
 
 
 def _log_records(log: JsonObject, name: str) -> Iterator[Record]:
-    """Read one request as it was logged, and its reply.
+    """Read one logged request and its reply.
 
-    Where the tools were written into the prompt, the messages as they were before stand beside it.
+    If the tools were written into the prompt, the log has the original messages too.
     """
     response = mapping(log, "response")
     model, time = string(response, "model"), time_of(log.get("timestamp"))

@@ -1,6 +1,6 @@
-"""The events of an OpenHands conversation, read into records.
+"""Read the events of an OpenHands conversation into records.
 
-A reply that calls several tools is written as one event for each call; they are put together again.
+A reply that calls several tools is written as one event per call; the calls are joined again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BOOKKEEPING = (
 
 @dataclass(slots=True)
 class _Reply:
-    """A reply in the making: the calls of one response of the model."""
+    """A reply being assembled: the calls of one response of the model."""
 
     response_id: str | None
     entry: Entry
@@ -62,7 +62,7 @@ class Conversation:
     reply: _Reply | None = None
 
     def event(self, event: JsonObject, line: int) -> Iterator[Record]:
-        """Take in one event."""
+        """Read one event."""
         kind, event_id = event.get("kind"), string(event, "id") or f"#{line}"
         if kind in _BOOKKEEPING:
             return
@@ -81,7 +81,7 @@ class Conversation:
         yield from self.ids.repeated(event_id, line)
 
     def rest(self) -> Iterator[Record]:
-        """Give out the reply that was being put together."""
+        """Yield the reply that was being assembled."""
         reply, self.reply = self.reply, None
         if reply:
             yield self._seen(reply.entry, reply.event_ids)
@@ -114,7 +114,7 @@ class Conversation:
         time, summary = string(event, "timestamp"), string(event, "summary")
         yield Boundary(self.ids.unique(event_id, f"#{line}"), line, time, keeps=keeps)
         if summary:
-            # Later condensations name the summary by this id.
+            # Later condensations refer to the summary by this id.
             summary_id = f"{event_id}-summary"
             yield self._seen(
                 Entry(said(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
@@ -157,7 +157,7 @@ def _spoken(event: JsonObject) -> Message:
 
 
 def _thoughts(holder: JsonObject) -> Iterator[Part]:
-    """Yield the reasoning: signed blocks where there are any, else a sealed item, else its text."""
+    """Yield the reasoning: signed blocks if there are any, else a sealed item, else its text."""
     blocks = [_thinking_block(block) for block in objects(holder.get("thinking_blocks"))]
     item, text = mapping(holder, "responses_reasoning_item"), string(holder, "reasoning_content")
     if blocks:
@@ -197,7 +197,7 @@ def _result(event: JsonObject, observation: JsonObject) -> Message:
 
 
 def _texts(content: Json, trust: Trust) -> Iterator[Part]:
-    """Read a content field: text, or a list of text and image blocks."""
+    """Parse a content field: text, or a list of text and image blocks."""
     if isinstance(content, str):
         yield Text(content, trust=trust)
         return

@@ -1,4 +1,4 @@
-"""The events of OpenHands before its SDK (0.x): actions and observations, as the events that replaced them.
+"""Convert events of OpenHands 0.x (actions and observations) to the events of its SDK.
 
 A trajectory is a JSON list of them, or the ``history`` of a line of an evaluation's output.
 """
@@ -20,15 +20,15 @@ _BOOKKEEPING = frozenset(
         "condensation_request",
     }
 )
-"""What the model never sees; a ``recall`` looks up what then comes as an observation."""
+"""What the model never sees; a ``recall`` looks up what then follows as an observation."""
 _NO_ARGUMENTS = frozenset(
     {"thought", "blocking", "hidden", "is_input", "is_static", "confirmation_state", "security_risk", "cwd"}
 )
-"""Of an action's arguments, those that the harness keeps for itself."""
+"""Arguments of an action that only the harness uses."""
 
 
 def is_event(value: Json) -> bool:
-    """Return whether this is an action or an observation of that time."""
+    """Return True for an action or observation of version 0.x."""
     if not isinstance(value, dict) or "kind" in value or "source" not in value:
         return False
     acts = isinstance(value.get("action"), str) and isinstance(value.get("args"), dict)
@@ -36,7 +36,7 @@ def is_event(value: Json) -> bool:
 
 
 def current(event: JsonObject) -> JsonObject | None:
-    """Return an event as it would be written now; None for one that the model never sees."""
+    """Return an event in the SDK's form; None for one that the model never sees."""
     common: JsonObject = {
         "id": _id(event.get("id")),
         "source": event.get("source"),
@@ -80,7 +80,7 @@ def _said(role: str, text: str, given: JsonObject) -> JsonObject:
 def _call(event: JsonObject, action: str, given: JsonObject) -> JsonObject:
     made = mapping(event, "tool_call_metadata")
     arguments: JsonObject = {key: value for key, value in given.items() if key not in _NO_ARGUMENTS}
-    if event.get("source") == "user":  # a command that the person ran
+    if event.get("source") == "user":  # a command that the user ran
         action = f"user_{action}"
     return {
         "kind": "ActionEvent",
@@ -110,7 +110,7 @@ def _observation(event: JsonObject) -> JsonObject | None:
 
 
 def _forgotten(given: JsonObject) -> list[Json]:
-    """Return the ids of what was condensed: a list, or everything from one to another."""
+    """Return the ids of the condensed events: a list, or a range."""
     listed = given.get("forgotten_event_ids")
     if isinstance(listed, list):
         return [_id(one) for one in listed]
@@ -121,7 +121,7 @@ def _forgotten(given: JsonObject) -> list[Json]:
 
 
 def events_of(line: JsonObject) -> list[JsonObject]:
-    """Return the events of a line of an evaluation's output, pairs of action and observation taken apart."""
+    """Return the events of a line of an evaluation's output, flattening pairs of action and observation."""
     found: list[JsonObject] = []
     history = line.get("history")
     for one in history if isinstance(history, list) else ():

@@ -1,4 +1,4 @@
-"""pi: JSON lines that form a tree by ``id`` and ``parentId``; the last line ends the branch in use."""
+"""pi: JSON lines that form a tree by ``id`` and ``parentId``; the last line ends the current branch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BOOKKEEPING = (
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether the first line is pi's session header."""
+    """Return True if the first line is pi's session header."""
     if source.is_directory:
         return False
     head = next(iter(head_objects(source, 1)), {})
@@ -33,7 +33,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a session. Every branch is read; what the branch in use does not hold is named as dropped."""
+    """Read a session with all its branches; entries that are not on the current branch are dropped."""
     tree = _Tree()
     for line in object_lines(source.keep()):
         if isinstance(line, ObjectLine):
@@ -49,12 +49,12 @@ def read(source: Source) -> Iterator[Record]:
 
 
 class _Tree:
-    """Which line continues which."""
+    """The parent of each line."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.ids: dict[int, str] = {}
-        """The id of each line but the header. In older files lines have none, and continue one another."""
+        """The id of each line except the header. In older files lines have none and form one branch."""
         self._parents: dict[str, str | None] = {}
         self._unique = Ids()
         self._last: str | None = None
@@ -70,21 +70,21 @@ class _Tree:
             parent = self._last
         if isinstance(parent, str) and parent != own and parent not in self._parents:
             self.problems.append(
-                Problem(f"the parent {parent!r} does not stand before its child", line.number)
+                Problem(f"the parent {parent!r} does not come before its child", line.number)
             )
         self._parents[own] = parent if isinstance(parent, str) else None
         self.ids[line.number] = own
         self._last = own
 
     def branch(self) -> set[str]:
-        """Return the ids of the branch in use: the last line, its parent, and so on."""
+        """Return the ids of the current branch: the last line, its parent, and so on."""
         branch: set[str] = set()
         at = self._last
         while at is not None and at not in branch:
             branch.add(at)
             at = self._parents.get(at)
         if at is not None:
-            self.problems.append(Problem(f"the parents of {at!r} lead back to it"))
+            self.problems.append(Problem(f"the parents of {at!r} form a cycle"))
         return branch
 
 
@@ -98,7 +98,7 @@ class _Session:
         self._model: str | None = None
         self._started = False
         self._entries: list[tuple[str, str]] = []
-        """The line that each entry came from, by id, and the entry's id."""
+        """For each entry, the id of its line and the entry's id."""
 
     def records(self, line: JsonObject, number: int) -> Iterator[Record]:
         """Read one line."""
@@ -121,7 +121,7 @@ class _Session:
             yield Problem(f"a line of the unknown type {kind!r}", number)
 
     def dropped(self) -> Iterator[Record]:
-        """Name what was said on branches that were left."""
+        """Yield a ``Dropped`` for the entries of other branches."""
         left = tuple(entry_id for own, entry_id in self._entries if own not in self._branch)
         if left:
             yield Dropped(left, reason="on a branch that was left")

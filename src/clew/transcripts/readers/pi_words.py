@@ -1,4 +1,4 @@
-"""What is said in a pi session: its messages, in its own content blocks."""
+"""Parse pi's messages and content blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = "pi"
 
 
 def message_of(message: JsonObject) -> Message | None:
-    """Read one message; None where its role is unknown."""
+    """Parse one message; None if its role is unknown."""
     match message.get("role"):
         case "user":
             return Message(Role.USER, _parts(message, Trust.USER))
@@ -80,7 +80,7 @@ def _thinking(block: JsonObject, trust: Trust) -> Thinking:
 
 
 def _reasoning_item(signature: str | None) -> JsonObject:
-    """Return the item of OpenAI's Responses that pi keeps in place of a signature; empty where it is one."""
+    """Return the OpenAI Responses item that pi stores instead of a signature; empty if it is a signature."""
     if not signature or not signature.startswith("{"):
         return {}
     item, _ = value_of(signature)
@@ -95,7 +95,7 @@ def _result(message: JsonObject) -> ToolResult:
 
 
 def _ran(message: JsonObject) -> str:
-    """Read a command that the person ran beside the conversation, with its output."""
+    """Return a command that the user ran outside the conversation, with its output."""
     text = f"$ {string(message, 'command') or ''}\n{string(message, 'output') or ''}"
     if message.get("exitCode"):
         text += f"\n(exit code {message['exitCode']})"

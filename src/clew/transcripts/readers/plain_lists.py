@@ -1,6 +1,6 @@
-"""Message lists and request bodies of the providers' APIs: a JSON document, or one on each line.
+"""Message lists and request bodies of the providers' APIs: one JSON document, or JSON lines.
 
-A session is a list of messages, a body with such a list, or a file that has one message on each line.
+A session is a list of messages, a body with such a list, or a file with one message per line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SPOKEN = {"content", "parts", "tool_calls", "function_call"}
 
 
 def _sniff(source: Source, wire: Wire) -> float:
-    """Say how sure it is that these are messages of this wire format; the tools' own formats go first."""
+    """Return how sure it is that these are messages of this wire format; the tools' own formats go first."""
     if source.is_directory:
         return 0
     sample = _sample(source)
@@ -45,7 +45,7 @@ def _sniff(source: Source, wire: Wire) -> float:
 
 
 def _sample(source: Source) -> Json:
-    """Return a message list or a body as far as the start of the source shows one."""
+    """Return a message list or a body, as far as the start of the source shows it."""
     if is_lines(source):
         values = head_values(source)
         return values if values and _is_message(values[0]) else next(iter(values), None)
@@ -57,7 +57,7 @@ def _sample(source: Source) -> Json:
 
 
 def _is_session(value: Json) -> bool:
-    """Tell whether this is a list of messages or a body that holds one."""
+    """Return True for a list of messages or a body that holds one."""
     if isinstance(value, list):
         return bool(value) and _is_message(value[0])
     return isinstance(value, dict) and any(_holds(value, wire) for wire in WIRES.values())
@@ -107,7 +107,7 @@ def _read_lines(source: Source, wire: Wire, name: str) -> Iterator[Record]:
 
 
 def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
-    """Read a list of messages as a session, or a list of lists and bodies as many."""
+    """Read a list of messages as one session, or a list of lists and bodies as several."""
     started = False
     for piece in walk(source):
         if isinstance(piece, Problem):
@@ -123,7 +123,7 @@ def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
 
 
 def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
-    """Read a body, message by message: it may be torn. The system prompt may stand behind the messages."""
+    """Read a body message by message, since it may be torn. The system prompt may follow the messages."""
     system_keys = [key for key in (*wire.system_aliases, wire.system_key) if key]
     fields, _ = gathered(source, *system_keys, "model")
     yield Start(name, wire.name, model=string(fields, "model"))
@@ -140,7 +140,7 @@ def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
 
 
 def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
-    """Read a session that is at hand whole."""
+    """Read a session that is fully decoded."""
     body = Body.parse(value, wire)
     yield Start(name, wire.name, model=string(body.rest, "model"))
     for message in body.system:
@@ -150,7 +150,7 @@ def _session(value: Json, wire: Wire, name: str) -> Iterator[Record]:
 
 
 def _labelled(message: Message) -> Message:
-    """Return a message; what a compaction of ours put into it is machine text, never the user's words."""
+    """Label what one of our compactions put into a message as machine text, never as the user's words."""
     if message.role is not Role.USER:
         return message
     told = as_told(message)

@@ -1,6 +1,6 @@
 """Qwen Code: ``~/.qwen/projects/<project>/chats/<session>.jsonl``; records in a tree, parts like Gemini's.
 
-Each record's parent is the one written before it. Where it is an older one, the person went back to that.
+Each record's parent is the one written before it. If it is an older one, the user went back to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def sniff(source: Source) -> float:
 
 
 def read(source: Source) -> Iterator[Record]:
-    """Read a session: what was said, what was compressed, what was rewound."""
+    """Read a session: messages, compressions, rewinds."""
     chat = _Chat(name_of(source, ".jsonl"))
     for line in object_lines(source):
         if isinstance(line, Problem):
@@ -41,19 +41,19 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Chat:
-    """A session being told."""
+    """Reads a session record by record."""
 
     fallback_id: str
     started: bool = False
     ids: Ids = field(default_factory=Ids)
     live: list[str] = field(default_factory=list)
-    """The entries and compactions that still stand, in order."""
+    """The current entries and compactions, in order."""
     places: dict[str, int] = field(default_factory=dict)
-    """From each record to how many of them stood after it."""
+    """For each record, the length of ``live`` after it."""
     unknown: set[str] = field(default_factory=set)
 
     def record(self, record: JsonObject, number: int) -> Iterator[Record]:
-        """Tell one record."""
+        """Read one record."""
         if not self.started:
             self.started = True
             yield self._start(record)
@@ -82,7 +82,7 @@ class _Chat:
         )
 
     def _rewound(self, record: JsonObject, number: int) -> Iterator[Record]:
-        """Name what stood after a record's parent: the person went back before it."""
+        """Yield a ``Dropped`` for what followed the record's parent: the user went back to it."""
         place = self.places.get(string(record, "parentUuid") or "")
         if place is not None and place < len(self.live) and string(record, "uuid") not in self.places:
             dropped = tuple(self.live[place:])
@@ -150,7 +150,7 @@ def _is_persons(record: JsonObject) -> bool:
 
 
 def _result(record: JsonObject, message: Message) -> Message:
-    """Read an answer that stands in its record instead of its message."""
+    """Return a result that is in the record instead of in its message."""
     answer = mapping(record, "toolCallResult")
     text = message.text or string(answer, "result") or string(answer, "resultDisplay") or ""
     failed = answer.get("status") in ("error", "failed")

@@ -1,7 +1,7 @@
 """Roo Code and Cline's extension: Anthropic messages with a few fields of the tool's own.
 
-Nothing is deleted when it condenses or truncates: the messages that its model no longer sees name the
-summary or the marker that stands for them.
+Condensing and truncating delete nothing: messages that the model no longer sees name the summary or marker
+that replaced them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from clew.transcripts.source import Source, open_source
 NAME = "roo-cline"
 _FILES = ("api_conversation_history.json", "claude_messages.json")
 _OWN_FIELDS = {"ts", "condenseId", "condenseParent", "truncationId", "truncationParent", "isSummary"}
-# Before tools were native, a result came back as text in the user's role.
+# Before tools were native, a result was sent as text in the user's role.
 _TEXT_RESULT = re.compile(r"\[[\w-]+( for [^\n]*)?\] Result:|\[ERROR\]")
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this is such a history, or the task folder around one."""
+    """Return True for such a history, or the task folder around one."""
     if source.is_directory:
         return _history(source.path) is not None
     first = outline(source).first()
@@ -58,13 +58,13 @@ def _history(folder: Path | None) -> Path | None:
 
 @dataclass(slots=True)
 class _Task:
-    """What is remembered while reading: which entries the model still sees, and what would hide them."""
+    """State while reading: which entries the model still sees, and what would hide them."""
 
     ids: Ids = field(default_factory=Ids)
     visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
     def records(self, item: JsonObject, index: int) -> Iterator[Record]:
-        """Read one message; a summary and a marker hide what names them."""
+        """Read one message; a summary or marker hides the messages that name it."""
         time = time_of(item.get("ts"))
         hides = string(item, "condenseId") if item.get("isSummary") is True else None
         if item.get("isTruncationMarker") is True:
@@ -80,7 +80,7 @@ class _Task:
     def _boundary(self, hides: str | None, item: JsonObject, index: int, time: str | None) -> Boundary:
         if hides:
             self.visible = [(entry_id, parents) for entry_id, parents in self.visible if hides not in parents]
-        else:  # older versions kept no trace of what a summary stands for: it stood for everything
+        else:  # older versions did not record what a summary replaced: it replaced everything
             self.visible = []
         trigger = "truncation" if item.get("isTruncationMarker") is True else "condense"
         keeps = tuple(entry_id for entry_id, _ in self.visible)
@@ -102,10 +102,10 @@ def _message(item: JsonObject) -> Message:
 
 
 def _without_results(parts: Iterable[Part]) -> Iterator[Part]:
-    """Lower the label of tool output, which these tools send as the user's text.
+    """Lower the trust of tool output, which these tools send as the user's text.
 
-    A result's heading and its content are blocks of their own, so what follows a heading in its message is
-    not believed either, whatever it says it is.
+    A result's heading and its content are separate blocks, so everything after a heading in the message is
+    untrusted too.
     """
     is_output = False
     for part in parts:
@@ -114,7 +114,7 @@ def _without_results(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def _reasoning(item: JsonObject) -> Message:
-    """Read an item of OpenAI's Responses that stands between the messages."""
+    """Read an OpenAI Responses item that is stored between the messages."""
     summary = "\n".join(string(part, "text") or "" for part in objects(item.get("summary")))
     text = string(item, "text") or summary
     sealed = string(item, "encrypted_content")

@@ -1,7 +1,7 @@
 """SpecStory: the Markdown that it exports from the sessions of several agents.
 
-It is lossy: there are no call ids, arguments are drawn as Markdown, long text is cut. A tool's use is read as
-a call with that Markdown for its argument, and a result.
+The export is lossy: there are no call ids, arguments are rendered as Markdown, long text is cut. A tool use
+is read as a call with that Markdown as its argument, and a result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TAGS = re.compile(r"</?(?:details|think)>|<summary>(?:Tool use: \*\*.*?\*\*|Tho
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether SpecStory says that it made this."""
+    """Return True if the file says that SpecStory generated it."""
     return not source.is_directory and _GENERATED in source.peek(1000)
 
 
@@ -44,7 +44,7 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Page:
-    """Reads a page line by line: who speaks, and whether a thought or a tool's use is open."""
+    """Reads a page line by line: the speaker, and whether a thought or a tool use is open."""
 
     name: str
     title: str | None = None
@@ -56,14 +56,14 @@ class _Page:
     since: int = 0
     entries: int = 0
     tool: str | None = None
-    """The tool whose use is being read."""
+    """The tool use that is being read."""
     is_thought: bool = False
     words: list[str] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     """What the agent has said since the last entry."""
 
     def line(self, number: int, line: str) -> Iterator[Record]:
-        """Take in one line. Inside a tool's use nothing counts but its end: it may show such a page."""
+        """Read one line. Inside a tool use only its end counts, because it may quote such a page."""
         if self.tool is not None:
             if line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
                 yield from self._used(self.tool)
@@ -84,14 +84,14 @@ class _Page:
             self._open(line)
 
     def _is_next_speaker(self, line: str) -> bool:
-        """Return whether a line ends an unclosed thought: a heading with a bracket, after a rule."""
+        """Return True if a line ends an unclosed thought: a heading with a bracket, after a rule."""
         heading = _HEADING.fullmatch(line)
         if heading is None or heading[3] is None:
             return False
         return next((word.strip() for word in reversed(self.words) if word.strip()), "") == "---"
 
     def end(self) -> Iterator[Record]:
-        """Give out what was said last."""
+        """Yield what was said last."""
         if self.tool is not None or self.is_thought:
             yield Problem("the page ends inside a tool's use or a thought", self.since)
             if self.tool is not None:
@@ -121,7 +121,7 @@ class _Page:
         self.since = number
 
     def _open(self, line: str) -> None:
-        """Take in a line of what is said: words, or the start of a thought or of a tool's use."""
+        """Read a line of a message: text, or the start of a thought or of a tool use."""
         tool = _TOOL.match(line)
         if self.role is Role.ASSISTANT and tool:
             self._close_words()
@@ -137,7 +137,7 @@ class _Page:
             self.words.append(line)
 
     def _taken(self) -> str:
-        """Return the words so far, without the line that parts two speakers, and begin anew."""
+        """Return the collected text without the line between two speakers, and clear it."""
         text = "\n".join(self.words).strip()
         self.words.clear()
         return text.removesuffix("\n---").strip() if text != "---" else ""
@@ -153,7 +153,7 @@ class _Page:
         self.parts.append(Thinking(text, trust=Trust.ASSISTANT))
 
     def _used(self, tool: str) -> Iterator[Record]:
-        """Give out a tool's use: the call with all that was said before it, and the result."""
+        """Yield a tool use: the call with everything said before it, and the result."""
         self.tool = None
         body = self.words.copy()
         self.words.clear()
@@ -166,7 +166,7 @@ class _Page:
         yield self._entry(Message(Role.TOOL, (ToolResult(call_id, shown, name=tool, trust=Trust.UNTRUSTED),)))
 
     def _said(self) -> Iterator[Record]:
-        """Give out what the speaker said up to the next heading."""
+        """Yield what the speaker said up to the next heading."""
         if self.role is Role.USER:
             text = self._taken()
             message = user_message({}, {"content": text})
@@ -189,7 +189,7 @@ class _Page:
 
 
 def _moment(text: str) -> tuple[str | None, str | None]:
-    """Part a heading's bracket into the model and the time; either may be missing."""
+    """Split a heading's bracket into the model and the time; either may be missing."""
     found = _MOMENT.search(text)
     if not found:
         return text.strip() or None, None
@@ -197,7 +197,7 @@ def _moment(text: str) -> tuple[str | None, str | None]:
 
 
 def _split(body: list[str]) -> tuple[str, str]:
-    """Part a tool's use into its arguments and its output: the first plain block that is not an input's."""
+    """Split a tool use into its arguments and its output: the first plain block that is not an input."""
     inside = False
     for i, line in enumerate(body):
         if inside:

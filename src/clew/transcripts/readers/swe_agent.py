@@ -1,7 +1,7 @@
 """SWE-agent: a ``.traj`` document whose ``history`` is the conversation.
 
-Where the model has no tools of its own, it writes a command as text and the next user message is the output:
-such a pair is read as a call of ``bash`` and its result.
+If the model has no native tools, it writes a command as text and the next user message is the output: such a
+pair is read as a call of ``bash`` and its result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEP = {"action", "observation", "response"}
 
 
 def sniff(source: Source) -> bool:
-    """Tell whether this has SWE-agent's steps or its history."""
+    """Return True if this has SWE-agent's steps or its history."""
     if source.is_directory:
         return False
     seen = outline(source)
@@ -68,13 +68,13 @@ def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
 
 
 def _unasked(message: Message) -> Message:
-    """Label a message in the user's role that is not the task: what a tool put out, or the harness says."""
+    """Label a message in the user's role that is not the task: tool output, or harness text."""
     made = relabelled(message, Origin.INJECTED)
     return replace(made, parts=tuple(replace(part, trust=Trust.UNTRUSTED) for part in made.parts))
 
 
 def _wire(item: JsonObject) -> JsonObject:
-    """Return the message as it goes to the model, without what SWE-agent notes beside it."""
+    """Return the message as it was sent to the model, without SWE-agent's own fields."""
     keys = ("role", "content", "tool_calls", "tool_call_id")
     wire: JsonObject = {key: item[key] for key in keys if item.get(key) is not None}
     ids: Json = item.get("tool_call_ids")

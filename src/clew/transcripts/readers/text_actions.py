@@ -1,4 +1,4 @@
-"""Agents without tools: they write a command into their text, and read its output in the user's role."""
+"""Agents without native tools: they write a command as text, and its output comes in the user's role."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CLOSING = "\n```"
 def with_action(message: Message, call_id: str) -> Message:
     """Read the command of a reply as a call of ``bash``.
 
-    A reply with none or with several has no call: it was refused. The call comes last, as Anthropic takes
-    no text behind one.
+    A reply with no command or with several has no call: the agent refused it. The call comes last, because
+    Anthropic accepts no text after one.
     """
     text = message.text
     blocks = list(islice(_blocks(text), 2))
@@ -32,7 +32,7 @@ def with_action(message: Message, call_id: str) -> Message:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield where each command's block starts, the command, and where the block ends."""
+    """Yield the start of each command block, the command, and the end of the block."""
     at = 0
     while opening := _OPENING.search(text, at):
         end = text.find(_CLOSING, max(at, opening.end() - 1))
