@@ -178,7 +178,7 @@ def test_between_compactions_only_folders_come_in_that_the_work_goes_to(tmp_path
 def test_a_note_is_shown_whole_with_how_far_it_reaches():
     text = "Use uv. " + "word " * 150 + "END"
     given = {"text": text, "scope": "global", "category": "user_preference", "priority": "high"}
-    assert what_of("remember", given) == f"keep a note for the global, user preference, high priority: {text}"
+    assert what_of("remember", given) == f"save a note for the global, user preference, high priority: {text}"
 
 
 def test_what_would_be_overwritten_is_told_with_its_size(tmp_path: Path):

@@ -213,7 +213,7 @@ def test_what_does_not_fit_is_left_out_with_the_reason():
     shown = recalled((), long, Situation(at="2026"), 400)
     assert shown.tokens == COUNT(shown.text) <= 400
     assert [ref for ref, _ in shown.left_out] == [f"m{n}" for n in range(len(shown.passages) + 1, 9)]
-    assert re.fullmatch(r"with it the memory would take \d+ tokens", shown.left_out[0][1])
+    assert re.fullmatch(r"with it memory would take \d+ tokens", shown.left_out[0][1])
 
 
 def test_nothing_in_a_passage_closes_its_fence_or_passes_for_another():
@@ -283,7 +283,7 @@ def test_what_a_forgotten_note_was_taken_from_does_not_come_up_and_is_marked(sto
     first = memory.notebook.add(Draft(key="sister", text="Ingrid lives in Bergen.", source=source))
     memory.notebook.add(Draft(key="sister", text="Ingrid lives in Oslo.", source=BY_A_PERSON))
     (hit,) = [hit for hit in memory.search(question) if hit.entry.ref == "m1"]
-    assert memory.outdated(hit.entry) == "superseded by the note w2"
+    assert memory.outdated(hit.entry) == "superseded by note w2"
     other = memory.notebook.add(Draft(key="address", text="Strandgaten 4", source=source))
     memory.notebook.forget(other.id, why="asked to")
     assert "Strandgaten" not in memory.inject(question).text

@@ -29,7 +29,7 @@ def test_a_time_is_in_a_period_or_not_whatever_the_offset_and_the_form(said, aft
 
 
 def test_what_is_no_time_is_said_to_be_none():
-    with pytest.raises(InputError, match="'garbage' is no time"):
+    with pytest.raises(InputError, match="'garbage' is not a valid time"):
         in_utc(Filters(after="garbage"))
 
 

@@ -97,7 +97,7 @@ def test_what_is_old_ages_however_little_there_is():
     tiers = settled(fold_tiers(log(*chain(2))))
     later = Moment("2036-01-01T00:00:00.000Z", 100)
     (move,) = moves_due(tiers, later, TierPolicy(archive_spans=2))
-    assert str(move) == "d1-d2: recall → archive (a1 stands for them: older than 30 days)"
+    assert str(move) == "d1-d2: recall → archive (archived as a1: older than 30 days)"
 
 
 def test_an_undo_brings_back_what_left_and_takes_the_archive_apart():
@@ -105,7 +105,7 @@ def test_an_undo_brings_back_what_left_and_takes_the_archive_apart():
     assert where(tiers)["d2"] == "archive"
     undone = fold_tiers(log(undo(2), start=9), tiers)
     assert [str(move) for move in moves_due(undone, NOW, SMALL)] == [
-        "d1: archive → recall (a1 is taken apart: a compaction it stands for was undone)",
+        "d1: archive → recall (a1 is dissolved: a compaction it covers was undone)",
         "d2: archive → working (the compaction was undone)",
         "d3-d4: recall → working (the compaction was undone)",
     ]
@@ -187,7 +187,7 @@ def test_a_move_is_read_back_as_it_was_written():
     )
     event = new_event(TIER.name, move_to_json(move), TIER.version)
     assert move_from_json(Stored(1, "", "", event)) == move
-    with pytest.raises(StoreDamaged, match="event 1 is no move"):
+    with pytest.raises(StoreDamaged, match="event 1 is not a valid tier move"):
         move_from_json(Stored(1, "", "", new_event(TIER.name, {"what": []}, TIER.version)))
 
 

@@ -32,7 +32,7 @@ def test_a_note_is_added_listed_replaced_and_forgotten(clew: Run, tmp_path: Path
     assert told == [
         "w1    added by person",
         "w2    added by person",
-        "w1    retired by w2: w2 took its place",
+        "w1    retired by w2: replaced by w2",
         "w2    forgotten by person: it changed",
     ]
 
@@ -44,7 +44,7 @@ def test_what_an_agent_proposed_is_shown_with_its_reason_and_decided(clew: Run, 
         book.add(proposal("I may push.", "push", category=Category.APPROVAL_RECORD))
     home = {"CLEW_HOME": str(tmp_path / "log")}
     listed = clew("notes", "list", **home)
-    assert "it is in quarantine: an agent wants to set an approval record" in listed.stdout
+    assert "it is in quarantine: an agent proposed an approval record" in listed.stdout
     assert listed.stderr == "2 notes to look at: `clew notes approve ID` or `clew notes reject ID`\n"
     assert clew("notes", "approve", "style", **home).stdout == "w1 is approved: style: Use tabs.\n"
     assert clew("notes", "reject", "w2", **home).stdout == "w2 is forgotten: push: I may push.\n"
@@ -66,7 +66,7 @@ def test_looking_makes_no_log_and_a_typo_no_session(clew: Run, tmp_path: Path):
     missing = clew("notes", "show", "w1", **home)
     assert (missing.returncode, missing.stderr) == (
         2,
-        "clew: there is no note 'w1': `clew notes list --all` shows all of them\n",
+        "clew: there is no note 'w1': run `clew notes list --all` to see all notes\n",
     )
     assert not (tmp_path / "log").exists()
     typo = clew("notes", "add", "x", "--session", "no-such", **home)

@@ -54,7 +54,7 @@ def test_a_note_is_shown_for_its_words_its_values_and_its_tags():
         "w1": "shares migrations",
     }
     assert [(note.id, why) for note, why in selection.left_out] == [
-        ("w4", "it has nothing to do with what goes on")
+        ("w4", "not relevant now")
     ]
 
 
@@ -66,10 +66,10 @@ def test_what_shapes_every_answer_is_shown_whatever_goes_on():
         draft("Ports are open.", "ports", category=STATE, priority=Priority.HIGH),
     )
     assert reasons(select(book.notes(), Situation(at=NOW))) == {
-        "w3": "organization policy always counts",
+        "w3": "organization policy always applies",
         "w4": "high priority",
-        "w2": "project convention always counts",
-        "w1": "user preference always counts",
+        "w2": "project convention always applies",
+        "w1": "user preference always applies",
     }
 
 
@@ -84,8 +84,8 @@ def test_what_waits_is_in_quarantine_or_is_outranked_is_left_out_with_its_reason
     assert [note.id for note in selection.notes] == ["w2"]
     assert {note.id: why for note, why in selection.left_out} == {
         "w1": "w2, a project convention, outranks it",
-        "w3": "it waits for approval",
-        "w4": "it is in quarantine: an agent wants to set an approval record",
+        "w3": "pending approval",
+        "w4": "it is in quarantine: an agent proposed an approval record",
     }
 
 
@@ -126,8 +126,8 @@ def test_the_record_names_every_note_with_its_reason():
     selection = select(book.notes(), Situation(at=NOW))
     assert selection.to_json() == {
         "tokens": COUNTER.count_text(selection.text),
-        "notes": [{"note": "w1", "why": "user preference always counts"}],
-        "left_out": [{"note": "w2", "why": "it waits for approval"}],
+        "notes": [{"note": "w1", "why": "user preference always applies"}],
+        "left_out": [{"note": "w2", "why": "pending approval"}],
         "conflicts": [],
     }
 
@@ -187,7 +187,7 @@ def test_a_conflict_that_nobody_decided_is_put_to_the_user():
         draft("It is half done.", "migration", category=Category.SESSION_STATE),
     )
     text = select(book.notes(), Situation(at=NOW, text="the migration")).text
-    assert "Ask the user: migration: w1 (workflow state), w2 (session state) do not agree" in text
+    assert "Ask the user: migration: w1 (workflow state), w2 (session state) conflict" in text
 
 
 attacks = st.lists(

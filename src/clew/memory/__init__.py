@@ -1,4 +1,4 @@
-"""Finding again what left the window. See README.md."""
+"""Search and recall of what left the context window. See README.md."""
 
 from clew.memory.embedding import embed_lacking
 from clew.memory.entries import catch_up, catch_up_all

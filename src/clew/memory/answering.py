@@ -1,4 +1,4 @@
-"""What of the hits can be an answer: a question is none to itself, nor is what only stands beside one."""
+"""Filter search hits: drop repetitions of the question and rank weak neighbours of a hit last."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from clew.memory.search import Found, Hit, Query, find
 from clew.memory.words import stop_words, terms
 
 MEANS = 0.4
-"""How near in meaning something is that has none of the words."""
+"""Cosine similarity from which a hit without any of the question's words counts.
+
+This and the thresholds below were chosen by hand on LoCoMo and LongMemEval questions.
+"""
 RIDES = 0.5
-"""Of the share of the words that the hit beside it has, what a neighbour needs to stand on its own."""
+"""A neighbour of a hit counts on its own if it has at least this fraction of the hit's word share."""
 BRIEF = 400
-"""Characters. What has few of the words and is longer speaks of something else."""
+"""Characters. A longer text with few of the question's words is about something else."""
 NEWS = 3
-"""Words that a brief neighbour needs beyond the question's and the hit's; with fewer it only nods."""
+"""New words (beyond the question's and the hit's) that a short neighbour needs; with fewer it adds nothing.
+"""
 MORE = 2
-"""New words of a brief neighbour that has none of the question's: "ok" and "fine" have one."""
+"""New words that a short neighbour without any of the question's words needs; "ok" and "fine" have one."""
 SPARE = 10
-"""Hits to look at beyond those wanted, because some are no answers."""
+"""Extra hits to fetch, because some are filtered out."""
 ADDS_NOTHING = 0.1
-"""Of the words of a question, those that may be new where it only asks the same again."""
+"""Fraction of a text's words that may be new if it only repeats the question."""
 _ASKS = re.compile(
     r"\W*(?:let me |i'll |i will )?"
     r"(?:what|which|who|whom|whose|where|when|why|how|did|do|does|is|are|was|were|can|could|should|would|"
@@ -31,7 +35,7 @@ _ASKS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LOOKING = frozenset(terms("let look search find check recall remember remind tell show ll"))
-"""Words that say that something is looked for, not what."""
+"""Words that announce a look-up and say nothing about its subject."""
 _MESSAGE = re.compile(r"m(\d{1,18})")
 
 
@@ -42,9 +46,9 @@ def recall(
     embedder: Embedder | None = None,
     accept: Callable[[Hit], Hit | None] = lambda hit: hit,
 ) -> Found:
-    """Return the hits that may answer a query: the one path of the product's searches and of the benchmark.
+    """Return the hits that may answer a query. Used by ``Memory.search`` and by the retrieval benchmark.
 
-    ``accept`` returns each hit as it may be seen here, or None if it may not.
+    ``accept`` returns each hit as the caller may see it, or None to drop it.
     """
     found = find(index, workspace, replace(query, limit=query.limit + SPARE), embedder)
     hits = [accepted for hit in found.hits if (accepted := accept(hit))]
@@ -54,8 +58,8 @@ def recall(
 def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the hits that may answer a query, best first.
 
-    What asks the same is left out, and what has nothing of the query and is long or says little. A neighbour
-    with few of the words that is long or says nothing new comes last.
+    Drops repetitions of the question, and hits without any of its words that are long or add little. A
+    neighbour with few of the words that is long or adds nothing new comes last.
     """
     asked = frozenset(_telling(query))
     real = [hit for hit in hits if (has_something(hit) or _goes_on(hit, asked)) and not is_echo(asked, hit)]
@@ -65,13 +69,13 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 
 def has_something(hit: Hit) -> bool:
-    """Tell whether a hit has anything of the question in it."""
+    """Return True if a hit matches the question in any way."""
     why = hit.why
     return bool(why.exact or why.share > 0 or why.date or why.speaker) or (why.meaning or 0.0) >= MEANS
 
 
 def _goes_on(hit: Hit, asked: frozenset[str]) -> bool:
-    """Return whether a hit without any of the words briefly goes on with a neighbour that has some.
+    """Return True if a hit without any of the words briefly continues a neighbour that has some.
 
     An answer often has none of the words of its question: "When does it start?" "Next Friday, in Bergen."
     """
@@ -80,7 +84,7 @@ def _goes_on(hit: Hit, asked: frozenset[str]) -> bool:
 
 
 def is_echo(asked: frozenset[str], hit: Hit) -> bool:
-    """Tell whether a hit only asks what is asked now: the question itself, or the same in earlier words."""
+    """Return True if a hit only asks what is asked now: the question itself, or an earlier form of it."""
     text = hit.entry.text
     if not _ASKS.match(text):
         return False

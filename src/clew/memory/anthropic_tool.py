@@ -1,4 +1,4 @@
-"""Anthropic's memory tool on clew's log, for the tool runners of Anthropic's own SDK.
+"""Anthropic's memory tool backed by clew's log, for the tool runners of Anthropic's own SDK.
 
     client.beta.messages.run_tools(..., tools=[MemoryTool(MemoryFiles(store))])
 
@@ -14,40 +14,40 @@ try:
     from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
     from anthropic.types.beta import BetaMemoryTool20250818Param
 except ImportError as cause:
-    raise MissingExtra("Anthropic's memory tool needs a recent SDK of theirs, clew[anthropic]") from cause
+    raise MissingExtra("Anthropic's memory tool needs a recent Anthropic SDK, clew[anthropic]") from cause
 
 DEFINITION: BetaMemoryTool20250818Param = {"type": "memory_20250818", "name": "memory"}
 
 
 class MemoryTool(BetaBuiltinFunctionTool):
-    """The memory tool, for a client that waits."""
+    """The memory tool for a synchronous client."""
 
     def __init__(self, files: MemoryFiles) -> None:
         super().__init__()
         self.files = files
 
     def to_dict(self) -> BetaMemoryTool20250818Param:
-        """Return what stands in the list of tools."""
+        """Return its entry in the list of tools."""
         return DEFINITION.copy()
 
     def call(self, input: object) -> str:  # noqa: A002  # the SDK's name
-        """Do what a call asks for; a refusal is a result with ``is_error``."""
+        """Run a call; a refusal becomes a result with ``is_error``."""
         return _answer(self.files, input)
 
 
 class AsyncMemoryTool(BetaAsyncBuiltinFunctionTool):
-    """The memory tool, for a client that is awaited. Each call is one short append to the log."""
+    """The memory tool for an asynchronous client. Each call is one short append to the log."""
 
     def __init__(self, files: MemoryFiles) -> None:
         super().__init__()
         self.files = files
 
     def to_dict(self) -> BetaMemoryTool20250818Param:
-        """Return what stands in the list of tools."""
+        """Return its entry in the list of tools."""
         return DEFINITION.copy()
 
     async def call(self, input: object) -> str:  # noqa: A002  # the SDK's name
-        """Do what a call asks for; a refusal is a result with ``is_error``."""
+        """Run a call; a refusal becomes a result with ``is_error``."""
         return _answer(self.files, input)
 
 

@@ -1,4 +1,4 @@
-"""What searching is compared with: plain BM25, grep, and a model that reads everything."""
+"""Baselines that clew's search is compared with: plain BM25, grep, and a model that reads everything."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clew.memory.words import stop_words
 K1, B = 1.2, 0.75
 _WORD = re.compile(r"\w+")
 Search: TypeAlias = Callable[[str, int], list[Entry]]
-"""Takes a question and how many entries are wanted; returns the best first."""
+"""Takes a question and a number of entries; returns the best first."""
 
 
 def bm25(entries: Sequence[Entry]) -> Search:
-    """Return a search by plain BM25: words in lower case, as they are spelled, speaker included."""
+    """Return a plain BM25 search: words in lower case, unstemmed, speaker included."""
     words = [Counter(_words(f"{entry.speaker} {entry.text}")) for entry in entries]
     lengths = [sum(counts.values()) for counts in words]
     mean = sum(lengths) / max(1, len(lengths))
@@ -40,7 +40,7 @@ def bm25(entries: Sequence[Entry]) -> Search:
 
 
 def grep(entries: Sequence[Entry]) -> Search:
-    """Return a search by grep for each word of a question: most different words first, then the latest."""
+    """Return a grep for each word of a question: most distinct words first, then the latest."""
     texts = [entry.text.lower() for entry in entries]
 
     def search(question: str, limit: int) -> list[Entry]:

@@ -1,7 +1,7 @@
-"""What a compaction did to messages, read from its event: the digest of its own span, and what it cut short.
+"""Read from a compaction event what it did: the digest of its own span, and the messages it shortened.
 
-A digest that takes in earlier ones stands for everything since the beginning. What a compaction condensed
-*itself* is a digest of level 0: the messages that left the view with it, and the lines that rest on them.
+A digest that absorbs earlier ones covers everything since the beginning. What a compaction condensed
+*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clew.message import Json
 
 
 def own_digests(stored: Stored) -> Iterator[Digest]:
-    """Yield the digests of level 0 that a compaction made, without what it took over from earlier ones."""
+    """Yield the digests of level 0 that a compaction made, without lines carried over from earlier ones."""
     for digest in _digests(stored):
         own = set(digest.covers)
         lines = tuple(
@@ -30,34 +30,34 @@ def own_digests(stored: Stored) -> Iterator[Digest]:
 
 
 def line_of(stored: Stored, name: str) -> Claim:
-    """Return a line of a compaction's digest, taken over or not."""
+    """Return a line of a compaction's digest, carried over or not."""
     for digest in _digests(stored):
         for claim in digest.claims:
             if claim.id == name:
                 return claim
-    raise NotFound(f"there is no line {name}", "its digest shows those that there are")
+    raise NotFound(f"there is no line {name}", "open the digest to see its lines")
 
 
 def _digests(stored: Stored) -> Iterator[Digest]:
     """Yield the digests with all their lines, over the messages that the compaction condensed itself."""
     for operation in _operations(stored, "condense"):
         own = [name for name in unspan(str(operation["ids"])) if name.startswith("m")]
-        # What the whole digest covers grows with the session, and is not needed here.
+        # The coverage of the whole digest grows with the session and is not needed here.
         yield digest_from_json({**operation["digest"], "covers": spans(own)})
 
 
 def digest_ids(stored: Stored) -> list[str]:
-    """Return what the digests of a compaction are called."""
+    """Return the ids of a compaction's digests."""
     return [str(operation["digest"]["id"]) for operation in _operations(stored, "condense")]
 
 
 def cut_short(stored: Stored) -> list[tuple[str, str]]:
-    """Return the messages that a compaction shows smaller, each with the reason."""
+    """Return the messages that a compaction shortened, each with the reason."""
     return [(str(one["ids"]), str(one["reason"])) for one in _operations(stored, "shrink")]
 
 
 def stale_undos(undos: Iterable[Stored]) -> frozenset[int]:
-    """Return the undos that change nothing: an earlier one took their compaction back already.
+    """Return the undos without effect, because an earlier one already undid their compaction.
 
     Two processes of an earlier version could undo one compaction twice.
     """
@@ -73,7 +73,7 @@ def stale_undos(undos: Iterable[Stored]) -> frozenset[int]:
 
 
 def undone_since(stored: Stored) -> int:
-    """Return the place of the first compaction that an undo takes back."""
+    """Return the event number of the first compaction that an undo reverts."""
     seq: Json = stored.event.body.get("compaction")
     if not isinstance(seq, int):
         raise StoreDamaged(f"event {stored.seq} does not say which compaction it undoes")
@@ -85,4 +85,4 @@ def _operations(stored: Stored, does: str) -> list[dict[str, Any]]:
     try:
         return [one for one in body["plan"]["operations"] if one["does"] == does]
     except (KeyError, TypeError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is no compaction that clew wrote ({cause!r})") from cause
+        raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause

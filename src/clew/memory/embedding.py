@@ -1,4 +1,4 @@
-"""Computing the vectors of entries, and again when the model changes."""
+"""Compute the vectors of index entries, also after a change of the embedding model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ BATCH = 256
 
 
 def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) -> Iterator[tuple[int, int]]:
-    """Embed what has no vector of this model; yield how many have one, and how many there are.
+    """Embed entries without a vector of this model; yield how many have one, and how many there are.
 
-    Each batch is kept before the next begins: whoever stops, or is stopped, goes on later from there.
+    Each batch is stored before the next begins, so an interrupted run can be resumed.
     """
     done, there = index.progress(embedder.name)
     yield done, there
@@ -22,7 +22,7 @@ def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) ->
 
 
 def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
-    """Embed entries that have no vector of this model, in the order they came, about ``most`` of them."""
+    """Embed about ``most`` entries that have no vector of this model, oldest first."""
     made = 0
     while made < most and (some := _embed_some(index, embedder, BATCH)):
         made += some

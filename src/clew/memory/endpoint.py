@@ -1,4 +1,4 @@
-"""An embedder behind any OpenAI-compatible endpoint: ``POST {base}/embeddings``."""
+"""An embedder that calls any OpenAI-compatible endpoint: ``POST {base}/embeddings``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from clew.errors import ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout
 
 AT_ONCE = 96
-"""Texts in one request: what the common servers take."""
+"""Texts per request; accepted by all common servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointEmbedder:
-    """Asks a server for vectors. Texts leave this computer only by it, and only if you make one."""
+    """Embeds texts on a server. The only part of memory that sends texts off this computer."""
 
     base_url: str
     """``http://localhost:8080/v1``"""
@@ -67,9 +67,9 @@ def _vectors(answer: Any, count: int) -> list[bytes]:  # noqa: ANN401 - JSON ent
         rows = sorted(answer["data"], key=lambda row: row["index"])
         vectors = [_packed([float(number) for number in row["embedding"]]) for row in rows]
     except (KeyError, TypeError, ValueError) as cause:
-        raise ModelFailed("the server's answer holds no embeddings") from cause
+        raise ModelFailed("the server's response contains no embeddings") from cause
     if len(vectors) != count:
-        raise ModelFailed(f"the server gave {len(vectors)} embeddings for {count} texts")
+        raise ModelFailed(f"the server returned {len(vectors)} embeddings for {count} texts")
     return vectors
 
 

@@ -1,4 +1,4 @@
-"""Keeping the index up to date with a log, at the cost of what is new."""
+"""Update the search index from a session's log, at the cost of what is new."""
 
 from __future__ import annotations
 
@@ -31,27 +31,26 @@ from clew.memory.words import analyse
 from clew.message import Message, ToolCall, ToolResult, Trust
 
 AT_ONCE = 500
-"""Entries that are put in together."""
+"""Entries per index transaction."""
 ANNOUNCING = 200
-"""Characters up to which words that name a look-up only announce it: Let me use recall_search."""
+"""A shorter message that names a look-up tool ("Let me use recall_search.") only announces a call."""
 MOST_ASKED = 300
-"""Characters of a call by whose words its result is found, too: a command, a path, a pattern."""
+"""Characters of a call whose words also find its result: a command, a path, a pattern."""
 LOOK_BACK = 32
-"""Events before the new ones in which the calls stand that new results answer."""
+"""Events before the new ones that are read for the calls that new results answer."""
 
 
 def catch_up(store: Store, ctx: Ctx, index: Index) -> int:
     """Index the events of a session that are not in the index yet; return how many there were.
 
-    Stopped half-way it goes on where it was: what was read and how far are kept together. Lines of digests
-    leave the index when their compaction is undone or the archive takes them in, notes when they no longer
-    hold.
+    An interrupted run continues where it stopped: entries and position are stored together. Lines of digests
+    are removed when their compaction is undone or archived, notes when they no longer apply.
     """
     return _Reader(store, ctx, index).read()
 
 
 def catch_up_all(store: Store, workspace: str, index: Index) -> Iterator[tuple[str, int]]:
-    """Catch up with every session of a workspace; yield each that had something new, and how many events."""
+    """Index every session of a workspace; yield each that had new events, and how many."""
     for info in store.sessions(workspace):
         ctx = Ctx(workspace=workspace, session=info.session)
         _, mark = index.stats(workspace, (), ctx.session)
@@ -105,7 +104,7 @@ class _Reader:
         self._flush()
         return self._mark.seq - begun
 
-    # What each kind of event brings or takes -------------------------------------------------------------
+    # One method per kind of event ------------------------------------------------------------------------
 
     def _message(self, stored: Stored) -> None:
         self._mark = Mark(stored.seq, self._mark.messages + 1)
@@ -126,7 +125,7 @@ class _Reader:
         return message
 
     def _without_echoes(self, message: Message) -> Message:
-        """Leave out what looks things up: a search must not find the searches that were made before it."""
+        """Return a message without look-up calls and results: a search must not find earlier searches."""
         if not self._echoes:
             return message
         parts = tuple(
@@ -152,7 +151,7 @@ class _Reader:
             self._forget(digest_ids(undone))
 
     def _note(self, stored: Stored) -> None:
-        """Remember which note something was done to; what became of it is looked up before writing."""
+        """Record that a note changed; its current state is looked up before writing."""
         body = stored.event.body
         match body.get("does"):
             case "add":
@@ -161,7 +160,7 @@ class _Reader:
                 self._notes.add(str(body.get("note")))
 
     def _tier(self, stored: Stored) -> None:
-        """Let the archive's digest stand for those it took in, or these again for themselves."""
+        """Replace digests that were archived by the archive's digest, or restore them."""
         move = move_from_json(stored)
         if move.to is Tier.ARCHIVE and move.digest:
             self._forget(move.what)
@@ -180,7 +179,7 @@ class _Reader:
     def _taken(
         self, stored: Stored, entries: Iterable[Entry], said: Message | None = None, context: str = ""
     ) -> None:
-        """Take entries of an event into the batch; what a file brought is data, whatever it says it is."""
+        """Add the entries of an event to the batch; imported text is at most semi-trusted."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
         unescaped = Unescaped(said) if said and any(said.calls) else None
         for one in entries:
@@ -202,7 +201,7 @@ class _Reader:
         self._batch, self._gone, self._kept = [], [], self._mark
 
     def _settle_notes(self) -> None:
-        """Put in the notes that hold, take out those that no longer do; only approved ones can be found."""
+        """Index the notes that apply and remove those that do not; only approved notes can be found."""
         if not self._notes:
             return
         events = map(NOTE.current, self._store.read(self._ctx, 0, self._mark.seq, [NOTE.name]))

@@ -1,7 +1,7 @@
-"""What speaks for a candidate, in numbers. Their weights are in ``weights.toml``.
+"""Ranking features of a search candidate. Their weights are in ``weights.toml``.
 
-All of it is relative to the question: a score of words is a share of the best score that the question could
-get, so that short and long questions, small and large stores can be judged by one set of weights.
+All scores are relative to the best score that the question could get, so that one set of weights works for
+short and long questions and for small and large stores.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ LEXICAL = (
 )  # fmt: skip
 DENSE = ("meaning", "window_meaning", "before_meaning", "session_meaning")
 
-# As plain numbers: every candidate is asked for each of them.
+# As plain integers, because they are tested for every candidate.
 ASKS, HOLDS_QUESTION, DATED, COUNTS, NAMES = (int(trait) for trait in Trait)
 
 K1, B = 1.2, 0.75
 NEAR = 4
-"""Words this far apart are still together."""
+"""Words at most this far apart count as close together (chosen by hand)."""
 SOON = timedelta(days=10)
-"""People tell of what happened within some days."""
+"""People often report an event some days later (chosen by hand)."""
 
 
 class Said(NamedTuple):
-    """What the ranking needs of a text."""
+    """The parts of a text that the ranking needs."""
 
     at: Mapping[str, list[int]]
-    """Where each of the question's terms stands in it."""
+    """The positions of each of the question's terms."""
     length: int
-    """How many of its words carry meaning."""
+    """The number of its words that are not stop words."""
     traits: int
 
 
 Place: TypeAlias = tuple[str, str, int]
-"""Where a row stands: its session, its kind, its number among its like."""
+"""The position of a row: session, kind, number within both."""
 
 
 class Seen(NamedTuple):
-    """A candidate, with what stands beside it as far as that is among the candidates.
+    """A candidate with its neighbours, if these are candidates too.
 
-    It holds no other candidate: two that held each other would be left for the garbage collector.
+    It does not refer to other candidates: reference cycles would be left to the garbage collector.
     """
 
     row: Row
@@ -64,9 +64,9 @@ class Seen(NamedTuple):
 
 
 def look(question: Question, rows: Sequence[Row], known: Mapping[int, Said] | None = None) -> list[Seen]:
-    """Return the candidates with their neighbours, as far as these are among them.
+    """Return the candidates with their neighbours, if these are among them.
 
-    ``known`` are those that were read for the same question before, by their keys.
+    ``known`` holds texts already read for the same question, by key.
     """
     texts: dict[Place, Said] = {}
     for row in rows:
@@ -84,14 +84,14 @@ def _read(terms: Sequence[str], analysed: Analysed) -> Said:
     at = {}
     text = f" {analysed.terms} "
     for term in terms:
-        # Most terms are in few texts: parting every text into its words takes twice as long.
+        # Most terms are in few texts: splitting every text into words takes twice as long.
         if term in text and (places := _places(f" {term} ", text)):
             at[term] = places
     return Said(at, analysed.length, analysed.traits)
 
 
 def _places(word: str, text: str) -> list[int]:
-    """Return where a word with its blanks stands in a text, counted in words."""
+    """Return the positions, counted in words, of a space-delimited word in a text."""
     found = []
     place = text.find(word)
     while place >= 0:
@@ -101,7 +101,7 @@ def _places(word: str, text: str) -> list[int]:
 
 
 class Judge:
-    """Knows a question and how common its words are; says what speaks for each candidate."""
+    """Computes the features of candidates for one question."""
 
     def __init__(self, question: Question, stats: Stats, seen: Sequence[Seen]) -> None:
         self.question = question
@@ -116,7 +116,7 @@ class Judge:
         self._values = sum(map(len, question.values)) or 1
 
     def lexical(self, seen: Seen) -> tuple[float, ...]:
-        """Return the features of ``LEXICAL``, in order, but the last two."""
+        """Return the features of ``LEXICAL``, in order, without the last two."""
         question, entry, said = self.question, seen.row.analysed.entry, seen.said
         traits, length = said.traits, said.length
         words, covered = window, window_covered = self._words(said.at, length, 1)
@@ -151,14 +151,14 @@ class Judge:
         )
 
     def exact(self, seen: Seen) -> tuple[str, ...]:
-        """Return the values of the question that stand in a candidate to the letter."""
+        """Return the question's exact values that a candidate contains."""
         if not self.question.values:
             return ()
         text = seen.row.entry.text.lower()
         return tuple(value for value in self.question.values if value.lower() in text)
 
     def exactness(self, seen: Seen, exact: Sequence[str]) -> tuple[float, float]:
-        """Return how much of the question's values a candidate holds: as words of their own, and at all."""
+        """Return the share of the question's values that a candidate contains: as whole words, and at all."""
         if not exact:
             return 0.0, 0.0
         text = seen.row.entry.text
@@ -166,9 +166,9 @@ class Judge:
         return alone / self._values, sum(map(len, exact)) / self._values
 
     def _words(self, at: Mapping[str, Sequence[int]], length: int, texts: int) -> tuple[float, float]:
-        """Return the BM25 score, and how many of the question's words are there, the rare counting more.
+        """Return the BM25 score and the coverage of the question's words, weighted by rarity.
 
-        Both are shares of the best that there could be.
+        Both are shares of the best possible value.
         """
         if not at:
             return 0.0, 0.0
@@ -182,7 +182,7 @@ class Judge:
         return score / self._best, covered / self._best
 
     def _window(self, seen: Seen) -> tuple[float, float]:
-        """Return the same of a text together with its neighbours."""
+        """Return the same for a text together with its neighbours."""
         at = dict(seen.said.at)
         length, texts = seen.said.length, 1
         for one in (seen.before, seen.after):
@@ -194,7 +194,7 @@ class Judge:
         return self._words(at, length, texts)
 
     def _session_words(self, seen: Sequence[Seen]) -> Mapping[str, float]:
-        """Return for each session how much of the question it speaks of, as far as the candidates show."""
+        """Return for each session the coverage of the question by its candidates."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for one in seen:
             found = counts[one.place[0]]
@@ -218,7 +218,7 @@ class Judge:
         return total / self._best
 
     def _dates(self, seen: Seen) -> tuple[float, float]:
-        """Return whether it speaks of the date asked about, and whether it was said then or soon after."""
+        """Return whether it mentions the date asked about, and whether it was said then or soon after."""
         day = seen.row.analysed.entry.time[:10]
         if day not in self._days:
             self._days[day] = self._day(date.fromisoformat(day))
@@ -227,7 +227,7 @@ class Judge:
         return float(not named <= own), said
 
     def _day(self, day: date) -> tuple[frozenset[str], float]:
-        """Return the marks that everything of a day has, and how near the day is to the date asked about."""
+        """Return the date marks of every entry of a day, and how near the day is to the date asked about."""
         own = frozenset((f"d{day:%Y%m%d}", f"m{day:%Y%m}", f"y{day:%Y}"))
         for before, near in ((timedelta(), 1.0), (SOON, 0.5)):
             if any(span.overlaps(Span(day - before, day)) for span in self.question.spans):
@@ -236,7 +236,7 @@ class Judge:
 
 
 def rarity(stats: Stats, term: str) -> float:
-    """Return how much a term tells: the less common, the more."""
+    """Return the inverse document frequency of a term."""
     having = stats.having.get(term, 0)
     return math.log(1 + (stats.entries - having + 0.5) / (having + 0.5)) if stats.entries > having else 0.1
 

@@ -1,4 +1,4 @@
-"""What can be found of a session, as entries of the index: messages, outputs, lines of digests, notes."""
+"""Convert messages, outputs, lines of digests and notes to index entries."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from clew.memory.notes.note import Note
 from clew.message import Json, Message, ToolCall, Trust, lowest, words
 
 PIECE = 800
-"""Most characters of one entry. A longer text is several entries: a hit is then short enough to be shown
-whole (`bench/retrieval_shown.py`)."""
+"""Most characters of one entry. A longer text is split, so that a hit is short enough to show whole.
+
+Fitted with ``bench/retrieval_shown.py``.
+"""
 OVERLAP = 160
 """Most characters that two pieces share, so that a line is found with its context."""
 LARGE = 400_000
-"""Characters above which the pieces are larger: a 50 MB log would be 70,000 small ones."""
+"""Characters above which pieces are larger: a 50 MB log would have 70,000 small ones."""
 LARGE_PIECE = 8_000
 ARTIFACT = 4_000
-"""Characters from which on a tool's output is an artifact: shown in part, opened in ranges."""
+"""Characters from which a tool's output is an artifact: shown in part, opened in ranges."""
 _ESCAPES = re.compile(r"""(?:\\(?:[nrtbf"/\\]|u[0-9a-fA-F]{4}))+""")
 _FILE_KEYS = frozenset({"path", "file_path", "filename", "file", "notebook_path", "target_file"})
-# Where a text may be cut, best first: after a line (also one that JSON escapes), a sentence, a blank.
+# Where a text may be split, best first: after a line (also a JSON-escaped one), a sentence, a space.
 _SEAMS = (
     re.compile(r"\n|(?<!\\)\\n"),
     re.compile(r"[.!?。！？][\"')\]]*\s"),
@@ -37,7 +39,7 @@ _SEAMS = (
 
 
 def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> Iterator[Entry]:
-    """Yield a message in pieces; ``at`` says where it stands, ``files`` which ones its calls asked for."""
+    """Yield a message in pieces; ``at`` has its position, ``files`` the files that its calls asked for."""
     text = text_of(message)
     is_output = any(message.results) and len(text) >= ARTIFACT
     own = {name for call in message.calls for name in files_of(call)}
@@ -52,18 +54,18 @@ def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> I
 
 
 def text_of(message: Message) -> str:
-    """Return all that a message says: what characters and lines are counted in."""
+    """Return the whole text of a message; positions in characters and lines refer to it."""
     return "\n".join(said for part in message.parts if (said := words(part)))
 
 
 class Unescaped:
-    """A message with the JSON escapes in the arguments of its calls undone: the words that were meant."""
+    """A message with the JSON escapes in the arguments of its calls decoded."""
 
     def __init__(self, message: Message) -> None:
         self._parts = [(said, isinstance(part, ToolCall)) for part in message.parts if (said := words(part))]
 
     def between(self, start: int, end: int) -> str:
-        """Return what the message says between two characters of its text."""
+        """Return the text between two positions of the message's text."""
         pieces, at = [], 0
         for said, is_call in self._parts:
             if at < end and start < at + len(said):
@@ -78,7 +80,7 @@ def _characters(escapes: re.Match[str]) -> str:
 
 
 def trust_of(message: Message) -> Trust:
-    """Return the lowest label of what a message says."""
+    """Return the lowest trust of a message's parts."""
     return lowest(part.trust for part in message.parts)
 
 
@@ -94,7 +96,7 @@ def _is_name(value: Json) -> bool:
 
 
 def digest_entries(at: Entry, digest: Digest) -> Iterator[Entry]:
-    """Yield the lines of a digest, each with the messages it rests on."""
+    """Yield the lines of a digest, each with the messages it cites."""
     for claim in digest.claims:
         sources = tuple(dict.fromkeys(cite.message for cite in claim.sources))
         line = at._replace(ref=claim.id, trust=claim.trust, text=claim.text, sources=sources)
@@ -117,7 +119,7 @@ def note_entry(at: Entry, note: Note) -> Entry:
 
 
 def said_at(stored: Stored) -> str:
-    """Return when something was said: for what was imported, not when that was."""
+    """Return when something was said; for an imported event the original time, not that of the import."""
     match stored.event.body.get("source"):
         case {"time": str(time)} if time:
             try:
@@ -131,12 +133,12 @@ def said_at(stored: Stored) -> str:
 
 
 def blank(ref: str, session: str, time: str, seq: int) -> Entry:
-    """Return where something stands, before it is said what it is."""
+    """Return an entry with a position only."""
     return Entry(ref=ref, session=session, time=time, role="", trust=Trust.UNTRUSTED, text="", seq=seq)
 
 
 def passages(entry: Entry) -> Iterator[Entry]:
-    """Yield an entry in overlapping pieces, cut after a line or a sentence, and in no word if possible."""
+    """Yield an entry in overlapping pieces, split after a line or a sentence, or else between words."""
     text, start = entry.text, 0
     size = PIECE if len(text) <= LARGE else LARGE_PIECE
     while len(text) - start > size:
@@ -148,7 +150,7 @@ def passages(entry: Entry) -> Iterator[Entry]:
 
 
 def _cut(text: str, least: int, most: int, *, first: bool = False) -> int | None:
-    """Return the last (or first) cut between two places, at the best kind of seam; None if there is none."""
+    """Return the last (or first) split position in a range, at the best kind of seam; None without one."""
     for seam in _SEAMS:
         ends = [match.end() for match in seam.finditer(text, least, most)]
         if ends:

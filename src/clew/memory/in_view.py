@@ -1,4 +1,4 @@
-"""What of the memory the model sees anyway, so that a search need not show it again."""
+"""Find out which entries the model already sees, so that a search does not repeat them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.message import Item, Origin
 
 
 class InView:
-    """Knows a view; called with an entry of the index, returns whether the view shows all of it."""
+    """Called with an index entry, returns whether the view shows all of it."""
 
     def __init__(self, session: str, view: Iterable[Item]) -> None:
         self._session = session
@@ -29,11 +29,11 @@ class InView:
         return "\n".join((self._digests, *self._texts.values()))
 
     def holds(self, words: str) -> bool:
-        """Whether these words stand anywhere in the view."""
+        """Return True if the view contains this text."""
         return words in self._whole
 
     def __call__(self, entry: Entry) -> bool:
-        """Whether the view shows an entry: the message to the letter, or a digest that holds the line."""
+        """Return True if the view shows an entry: the message verbatim, or a digest with the line."""
         if entry.session != self._session:
             return False
         if entry.kind is EntryKind.DIGEST:

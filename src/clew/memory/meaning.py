@@ -1,4 +1,4 @@
-"""What the vectors say of candidates: the features of ``DENSE``."""
+"""Compute the features of ``DENSE`` from vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def dense(asked: bytes, seen: Sequence[Seen]) -> list[tuple[float, ...]]:
-    """Return for each candidate how near it, its window, its predecessor and its session's best are."""
+    """Return the similarity of each candidate, its window, its predecessor and its session's best."""
     import numpy as np
 
     places = {one.place: n for n, one in enumerate(seen)}

@@ -1,4 +1,4 @@
-"""The memory of a session: what it has, what it finds again, what it brings back, and where each thing is."""
+"""``Memory``: index a session's log, search it, inject passages, track the tier of each memory."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ if TYPE_CHECKING:
     from clew.memory.tools.toolbox import Toolbox
 
 OWN_SHARE = 0.5
-"""Of the best score, from which a hit in this session goes before hits in others."""
+"""A hit in this session with at least this fraction of the best score ranks before other sessions."""
 EMBEDDED_AT_ONCE = 4_000
-"""Entries that get their vectors before a search, about a second's work; of more, the rest comes later."""
+"""Entries embedded before a search, about a second of work; the rest is done later."""
 CANDIDATES = 12
-"""Hits that are looked at for a request."""
+"""Hits considered for injection into a request (chosen by hand)."""
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
 SAID = (EntryKind.TURN, EntryKind.ARTIFACT, EntryKind.DOCUMENT)
-"""What comes back by itself: what was said or seen. What was derived from it, a digest shows already."""
+"""Kinds that can be injected: what was said or seen. Derived text is in the digests already."""
 Making = Callable[[Tiers, Moment], Sequence[Move]]
 
 
 class Memory:
-    """What a session remembers. Use it from one thread at a time."""
+    """The memory of a session. Not thread-safe."""
 
     def __init__(  # noqa: PLR0913  # the front door: all but the first two are optional
         self,
@@ -89,12 +89,14 @@ class Memory:
         project: str | None = None,
         where: Where = Where.PROJECT,
     ) -> None:
-        """Remember for a session; without an index, nothing can be searched.
+        """Open the memory of a session; without an index, nothing can be searched.
 
-        ``embedder`` finds by meaning, too. By default it is the one that comes with clew, if numpy is
-        installed and the index was opened for it. ``numbered``, the session itself, saves reading the log
-        where there is no index. A search looks into the sessions of ``project``, by default the one on
-        record for this session, unless ``where`` says that it may look everywhere.
+        ``embedder`` adds search by meaning. The default is the one shipped with clew, if numpy is installed
+        and
+        the index was opened for it. ``numbered``, the session itself, avoids reading the log if there is no
+        index.
+        A search covers the sessions of ``project``, by default the one recorded for this session, unless
+        ``where`` allows more.
         """
         self.store = store
         self.ctx = ctx
@@ -112,10 +114,10 @@ class Memory:
         self._clock = clock
         self._counted = Mark()
 
-    # What can be found -----------------------------------------------------------------------------------
+    # Search ----------------------------------------------------------------------------------------------
 
     def catch_up(self) -> int:
-        """Take what is new in the session and among the notes into the index; return how many events."""
+        """Index what is new in the session and among the notes; return the number of events."""
         if self.index is None:
             return 0
         kept = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
@@ -127,9 +129,9 @@ class Memory:
     def search(
         self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: Where | None = None
     ) -> list[Hit]:
-        """Return what may answer a query, best first, in this session and the others of its project.
+        """Return what may answer a query, best first, from this session and the others of its project.
 
-        Of notes, only those that apply here. What asks the same again is no answer.
+        Only notes that apply here are included. Repetitions of the question are not.
         """
         return self.find(query, filters, limit, where=where).hits
 
@@ -141,7 +143,7 @@ class Memory:
         in_view: InView | None = None,
         where: Where | None = None,
     ) -> Found:
-        """Return the same, without what the view shows anyway; that is listed instead."""
+        """Return the same, except that entries visible in the view are listed separately."""
         if self.index is None:
             return Found([], [])
         self.catch_up()
@@ -158,7 +160,7 @@ class Memory:
         return found._replace(hits=self._own_first(found.hits))
 
     def _within(self, filters: Filters, where: Where) -> Filters:
-        """Return filters that look no further than they may; sessions that are named are asked for."""
+        """Return filters limited to the allowed sessions; explicitly named sessions are always allowed."""
         if filters.sessions or where is Where.EVERYWHERE:
             return filters
         if where is Where.SESSION:
@@ -167,7 +169,7 @@ class Memory:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether there are sessions that a search of this project does not look into."""
+        """Whether there are sessions that a search of this project does not cover."""
         return bool(self._in_project())
 
     def _in_project(self) -> tuple[str, ...]:
@@ -179,13 +181,13 @@ class Memory:
         return self.projects.of(self.ctx.session) if self.project is None else self.project
 
     def _own_first(self, hits: list[Hit]) -> list[Hit]:
-        """Put what this session says before what others say, unless it answers much less well."""
+        """Rank hits of this session before others, unless they score much lower."""
         least = OWN_SHARE * max((hit.score for hit in hits), default=0.0)
         own = [hit for hit in hits if hit.entry.session == self.ctx.session and hit.score >= least]
         return [*own, *(hit for hit in hits if hit not in own)]
 
     def origin(self, entry: Entry) -> str:
-        """Return the project that something was found in, if it is another one: ``shop (/home/ada/shop)``."""
+        """Return the project of an entry, if it is another one: ``another project: /home/ada/shop``."""
         if entry.session == self.ctx.session or entry.session.startswith(OWN):
             return ""
         project = self.projects.of(entry.session)
@@ -199,7 +201,7 @@ class Memory:
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
     def _holds(self, entry: Entry) -> bool:
-        """Tell whether a note is one of this session's or its workspace's, and is approved and in time."""
+        """Return True if a note belongs to this session or workspace, is approved and has not expired."""
         if entry.session not in (self.ctx.session, NOTES_SESSION):
             return False
         with suppress(NotFound):
@@ -208,26 +210,26 @@ class Memory:
         return False
 
     def ref(self, entry: Entry) -> str:
-        """Return the exact reference of what was found: ``m12``, ``m12@SESSION``, ``d3.4``, ``w3``."""
+        """Return the exact reference of an entry: ``m12``, ``m12@SESSION``, ``d3.4``, ``w3``."""
         own = (self.ctx.session, NOTES_SESSION)
         return entry.ref if entry.session in own else self.library.ref(entry.session, entry.ref)
 
     def open(self, ref: str, neighbours: int = 1) -> Opened:
-        """Return what stands behind a reference: words as they were said, and what to open next."""
+        """Return what a reference points to: the original text, and references to open next."""
         if _NOTE.fullmatch(ref):
             return self._note(ref)
         self.catch_up()
         return self.library.open(ref, neighbours)
 
     def _note(self, ref: str) -> Opened:
-        """Return a note that a person approved: what waits does not come in by this door."""
+        """Return an approved note; pending notes cannot be opened here."""
         note = self.notebook.get(ref)
         if note.status is not Status.APPROVED:
-            raise NotFound(f"no note {ref} holds", "`clew notes show` tells what became of it")
+            raise NotFound(f"note {ref} is not approved", f"run `clew notes show {ref}` for its status")
         quotation = Quotation(ref, note.created, "note", note.trust, note.text, note.key)
         return Opened(ref, "note", (quotation,), note.source.messages)
 
-    # What comes back -------------------------------------------------------------------------------------
+    # Injection -------------------------------------------------------------------------------------------
 
     def inject(
         self,
@@ -237,12 +239,12 @@ class Memory:
         tags: tuple[str, ...] = (),
         trust: Trust = Trust.SEMI_TRUSTED,
     ) -> Injection:
-        """Return what of the memory goes into the next request; nothing is on record until ``shown``.
+        """Return what to add to the next request from memory; nothing is recorded until ``shown``.
 
-        ``query`` is what the user said and wants. What tools answered must not be in it: a web page
-        would choose what comes up. Nor does what is less trusted than ``trust`` come up by itself: output
-        of tools and web pages are found by the agent's search, when it asks. What a forgotten note was
-        taken from does not come up either.
+        ``query`` is what the user said and wants. Do not put tool results in it: a web page could then choose
+        what is injected. For the same reason nothing below ``trust`` is injected; the agent can still find
+        tool
+        output and web pages by searching. The sources of forgotten notes are not injected either.
         """
         hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES)
         tiers, forgotten = self.tiers, self._forgotten()
@@ -253,7 +255,7 @@ class Memory:
             and _is_out(self.ref(hit.entry), tiers)
             and (hit.entry.session, hit.entry.ref) not in forgotten
         ]
-        best = {one.ref: one for one in reversed(fresh)}  # of one message, the part that says most
+        best = {one.ref: one for one in reversed(fresh)}  # the best part of each message
         passages = [one for one in fresh if best[one.ref] is one]
         stay = (guest for ref, guest in tiers.guests.items() if ref not in best and _is_out(ref, tiers))
         passages += (one for one in map(self._guest, stay) if one and one.trust >= trust)
@@ -261,24 +263,24 @@ class Memory:
         return recalled(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
     def _forgotten(self) -> set[tuple[str, str]]:
-        """Return the messages, each with its session, that notes were taken from which were forgotten."""
+        """Return the sources (session, message) of forgotten notes."""
         notes = self.notebook.notes()
         kept = {place for note in notes if note.status is Status.APPROVED for place in _sources(note)}
         gone = {place for note in notes if note.status is Status.FORGOTTEN for place in _sources(note)}
         return gone - kept
 
     def outdated(self, entry: Entry) -> str:
-        """Return why what a message says may be outdated: a note taken from it was replaced or forgotten."""
+        """Return why a message may be outdated: a note taken from it was replaced or forgotten."""
         for note in self.notebook.notes():
             if (entry.session, entry.ref) in _sources(note):
                 if note.status is Status.FORGOTTEN:
-                    return f"the note {note.id} taken from it was forgotten"
+                    return f"note {note.id}, taken from it, was forgotten"
                 if note.replaced_by:
-                    return f"superseded by the note {note.replaced_by}"
+                    return f"superseded by note {note.replaced_by}"
         return ""
 
     def _guest(self, guest: Guest) -> Passage | None:
-        """Return what came back earlier; None where it is there no more, as a document may be."""
+        """Return an excerpt that was injected earlier; None if its source no longer exists."""
         one = guest.excerpt
         with suppress(NotFound):
             (said, *_) = self.library.open(one.ref, 0).quotations
@@ -292,7 +294,7 @@ class Memory:
         return None
 
     def shown(self, injection: Injection) -> list[Move]:
-        """Put on record what a request brought back, and why; return the moves."""
+        """Record what a request injected and why; return the moves."""
         self.notebook.shown(injection.notes)
 
         def make(tiers: Tiers, now: Moment) -> list[Move]:
@@ -301,16 +303,16 @@ class Memory:
 
         return self._record(make)
 
-    # Where things are ------------------------------------------------------------------------------------
+    # Tiers -----------------------------------------------------------------------------------------------
 
     @property
     def tiers(self) -> Tiers:
-        """Return where the memories of the session are, due moves included that are not on record yet."""
+        """Return the tier of each memory of the session, including due moves that are not recorded yet."""
         tiers = self.library.tiers(self.ctx.session)
         return after(moves_due(tiers, self._moment(), self.policy), tiers)
 
     def moves(self) -> list[Move]:
-        """Put the moves that are due on record, each as an event; return them."""
+        """Record the due moves, each as an event; return them."""
         return self._record(lambda tiers, now: moves_due(tiers, now, self.policy))
 
     def _record(self, make: Making) -> list[Move]:
@@ -324,10 +326,10 @@ class Memory:
             with suppress(HeadMoved):
                 self.store.append(self.ctx, events, head)
                 return moves
-        raise StoreBusy(f"others keep appending to {self.ctx.session!r}")
+        raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
 
     def _with_digest(self, move: Move, tiers: Tiers) -> Move:
-        """Return a move into the archive with the digest that will stand for what goes there."""
+        """Return a move into the archive with the digest that will represent its content."""
         if move.to is not Tier.ARCHIVE or not move.into:
             return move
         parts = [self.library.own_digest(self.ctx.session, tiers.spans[name]) for name in move.what]
@@ -337,7 +339,7 @@ class Memory:
         return Moment(self.now, self._messages())
 
     def _messages(self) -> int:
-        """Return how many messages there are; costs what is new."""
+        """Return the number of messages; costs only what is new."""
         head = self.store.head(self.ctx).seq
         if self.index is not None:
             _, mark = self.index.stats(self.ctx.workspace, (), self.ctx.session)
@@ -348,14 +350,14 @@ class Memory:
 
     @property
     def now(self) -> str:
-        """Return the time, as the log writes it."""
+        """Return the time in the format of the log."""
         return iso_time(self._clock())
 
-    # For the agent ---------------------------------------------------------------------------------------
+    # Tools -----------------------------------------------------------------------------------------------
 
     def toolbox(self, session: OpenSession, approve: Approve | None = None) -> Toolbox:
-        """Return the tools with which the agent looks after this memory."""
-        from clew.memory.tools import Toolbox, ask_later  # these know the memory, not it them
+        """Return the agent's tools for this memory."""
+        from clew.memory.tools import Toolbox, ask_later  # imports this module
 
         return Toolbox(session, self, approve or ask_later)
 
@@ -369,5 +371,5 @@ def _shipped(index: Index | None) -> Embedder | None:
 
 
 def _is_out(ref: str, tiers: Tiers) -> bool:
-    """Tell whether something is not in the window as it was said."""
+    """Return True if something is not in the window verbatim."""
     return tiers.home(ref) is not Tier.WORKING

@@ -1,6 +1,6 @@
-"""What stands behind a reference: messages, digests and their lines, digests of the archive, documents.
+"""Resolve references to messages, digests, digest lines, archive digests and documents.
 
-Each step down is one reference further: an archive's digest holds digests, a digest holds messages.
+Each level leads to the next: an archive digest lists digests, a digest lists messages.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, t
 from clew.message import Trust
 
 MOST_PIECES = 1_000
-"""Of one document."""
+"""Pieces of one document."""
 _REF = re.compile(r"(?P<name>(?P<sort>[mda])[1-9]\d{0,17})(?P<line>\.\d{1,9})?(?:@(?P<session>.+))?")
 ADVICE = "look for it with recall_search"
 
 
 class Numbered(Protocol):
-    """What knows how many messages of a session there were at a place of its log; ``clew.Session`` does."""
+    """Knows the number of messages at a position of a session's log; ``clew.Session`` implements it."""
 
     def number(self, seq: int) -> int:
-        """Return how many messages there were at a place of the log."""
+        """Return how many messages there were at a position of the log."""
 
 
 class Place(NamedTuple):
-    """Where a message stands: the session, and which of its messages, counted from 1."""
+    """The position of a message: the session, and its number in it, counted from 1."""
 
     session: str
     number: int
 
 
 class Quotation(NamedTuple):
-    """Words with where they stand, whose they are and when they were said."""
+    """Original text with its reference, time, role and trust."""
 
     ref: str
     time: str
@@ -54,25 +54,25 @@ class Quotation(NamedTuple):
     trust: Trust
     text: str
     about: str = ""
-    """What else is to be said of them."""
+    """Further details."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What stands behind a reference."""
+    """What a reference points to."""
 
     ref: str
     what: str
     """``message``, ``digest``, ``line``, ``archive`` or ``document``."""
     quotations: tuple[Quotation, ...]
-    """What it says, and for a message its neighbours."""
+    """Its text, and for a message its neighbours."""
     holds: tuple[str, ...] = ()
-    """What to open next: the digests of an archive's digest, the messages of a digest or a line."""
+    """References to open next: the digests of an archive digest, the messages of a digest or a line."""
 
 
 @dataclass(slots=True)
 class Library:
-    """The logs of a workspace, seen from one of its sessions, with the index over them."""
+    """Resolves references in the logs of a workspace, seen from one of its sessions."""
 
     store: Store
     ctx: Ctx
@@ -84,25 +84,27 @@ class Library:
     """By session, whether another tool wrote it."""
 
     def at(self, session: str) -> Ctx:
-        """Return where a session of this workspace lies in the store."""
+        """Return the context of a session of this workspace."""
         return Ctx(workspace=self.ctx.workspace, session=session)
 
     def ref(self, session: str, name: str) -> str:
-        """Return the reference of something, as ``open`` takes it."""
+        """Return the full reference of a name, as ``open`` takes it."""
         return name if session == self.ctx.session else f"{name}@{session}"
 
     def tiers(self, session: str) -> Tiers:
-        """Return where the memories of a session are; read once, then only what is new."""
+        """Return which tier each memory of a session is in; updated incrementally."""
         known = self._tiers.get(session, NOTHING_LEFT)
         self._tiers[session] = tiers_of(self.store, self.at(session), known)
         return self._tiers[session]
 
     def believed(self, session: str, trust: Trust, seq: int | None = None) -> Trust:
-        """Return how far words of a session are believed here: as data, where a file brought them.
+        """Return the trust of text from a session: at most semi-trusted if it was imported.
 
-        What came with an export is data wherever it is read. What another tool of this person's wrote keeps
-        its labels in its own session, and where a person looks and no session takes it in: from a place of
-        clew's own. Without ``seq``, anything that was imported counts.
+        An imported export is data wherever it is read. Sessions written by another tool of the same person
+        keep
+        their trust in their own session, and when a person searches from outside any session. Without
+        ``seq``,
+        any imported event in the session counts.
         """
         if trust <= Trust.SEMI_TRUSTED:
             return trust
@@ -123,14 +125,14 @@ class Library:
     # Messages --------------------------------------------------------------------------------------------
 
     def place(self, ref: str) -> Place | None:
-        """Return where ``m12`` or ``m12@another-session`` stands; None for what is no message's reference."""
+        """Return the position of ``m12`` or ``m12@another-session``; None for any other reference."""
         found = _REF.fullmatch(ref.strip())
         if found is None or found["sort"] != "m" or found["line"]:
             return None
         return Place(found["session"] or self.ctx.session, int(found["name"][1:]))
 
     def message(self, place: Place) -> Quotation:
-        """Return a message as it was said, whole."""
+        """Return a whole message."""
         (found,) = self.around(place, 0)
         return found
 
@@ -156,7 +158,7 @@ class Library:
         return stored
 
     def seq(self, place: Place) -> int | None:
-        """Return where in its log a message stands; None where there is none."""
+        """Return the event number of a message; None if it does not exist."""
         mark = Mark()
         if self.index is not None:
             _, mark = self.index.stats(self.ctx.workspace, (), place.session)
@@ -172,7 +174,7 @@ class Library:
         return stored.seq if stored else None
 
     def _rows(self, session: str, name: str, most: int = MOST_PIECES) -> list[Entry]:
-        """Return what the index holds under a name, in order."""
+        """Return the index entries with a name, in order."""
         if self.index is None:
             return []
         called, where = Wanted(refs=(name,)), Filters(sessions=(session,))
@@ -180,10 +182,10 @@ class Library:
         rows = self.index.rows(self.ctx.workspace, keys)
         return [row.entry for row in sorted(rows, key=lambda row: row.entry.start)]
 
-    # Everything else -------------------------------------------------------------------------------------
+    # Other references ------------------------------------------------------------------------------------
 
     def open(self, ref: str, neighbours: int = 1) -> Opened:
-        """Return what stands behind a reference; what is not there is ``NotFound``."""
+        """Return what a reference points to; raise ``NotFound`` if it does not exist."""
         place = self.place(ref)
         if place:
             return Opened(ref, "message", tuple(self.around(place, neighbours)))
@@ -203,7 +205,7 @@ class Library:
         return self._digest(ref, session, span)
 
     def own_digest(self, session: str, span: Span) -> Digest:
-        """Return the digest of level 0 that stands for a span."""
+        """Return the digest of level 0 for a span."""
         found = own_digests(self._event(session, span.seq))
         return next(digest for digest in found if digest.id == span.digest)
 
@@ -218,11 +220,11 @@ class Library:
         )
 
     def _archive(self, ref: str, session: str, name: str) -> Opened:
-        """Return what an archive's digest says, and the digests it stands for, each with its span."""
+        """Return an archive digest, and the digests it covers, each with its span."""
         spans = self.tiers(session).archived().get(name)
         made = next((move for move in self._archivings(session) if move.into == name), None)
         if spans is None or made is None or made.digest is None:
-            raise NotFound(f"there is no digest {ref} in the archive, or it was taken apart", ADVICE)
+            raise NotFound(f"there is no digest {ref} in the archive, or it was dissolved", ADVICE)
         first, last = spans[0].time, spans[-1].time
         overview = Quotation(
             ref, last, "digest", self.believed(session, made.digest.trust),
@@ -246,7 +248,7 @@ class Library:
             raise NotFound(f"there is no {ref!r}", ADVICE)
         first = pieces[0]
         text = ""
-        for piece in pieces:  # each repeats the end of the one before it
+        for piece in pieces:  # each overlaps the end of the previous one
             text = text[: piece.start] + piece.text
         return Opened(
             ref, "document", (Quotation(ref, first.time, first.role, first.trust, text),),

@@ -1,6 +1,6 @@
-"""Periods as people write them, as the index compares them: in UTC, and shorter than any time in it.
+"""Normalize the period of a search for comparison with index times: UTC, without a trailing ``Z``.
 
-Times in the index end with ``Z``, some with a fraction before it. A bound without either sorts right.
+Times in the index end with ``Z``, some after a fraction. A bound without either sorts correctly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from clew.memory.index.protocol import Filters
 
 
 def in_utc(filters: Filters) -> Filters:
-    """Return filters with their period in UTC; what is no time is an ``InputError``."""
+    """Return filters with their period in UTC; raise ``InputError`` for an invalid time."""
     if not (filters.after or filters.before):
         return filters
     return replace(filters, after=_utc(filters.after), before=_utc(filters.before))
@@ -27,8 +27,8 @@ def _utc(text: str) -> str:
             return date.fromisoformat(text).isoformat()
         time = datetime.fromisoformat(text.upper())
     except ValueError:
-        told = "2026-11-15 is one, and 2026-11-15T09:30:00Z"
-        raise InputError(f"{text!r} is no time", told) from None
+        told = "use a form like 2026-11-15 or 2026-11-15T09:30:00Z"
+        raise InputError(f"{text!r} is not a valid time", told) from None
     if time.tzinfo is not None:
         time = time.astimezone(UTC)
     return time.replace(tzinfo=None).isoformat()

@@ -1,4 +1,4 @@
-"""What a question asks for, read off its words."""
+"""Parse a question: terms, exact values, dates, and what kind of answer it wants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.memory.when import Span, spans
 from clew.memory.words import stop_words, surface
 
 MOST_TERMS = 24
-"""Of a longer question, the first terms are looked for; nobody's question needs more."""
+"""Terms of a question that are searched; real questions have fewer."""
 
 _ME = re.compile(r"\b(?:i|i'm|i've|i'd|my|me|mine|myself)\b", re.I)
 _YOU = re.compile(r"\b(?:you|your|yours|our|we|remind)\b", re.I)
@@ -20,7 +20,7 @@ _COUNT = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bnumber of\b|\btotal
 _NAME = re.compile(r"\b(?:who|where|which|title|called|named?)\b", re.I)
 
 _QUOTED = re.compile(r"""(?<!\w)(["'`“‘«])(?=\S)([^"`“”«»\n]{3,200}?)(?<=\S)["'`”’»](?!\w)""")
-# What no one says in passing: paths, dotted and snake_case names, ids of letters and digits, error codes.
+# Exact values: paths, dotted and snake_case names, ids of letters and digits, error codes.
 _VALUE = re.compile(
     r"(?<![\w/.~-])"
     r"(?:[~.]{0,2}(?:/[\w.@+-]+)+/?|\w:\\[\w.\\-]+|[\w@+-]+(?:[/\\.:#_]+[\w@+-]+)+|"
@@ -35,28 +35,28 @@ _ORDINARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, understood as far as code can."""
+    """A parsed question."""
 
     text: str
     terms: tuple[str, ...]
-    """The stems that carry meaning, once each, in order."""
+    """Its distinct stems without stop words, in order."""
     values: tuple[str, ...]
-    """What must be found to the letter: quoted words, paths, ids, error codes."""
+    """Text to find verbatim: quoted words, paths, ids, error codes."""
     spans: tuple[Span, ...]
-    """The dates it names, counted from the time of the asking."""
+    """The dates it names, relative to the time of asking."""
     of_me: bool
-    """It asks about the one who asks."""
+    """It asks about the user."""
     of_you: bool
     """It asks about what the assistant said, or what both did."""
     wants_date: bool
     wants_number: bool
     wants_name: bool
     exacting: bool = False
-    """At least half of its terms are those of values: what holds the values is meant."""
+    """At least half of its terms belong to exact values, so those are what it is about."""
 
 
 def understand(text: str, at: date) -> Question:
-    """Read a question that is asked ``at`` that day."""
+    """Parse a question asked on the day ``at``."""
     stop = stop_words()
     said = [stem(word) for word in surface(text)]
     terms = [term for term in dict.fromkeys(said) if term not in stop] or list(dict.fromkeys(said))
@@ -77,7 +77,7 @@ def understand(text: str, at: date) -> Question:
 
 
 def exact_values(text: str) -> tuple[str, ...]:
-    """Return what a text names to the letter, longest first."""
+    """Return the exact values in a text, longest first."""
     found = [match[2] for match in _QUOTED.finditer(text)]
     found += [match[0].rstrip(".:,") for match in _VALUE.finditer(text)]
     values = {value for value in found if len(value) >= 3 and not _ORDINARY.fullmatch(value)}
@@ -85,7 +85,7 @@ def exact_values(text: str) -> tuple[str, ...]:
 
 
 def stands_in(value: str, text: str) -> bool:
-    """Return whether a value is a word of its own in a text: ``E12`` is none in ``E123``."""
+    """Return True if a value occurs in a text as a whole word: ``E12`` does not in ``E123``."""
     low, wanted = text.lower(), value.lower()
     place = low.find(wanted)
     while place >= 0:
@@ -99,5 +99,5 @@ def stands_in(value: str, text: str) -> bool:
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Return whether a word that began before goes on here; an escape as JSON writes it ends one."""
+    """Return True if a word continues from before this position; a JSON escape ends a word."""
     return text[place - 1 : place].isalnum() and not _ESCAPED.search(text, max(0, place - 12), place)

@@ -1,7 +1,7 @@
-"""Which sessions a search may look into: this one, those of the same project, or all of a workspace.
+"""Which sessions a search may cover: this one, those of the same project, or the whole workspace.
 
-A session's project is on record (``about``: ``project``): the folder with ``.git`` that it was held in, or
-else that folder itself. Sessions without one on record share the workspace's unnamed project.
+A session's project is recorded in its log (``about``: ``project``): the folder with ``.git`` it ran in, or
+that folder itself. Sessions without a recorded project share the workspace's unnamed project.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clew.log.protocol import Store
 
 
 class Where(StrEnum):
-    """How far a search looks."""
+    """The scope of a search."""
 
     SESSION = "this_session"
     PROJECT = "this_project"
@@ -31,7 +31,7 @@ class _Known(NamedTuple):
 
 
 class Projects:
-    """Knows the projects of the sessions of a workspace; what is read again is what changed."""
+    """The projects of a workspace's sessions; reads only what changed."""
 
     def __init__(self, store: Store, workspace: str) -> None:
         self._store = store
@@ -39,13 +39,13 @@ class Projects:
         self._known: dict[str, _Known] = {}
 
     def of(self, session: str) -> str:
-        """Return the project of a session; empty if none is on record."""
+        """Return the project of a session; empty if none is recorded."""
         self._read()
         known = self._known.get(session)
         return known.project if known else ""
 
     def sessions(self, projects: Collection[str], session: str) -> tuple[str, ...]:
-        """Return the sessions of some projects, with ``session`` and clew's own; nothing if that is all."""
+        """Return the sessions of some projects, ``session`` and clew's own; empty if that is all sessions."""
         self._read()
         others = [name for name, known in self._known.items() if known.project not in projects]
         if not any(name != session and not name.startswith(OWN) for name in others):

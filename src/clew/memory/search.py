@@ -1,4 +1,4 @@
-"""Finding what was said: candidates from the index, ranked by what speaks for them."""
+"""Search the index: collect candidates, compute their features, rank them, merge adjoining pieces."""
 
 from __future__ import annotations
 
@@ -30,43 +30,45 @@ from clew.memory.period import in_utc
 from clew.memory.question import Question, stands_in, understand
 from clew.memory.words import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 
+# Candidates fetched per kind of match. Chosen by hand for recall on LoCoMo at about 20 ms per search.
 BY_WORDS = 100
 BY_ROLE = 100
 BY_MEANING = 40
 BY_DATE = 60
 BY_VALUE = 30
 DEEP = 2_000
-"""How many are read for a value whose words stand together in more than the latest ones."""
+"""Rows read to find a value whose words occur together more often than ``BY_VALUE``."""
 PAGE = 200
-"""How many of them at a time."""
+"""Rows read at a time."""
 TELLING = 3
-"""Fewer letters are the beginning of a great share of all words; to look through them takes long."""
+"""A prefix shorter than this matches a large share of all words and is slow to search."""
 KEPT = 50
-"""How many of them are looked at again, with their neighbours."""
+"""Candidates that are ranked again together with their neighbours."""
 APART = (EntryKind.DIGEST, EntryKind.NOTE)
-"""What stands on its own: what is listed beside it has nothing to do with it."""
+"""Kinds whose neighbours in the index are unrelated to them."""
 ALIKE = 0.9
-"""Two texts with this share of their words in common say the same."""
+"""Two texts that share this fraction of their words count as duplicates."""
 COPIES = 2
 OUTPUTS = 0.1
-"""Share of outputs of tools among the candidates above which the weights for agents' sessions are used."""
+"""Share of tool outputs among the candidates above which the weights for agent sessions are used."""
 MOST_JOINED = 12
-"""Words of a question that are looked at for names in plain words."""
+"""Words of a question that are tried as parts of one name."""
 LONGEST = 1_600
-"""Characters of a hit that several pieces of one message were put together to."""
+"""Most characters of a hit merged from several pieces of one message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is looked for."""
+    """A search request."""
 
     text: str
     at: str
-    """ISO 8601: when it is asked. ``last Tuesday`` is counted from here."""
+    """Time of asking, ISO 8601; ``last Tuesday`` is relative to it."""
     filters: Filters = ANYTHING
     limit: int = 10
     in_view: Callable[[Entry], bool] | None = None
-    """Whether the model sees an entry anyway; such entries are listed, not returned as hits."""
+    """Returns True for an entry that the model already sees; such entries are listed, not returned as hits.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +76,31 @@ class Why:
     """Why a hit was found."""
 
     exact: tuple[str, ...] = ()
-    """Values of the question that stand in it to the letter."""
+    """Exact values of the question that it contains."""
     terms: tuple[str, ...] = ()
-    """Stems of the question's words that it has."""
+    """Stems of the question that it contains."""
     share: float = 0.0
-    """How much of the question's words that is, from 0 to 1; rare words count more."""
+    """Share of the question's words, weighted by rarity, from 0 to 1."""
     around: float = 0.0
-    """The same of it together with its neighbours."""
+    """The same for it together with its neighbours."""
     meaning: float | None = None
-    """How near its vector is to the question's, from -1 to 1; None where it was not asked."""
+    """Cosine similarity to the question, from -1 to 1; None without vectors."""
     speaker: bool = False
-    """The question names who said it."""
+    """The question names its speaker."""
     date: bool = False
-    """It speaks of the time the question names, or was said then."""
+    """It mentions the time that the question names, or was said then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that was found."""
+    """A search result."""
 
     entry: Entry
-    """Where it stands, and what it says."""
+    """The entry found."""
     key: int
-    """Its key in the index that found it."""
+    """Its key in the index."""
     score: float
-    """What it is worth beside the other hits of the same search; higher is better."""
+    """Comparable within one search; higher is better."""
     why: Why
 
 
@@ -106,9 +108,9 @@ class Found(NamedTuple):
     """The result of a search."""
 
     hits: list[Hit]
-    """Best first; neighbouring pieces of one message are one hit."""
+    """Best first; adjoining pieces of one message are one hit."""
     in_view: list[Entry]
-    """What would have been among the best, had the model not seen it already."""
+    """Entries among the best that the model already sees."""
 
 
 class Judged(NamedTuple):
@@ -118,24 +120,26 @@ class Judged(NamedTuple):
     features: tuple[float, ...]
     """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
     exact: tuple[str, ...]
-    """Values of the question that it holds to the letter."""
+    """Exact values of the question that it contains."""
     order: tuple[float, ...]
-    """What comes before any score: for a question that is mostly values, how much of them it holds; then
-    what was said before a digest's line about it."""
+    """Takes precedence over the score: originals before digest lines.
+
+    If the question is mostly exact values, the share of them that it contains comes first.
+    """
     worth: float
     """The weighted sum of the features."""
 
 
 def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Hit]:
-    """Return the best hits, best first; with an embedder whose vectors the index has, by meaning too.
+    """Return the best hits, best first; with an embedder whose vectors the index has, also by meaning.
 
-    If the question is mostly exact values (a path, an id, a quoted error), what holds them comes first.
+    If the question is mostly exact values (a path, an id, a quoted error), hits that contain them come first.
     """
     return find(index, workspace, query, embedder).hits
 
 
 def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> Found:
-    """Return the best hits, and what was left out because the model sees it anyway."""
+    """Return the best hits, and what was left out because the model already sees it."""
     judged, seen = judge(index, workspace, query, embedder)
     return Found(_chosen(_ranked(judged), query.limit), seen)
 
@@ -143,12 +147,12 @@ def find(index: Index, workspace: str, query: Query, embedder: Embedder | None =
 def judge(
     index: Index, workspace: str, query: Query, embedder: Embedder | None = None
 ) -> tuple[list[Judged], list[Entry]]:
-    """Return every candidate with its features, in no order, and what of the best is in view."""
+    """Return every candidate with its features, unordered, and the best entries that are in view."""
     query = replace(query, filters=in_utc(query.filters))
     asked = embedder.embed([query.text])[0] if embedder else b""
     question = understand(query.text, date.fromisoformat(query.at[:10]))
     question, stats = _as_spelled(index, workspace, question)
-    more = 2 if query.in_view else 1  # what is in view must not take the places of what is not
+    more = 2 if query.in_view else 1  # entries in view will be dropped
     keys = dict.fromkeys(
         key for wanted, filters, limit in _wanted(question, stats, asked, query.filters)
         for key in index.find(workspace, wanted, filters, limit * more)
@@ -175,7 +179,7 @@ def judge(
 
 
 def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Question, Stats]:
-    """Return the question in the words that the index has: names joined, slips of the keyboard corrected."""
+    """Return the question in the spelling of the index: names joined, typos corrected."""
     stop = stop_words()
     names = [term for term in name_terms(question.text) if term not in question.terms and term not in stop]
     meant = (*question.terms, *names)
@@ -189,7 +193,7 @@ def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Quest
 
 
 def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], list[Entry]]:
-    """Return the candidates that are not in view, and of the best of all those that are."""
+    """Return the candidates that are not in view, and the best of those that are."""
     visible = query.in_view
     if visible is None:
         return judged, []
@@ -203,7 +207,7 @@ def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], 
 
 
 def _kind(seen: Sequence[Seen]) -> str:
-    """Return what is searched, by the candidates: the work of an agent, or conversations."""
+    """Return which weights apply, ``agent`` or ``chat``, by the share of tool outputs."""
     outputs = sum(one.row.entry.role == "tool" for one in seen)
     return "agent" if outputs > OUTPUTS * len(seen) else "chat"
 
@@ -224,8 +228,8 @@ def _judged(court: Judge, seen: Sequence[Seen], asked: bytes, weights: Sequence[
 def _deeper(
     index: Index, workspace: str, question: Question, filters: Filters, rows: Sequence[Row]
 ) -> list[Row]:
-    """Return what holds a value that none of the candidates does: its words may stand together often."""
-    # Fewer rows than were asked for means that all there are have been seen.
+    """Return rows with an exact value that no candidate contains; its words may be common elsewhere."""
+    # Fewer rows than requested means that all of them were seen.
     if not question.values or len(rows) < BY_VALUE:
         return []
     found: dict[int, Row] = {}
@@ -243,13 +247,13 @@ def _deeper(
 
 
 def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
-    """Return the first rows in which a value stands, by their keys; no page is read beyond these."""
+    """Return the first rows that contain a value, by key; reads no more pages than needed."""
     holding = (row for page in pages for row in page if stands_in(value, row.entry.text))
     return {row.key: row for row in islice(holding, BY_VALUE)}
 
 
 def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[Entry]:
-    """Return what was said around a hit, the hit included, in order."""
+    """Return the entries around a hit, including it, in order."""
     rows = index.rows(workspace, [hit.key], around)
     return [row.entry for row in sorted(rows, key=lambda row: row.place)]
 
@@ -257,7 +261,7 @@ def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[
 def _wanted(
     question: Question, stats: Stats, asked: bytes, filters: Filters
 ) -> Iterator[tuple[Wanted, Filters, int]]:
-    """Yield what to look for, where, and how much of each."""
+    """Yield what to look for, with which filters, and how many of each."""
     for value in question.values:
         if phrase := tuple(terms(value)):
             yield Wanted(phrase=phrase), filters, BY_VALUE
@@ -270,7 +274,7 @@ def _wanted(
     if days:
         yield Wanted(terms=weighed, days=days), filters, BY_DATE
         yield Wanted(days=days), filters, BY_DATE
-    # Long answers would crowd out what the asker said in passing, and the other way round.
+    # Separate searches, because long answers would crowd out short user messages, and vice versa.
     for role in _meant(question) if weighed and not filters.roles else ():
         theirs = replace(filters, roles=(role,))
         yield Wanted(terms=weighed), theirs, BY_ROLE
@@ -288,7 +292,7 @@ def _meant(question: Question) -> Iterator[str]:
 
 
 def _passes(filters: Filters, entry: Entry) -> bool:
-    """Tell whether an entry is what is asked for: a neighbour of a hit may be something else."""
+    """Return True if an entry matches the filters; a neighbour of a hit may not."""
     return (
         (not filters.sessions or entry.session in filters.sessions)
         and (not filters.kinds or entry.kind in filters.kinds)
@@ -305,10 +309,10 @@ def _ranked(judged: Iterable[Judged]) -> list[Judged]:
 
 
 def _chosen(ranked: Sequence[Judged], limit: int) -> list[Hit]:
-    """Return the first hits; what was said twice already waits until all others had their turn.
+    """Return the first hits; the third and later duplicates of a text come last.
 
-    Twice, because two places that say the same are two references, and each may be the one that is meant.
-    A piece that continues one that was chosen is put together with it.
+    Two are kept, because each is a different reference and either may be the one wanted. A piece that
+    continues a chosen one is merged with it.
     """
     chosen: list[tuple[Hit, frozenset[str]]] = []
     waiting: list[Hit] = []
@@ -330,7 +334,7 @@ def _chosen(ranked: Sequence[Judged], limit: int) -> list[Hit]:
 
 
 def _continues(one: Entry, other: Entry) -> bool:
-    """Whether two pieces of one message overlap or adjoin, and are not too long together."""
+    """Return True if two pieces of one message overlap or adjoin, and are not too long together."""
     if one.ref != other.ref or one.session != other.session:
         return False
     start, end = min(one.start, other.start), max(_end(one), _end(other))

@@ -1,8 +1,8 @@
-"""The embedder that clew brings along: one fixed vector per word piece, averaged. No model runs.
+"""The embedder shipped with clew: one fixed vector per word piece, averaged. No model runs.
 
-The table (``static.npz``) was made by ``bench/retrieval_table.py``: vectors of word pieces, chosen so that
-their mean comes as near as possible to what the sentence encoder all-MiniLM-L6-v2 (Apache-2.0) says of the
-definitions and examples in WordNet 3.0 (WordNet licence), reduced to their main directions, one byte each.
+The table (``static.npz``) was made by ``bench/retrieval_table.py``: vectors of word pieces, fitted so that
+their mean approximates the sentence encoder all-MiniLM-L6-v2 (Apache-2.0) on the definitions and examples in
+WordNet 3.0 (WordNet licence), reduced by PCA to one byte per dimension.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 LONGEST_WORD = 40
 REMEMBERED = 65_536
 MOST_WORDS = 2_000
-"""Of a longer text, the first words speak for it."""
+"""Words of a text that are embedded."""
 
 
 @cache
 def shipped_embedder() -> StaticEmbedder | None:
-    """Return the embedder that comes with clew; None without numpy. Its table is read when first used."""
+    """Return the shipped embedder; None without numpy. Its table is loaded on first use."""
     return StaticEmbedder() if find_spec("numpy") else None
 
 
 class StaticEmbedder:
-    """Turns texts into vectors by looking their words up: thousands of texts a second, offline."""
+    """Embeds texts by table look-up: thousands of texts a second, offline."""
 
     name = SHIPPED_MODEL
 
@@ -49,14 +49,14 @@ class StaticEmbedder:
 
     @cached_property
     def _table(self) -> tuple[dict[str, int], NDArray[numpy.float32]]:
-        """Return the place of each word piece, and the vectors."""
+        """Return the index of each word piece, and the vectors."""
         with as_file(files("clew.memory").joinpath("static.npz")) as path, self._numpy.load(path) as table:
             pieces = bytes(table["pieces"]).decode().split("\n")
             numbers = table["vectors"] * table["scales"].astype("f4")[:, None]
         return {piece: place for place, piece in enumerate(pieces)}, numbers
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Return one vector per text: of unit length, each number times 127 as a signed byte."""
+        """Return one vector per text: unit length, each number times 127 as a signed byte."""
         np = self._numpy
         return [np.clip(np.round(self._mean(text) * 127), -127, 127).astype("i1").tobytes() for text in texts]
 
@@ -79,7 +79,7 @@ class StaticEmbedder:
 
 
 def word_pieces(word: str, places: dict[str, int]) -> tuple[int, ...]:
-    """Return a word as the longest known pieces from its start on; nothing where a piece is unknown."""
+    """Split a word greedily into the longest known pieces; empty if a piece is unknown."""
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if len(plain) > LONGEST_WORD:
         return ()

@@ -1,7 +1,7 @@
-"""Words brought to one form: ``painted``, ``painting`` and ``paints`` are all ``paint``.
+"""Stemming: ``painted``, ``painting`` and ``paints`` all become ``paint``.
 
-English only: the suffix rules are those of M. F. Porter's algorithm of 1980. Words of other languages keep
-their form, or lose an ending that is the same on both sides, the text's and the question's.
+English only: the suffix rules of M. F. Porter's algorithm of 1980. Words of other languages stay as they are
+or lose an ending, in texts and questions alike.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from importlib.resources import files
 _PLAIN = re.compile(r"[a-z]{3,30}")
 
 REMEMBERED = 65_536
-# A plain dictionary of strings: unlike functools' cache it costs the garbage collector nothing, and a pause
-# of the collector is longer than a search.
+# A plain dictionary of strings: unlike functools' cache it adds nothing for the garbage collector to scan,
+# and a pause of the collector is longer than a search.
 _known: dict[str, str] = {}
 
 _SECOND = {
@@ -33,7 +33,7 @@ _FOURTH = (
 
 
 def stem(word: str) -> str:
-    """Return the form that a lower-case word shares with its relatives."""
+    """Return the stem of a lower-case word."""
     known = _known.get(word)
     if known is None:
         if len(_known) >= REMEMBERED:
@@ -58,7 +58,7 @@ def _stemmed(word: str) -> str:
 
 @cache
 def irregular() -> dict[str, str]:
-    """Return the forms that no rule reaches: ``went`` is ``go``, ``children`` are a ``child``."""
+    """Return irregular forms with their base: ``went`` is ``go``, ``children`` is ``child``."""
     text = files("clew.memory").joinpath("irregular.txt").read_text(encoding="utf-8")
     lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
     return {form: base for base, *forms in lines for form in forms}
@@ -83,7 +83,7 @@ def _without_tense(word: str) -> str:
 
 
 def _mended(root: str) -> str:
-    """Return a verb's root as its infinitive writes it: ``hop`` for ``hopp``, ``make`` for ``mak``."""
+    """Return a verb's root with its final letter restored: ``hop`` for ``hopp``, ``make`` for ``mak``."""
     if root.endswith(("at", "bl", "iz")):
         return root + "e"
     if len(root) > 1 and root[-1] == root[-2] and root[-1] not in "lsz":
@@ -140,5 +140,5 @@ def _has_vowel(word: str) -> bool:
 
 
 def _short(word: str) -> bool:
-    """Tell whether it ends in consonant, vowel, consonant, as ``hop`` does."""
+    """Return True if it ends in consonant, vowel, consonant, as ``hop`` does."""
     return _kinds(word).endswith("cvc") and word[-1] not in "wxy"

@@ -1,6 +1,6 @@
-"""Dates in words, resolved: ``yesterday`` in a turn of 8 May 2023 is 7 May 2023.
+"""Resolve dates in text: ``yesterday`` in a turn of 8 May 2023 is 7 May 2023.
 
-A turn's words are resolved against the turn's own time, a question's against the time of the asking.
+A turn's dates are relative to its own time, a question's to the time of asking.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Days from ``first`` to ``last``, both counted in, and the words that name them."""
+    """Days from ``first`` to ``last``, inclusive, and the words that name them."""
 
     first: date
     last: date
     words: str = ""
 
     def overlaps(self, other: Span) -> bool:
-        """Tell whether a day is in both."""
+        """Return True if a day is in both."""
         return self.first <= other.last and other.first <= self.last
 
     @property
     def days(self) -> int:
-        """Return how many days it has."""
+        """Return the number of days."""
         return (self.last - self.first).days + 1
 
 
 def spans(text: str, at: date) -> tuple[Span, ...]:
-    """Return the dates that a text names, as they are to be understood by whoever speaks ``at`` that day."""
+    """Return the dates that a text names, relative to the day ``at``."""
     found = []
     for match in _ANY.finditer(text):
         reading = next(name for name, words in match.groupdict().items() if words and name in _READINGS)
@@ -66,7 +66,7 @@ def spans(text: str, at: date) -> tuple[Span, ...]:
     return tuple(found)
 
 
-# One reading for each way to say a date ----------------------------------------------------------------
+# One function per way to write a date ------------------------------------------------------------------
 
 
 def _iso(match: re.Match[str], _at: date) -> tuple[date, date]:
@@ -84,7 +84,7 @@ def _day_of_month(match: re.Match[str], at: date) -> tuple[date, date]:
 
 
 def _nearest_year(month: int, day: int, at: date) -> int:
-    """Return the year that somebody who names no year means: the past one, unless the date is near ahead."""
+    """Return the year meant if none is named: the past one, unless the date is soon."""
     ahead = (date(at.year, month, min(day, 28)) - at).days
     return at.year - 1 if ahead > 183 else at.year + 1 if ahead < -330 else at.year
 
@@ -160,7 +160,7 @@ def _bare_weekday(match: re.Match[str], at: date) -> tuple[date, date]:
 
 
 def _weekday(at: date, weekday: int, step: int) -> date:
-    """Return the nearest day of that name: before ``at`` for the last one, from ``at`` on otherwise."""
+    """Return the nearest such weekday: before ``at`` if ``step`` is negative, else after it."""
     if step < 0:
         return at - timedelta(days=(at.weekday() - weekday - 1) % 7 + 1)
     return at + timedelta(days=(weekday - at.weekday() - 1) % 7 + 1)

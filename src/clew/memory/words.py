@@ -1,4 +1,4 @@
-"""A text as the index keeps it: stemmed words, a few traits, and the days it speaks of."""
+"""Analyse a text for the index: stemmed words, traits, and the days it mentions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from clew.memory.stem import stem
 from clew.memory.when import Span, spans
 
 _WORD = re.compile(r"[^\W_]+")
-# Scripts that put no blanks between words: every two neighbouring characters are a term.
+# Scripts without spaces between words: every two adjacent characters are a term.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _CONTRACTED = re.compile(r"(?<=[a-z])['’](?:s|t|d|m|re|ve|ll)\b")
-# Names of several parts: snake_case and kebab-case, camelCase and PascalCase, also inside each other.
+# Compound names: snake_case, kebab-case, camelCase and PascalCase, also mixed.
 _COMPOUND = re.compile(
     r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*"
 )
@@ -34,34 +34,34 @@ _AT_END = re.compile(r"[\s\"')\]*]*(?:\[image:[^\]]*\])?\s*$")
 
 
 NAMES_SHIFT = 8
-"""Above the traits' own bits, how many terms the names of a text have."""
+"""The number of name terms is stored above the traits' own bits."""
 MOST_NAMES = 63
 
 
 class Trait(IntFlag):
-    """What the ranking wants to know of a text without reading it again."""
+    """Properties of a text that the ranking uses, stored in the index."""
 
     ASKS = 1
     """It ends with a question."""
     HOLDS_QUESTION = 2
     DATED = 4
-    """It names a date, in whatever words."""
+    """It names a date."""
     COUNTS = 8
-    """It holds a number."""
+    """It contains a number."""
     NAMES = 16
-    """It holds a capitalised name."""
+    """It contains a capitalised name."""
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return the words that carry no meaning of their own, as they are spelled and as they are stemmed."""
+    """Return the stop words, as they are and stemmed."""
     text = files("clew.memory").joinpath("stop_words.txt").read_text(encoding="utf-8")
     words = text.split()
     return frozenset(words) | {stem(word) for word in words}
 
 
 def surface(text: str) -> Iterator[str]:
-    """Yield the words of a text in lower case, as they are spelled."""
+    """Yield the words of a text in lower case, unstemmed."""
     for match in _WORD.finditer(_CONTRACTED.sub("", text.lower())):
         word = match[0]
         if unspaced := _UNSPACED.search(word):
@@ -84,10 +84,11 @@ def terms(text: str) -> list[str]:
 
 
 def name_terms(text: str) -> list[str]:
-    """Return the terms of names with several parts: the stems of the parts, and all of it as one word.
+    """Return the terms of compound names: the stems of the parts, and all of it as one word.
 
     ``alphaSession`` and ``alpha_session`` are both found by ``alpha session`` and by ``alphasession``. The
-    one word is not stemmed, so that a slip of the keyboard stays one.
+    one
+    word is not stemmed, so that typo correction can work on it.
     """
     found: dict[str, None] = {}
     for name in dict.fromkeys(_COMPOUND.findall(text)):
@@ -99,7 +100,7 @@ def name_terms(text: str) -> list[str]:
 
 
 def joined_terms(words: Sequence[str]) -> list[str]:
-    """Return neighbouring words written together: ``alpha session`` may mean ``alphaSession``."""
+    """Return adjacent words joined: ``alpha session`` may mean ``alphaSession``."""
     return list(
         dict.fromkeys(
             "".join(words[at : at + count])
@@ -110,10 +111,11 @@ def joined_terms(words: Sequence[str]) -> list[str]:
 
 
 def analyse(entry: Entry, meant: str = "", context: str = "") -> Analysed:
-    """Return the entry as an index keeps it.
+    """Return the entry with the data that an index stores.
 
-    ``meant`` is its text if that is written in another way (JSON's escapes undone); by the words of
-    ``context``, such as the call that a result answers, it is found without containing them.
+    ``meant`` is its text with JSON escapes decoded, if different. The words of ``context``, such as the call
+    that
+    a result answers, find the entry although its text does not contain them.
     """
     said = _day(entry.time)
     text = meant or entry.text
@@ -126,7 +128,7 @@ def analyse(entry: Entry, meant: str = "", context: str = "") -> Analysed:
     others = [term for term in dict.fromkeys(names + around) if term not in there]
     return Analysed(
         entry,
-        " ".join(found + others),  # the others last, so that phrases are found as they are written
+        " ".join(found + others),  # the others last, so that phrases in the text stay contiguous
         sum(term not in stop for term in found),
         int(_traits(text, bool(named))) | min(len(names), MOST_NAMES) << NAMES_SHIFT,
         tuple(sorted({*_marks(Span(said, said)), *(mark for span in named for mark in _marks(span))})),
@@ -154,7 +156,7 @@ def _traits(text: str, dated: bool) -> Trait:
 
 
 def _marks(span: Span) -> Iterator[str]:
-    """Yield the marks that a date leaves in the index: its days where they are few, its months, its years."""
+    """Yield the index marks of a period: its days if few, its months, its years."""
     if span.days <= 10:
         yield from (f"d{day:%Y%m%d}" for day in _days(span))
     if span.days <= 100:
@@ -164,7 +166,7 @@ def _marks(span: Span) -> Iterator[str]:
 
 
 def marks_to_find(found: Iterable[Span]) -> tuple[str, ...]:
-    """Return the marks by which entries of these dates are found: as fine as the dates are."""
+    """Return the marks that find entries of these periods, at the finest suitable resolution."""
     marks: set[str] = set()
     for span in found:
         finest = "d" if span.days <= 10 else "m" if span.days <= 100 else "y"

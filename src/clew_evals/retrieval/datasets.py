@@ -1,4 +1,4 @@
-"""Public memory benchmarks as entries and questions: what ``clew bench retrieval`` measures on."""
+"""Read public memory benchmarks as entries and questions, for ``clew bench retrieval``."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from clew.memory.index.protocol import Entry
 from clew.message import Trust
 
 LOCOMO_TUNED_ON = ("conv-26", "conv-30", "conv-41", "conv-42")
-"""The conversations that the weights were chosen on. Results are reported on the others."""
+"""The conversations that the weights were fitted on. Results are reported on the others."""
 LONGMEMEVAL_TUNED_ON = "0123"
-"""Questions whose id's SHA-256 begins with one of these digits, for the same."""
+"""The same for LongMemEval: questions whose id's SHA-256 begins with one of these digits."""
 REALTALK_TUNED_ON = ("Chat_1_", "Chat_2_", "Chat_3_")
-"""How the names of the chats begin that were used for tuning. Of BEAM, nothing was."""
+"""The same for REALTALK: prefixes of chat names. Nothing of BEAM was used for fitting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a benchmark, and where its answer stands."""
+    """A question of a benchmark, and the turns that contain its answer."""
 
     id: str
     text: str
     at: str
     evidence: frozenset[tuple[str, str]]
-    """The turns that hold the answer: session and reference of each."""
+    """The turns that contain the answer: session and reference of each."""
     kind: str
     tuned_on: bool
 
@@ -47,7 +47,7 @@ class Pool:
 
 
 def datasets(folder: Path) -> dict[str, list[Pool]]:
-    """Return the benchmarks that lie in a folder, by name."""
+    """Return the benchmarks found in a folder, by name."""
     found: dict[str, list[Pool]] = {}
     for path in sorted(folder.rglob("locomo10.json")):
         found["locomo"] = list(_locomo(json.loads(path.read_bytes())))
@@ -72,11 +72,11 @@ def _read(path: Path) -> Any:  # noqa: ANN401  # whatever JSON the benchmark has
 
 
 def _is_chat(path: Path) -> bool:
-    return path.parent.name != "locomo"  # a copy of LoCoMo lies in REALTALK's repository
+    return path.parent.name != "locomo"  # REALTALK's repository contains a copy of LoCoMo
 
 
 def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
-    """Yield one pool for each conversation; categories 1 to 4, which have an answer."""
+    """Yield one pool per conversation; only categories 1 to 4, which have an answer."""
     for conversation in conversations:
         name = conversation["sample_id"]
         entries = tuple(_locomo_turns(conversation["conversation"]))
@@ -87,7 +87,7 @@ def _locomo(conversations: list[dict[str, Any]]) -> Iterator[Pool]:
 def _cited_questions(
     name: str, asked_of: list[dict[str, Any]], entries: tuple[Entry, ...], tuned_on: bool
 ) -> Iterator[Asked]:
-    """Yield the questions of LoCoMo and REALTALK that have an answer and name turns that exist."""
+    """Yield the questions of LoCoMo and REALTALK that have an answer and cite turns that exist."""
     there = {(entry.session, entry.ref) for entry in entries}
     for n, asked in enumerate(asked_of):
         cited = re.findall(r"D:?(\d+):0*(\d+)", " ".join(asked["evidence"]))
@@ -118,7 +118,7 @@ def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _longmemeval(questions: list[dict[str, Any]]) -> Pool:
-    """Return all evidence sessions as one pool; questions that have no answer are left out."""
+    """Return all evidence sessions as one pool; questions without an answer are left out."""
     entries: dict[tuple[str, str], Entry] = {}
     asked = []
     for question in questions:
@@ -155,7 +155,7 @@ def _time(words: str) -> str:
 
 
 def _realtalk(path: Path) -> Pool:
-    """Return a chat of REALTALK: two people, three weeks; the questions are cited as LoCoMo's."""
+    """Return a chat of REALTALK: two people, three weeks; questions cite turns as in LoCoMo."""
     chat = _read(path)
     numbers = sorted(int(m[1]) for key in chat if (m := re.fullmatch(r"session_(\d+)", key)))
     entries = tuple(
@@ -180,7 +180,7 @@ def _european(time: str) -> str:
 
 
 def _beam(path: Path) -> Pool:
-    """Return a chat of BEAM; question and answer are a session. Questions without sources are left out."""
+    """Return a chat of BEAM, each question-answer pair a session, without questions that have no source."""
     name = f"{path.parent.parent.name}.{path.parent.name}"
     entries: dict[int, Entry] = {}
     time = "2024-01-01T00:00:00Z"
@@ -214,7 +214,7 @@ def _anchor(written: str | None) -> str:
 
 
 def _numbers(value: object) -> Iterator[int]:
-    """Yield the message numbers in BEAM's lists of sources, however deep they are."""
+    """Yield the message numbers in BEAM's nested lists of sources."""
     if isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _numbers(one)

@@ -1,4 +1,4 @@
-"""How well searching works on a benchmark: recall and nDCG, by turn and by session, per kind of question."""
+"""Measure search on a benchmark: recall and nDCG, by turn and by session, per kind of question."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from clew.memory.words import analyse
 from clew_evals.retrieval.datasets import Asked, Pool
 
 DEEP = 40
-"""How many hits are asked for: enough to have ten sessions among them, as a rule."""
+"""Hits fetched per question: usually enough for ten sessions."""
 WORKSPACE = "bench"
 PER_TOKEN = 4
-"""Characters, for the tokens of what a search returns."""
+"""Characters per token, to estimate the tokens of what a search returns."""
 ROUNDS = 500
-"""Of the bootstrap that the intervals come from."""
+"""Bootstrap samples for the intervals."""
 Figures: TypeAlias = dict[str, float]
 
 
@@ -36,7 +36,7 @@ class Result:
 
 
 def fill(index: Index, pool: Pool) -> None:
-    """Put a pool's turns into an index, in pieces as the product does."""
+    """Index a pool's turns, split into pieces as the product does."""
     index.add(WORKSPACE, [analyse(piece) for entry in pool.entries for piece in passages(entry)])
 
 
@@ -83,7 +83,7 @@ def _figures(level: str, found: Sequence[object], wanted: frozenset[object] | se
 
 
 def summary(results: Sequence[Result]) -> dict[str, object]:
-    """Return the means in percent: over the questions not used for tuning, of each kind, and of the rest."""
+    """Return the means in percent: over held-out questions, per kind, over tuning questions, over all."""
     held = [result for result in results if not result.asked.tuned_on]
     kinds: dict[str, list[Result]] = defaultdict(list)
     for result in held:
@@ -108,7 +108,7 @@ def _means(results: Sequence[Result]) -> Mapping[str, float]:
 
 
 def _interval(values: Sequence[float]) -> list[float]:
-    """Return the 95 % interval of a mean in percent, by drawing the questions again."""
+    """Return the 95 % bootstrap interval of a mean in percent."""
     if not values:
         return []
     rng = random.Random(1)

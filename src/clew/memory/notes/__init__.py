@@ -1,4 +1,4 @@
-"""The memory ledger: notes that people approved, kept as events. See README.md."""
+"""Notes: facts that a person approved for later sessions, stored as events. See README.md."""
 
 from clew.log.kinds import NOTE
 from clew.memory.notes.events import note_to_json

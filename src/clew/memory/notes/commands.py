@@ -1,9 +1,9 @@
-"""The six commands of Anthropic's memory tool, on files that are folded from a log.
+"""The six commands of Anthropic's memory tool, on files folded from a log.
 
-What they answer, refuse and count is what the file back end of Anthropic's SDK does, to the letter: models
-were trained on those words. What differs is underneath. Every version is kept, two processes cannot lose
-each other's changes, and there is no disk to escape to. Where that back end would fail with an error of the
-operating system (a file used as a directory, a name too long), a refusal says so.
+Answers, refusals and numbering match the file back end of Anthropic's SDK exactly, because models were
+trained on those texts. The storage differs: every version is kept, two processes cannot lose each other's
+changes, and there is no disk to escape to. If that back end would fail with an error of the operating system
+(a file used as a directory, a name too long), this one refuses with a message.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from clew.memory.notes.notebook import NOTES_SESSION
 from clew.message import JsonObject
 
 LEVELS = 2
-"""Of a directory, that are shown."""
+"""Levels of a directory that are listed."""
 
 
 class MemoryFiles:
-    """Files below ``/memories``, kept in the log that also keeps the notes of a workspace."""
+    """Files below ``/memories``, stored in the log that also holds the notes of a workspace."""
 
     def __init__(
         self, store: Store, workspace: str = "local", session: str = NOTES_SESSION, *, clock: Clock = unix_ms
@@ -75,7 +75,7 @@ class MemoryFiles:
         return f"Here's the content of {path} with line numbers:\n{numbered(shown, first)}"
 
     def create(self, path: str, file_text: str) -> str:
-        """Make a new file; one that is there stays."""
+        """Create a file; fails if the path exists."""
         place = resolve(path)
 
         def decide(files: Files) -> JsonObject:
@@ -88,7 +88,7 @@ class MemoryFiles:
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str) -> str:
-        """Replace a text that stands there exactly once."""
+        """Replace a text that occurs exactly once."""
         place = resolve(path)
 
         def decide(files: Files) -> JsonObject:
@@ -102,7 +102,7 @@ class MemoryFiles:
         return f"{head}\n{around(before, old_str, new_str)}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Put lines behind a line; 0 is the top."""
+        """Insert lines after a line; 0 is the top."""
         place = resolve(path)
 
         def decide(files: Files) -> JsonObject:
@@ -122,7 +122,7 @@ class MemoryFiles:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Remove a file, or a directory with all that is in it; its versions stay on record."""
+        """Delete a file, or a directory with its content; old versions stay in the log."""
         place = resolve(path)
         if not place:
             raise refused(f"Cannot delete the {ROOT} directory itself")
@@ -136,7 +136,7 @@ class MemoryFiles:
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Move a file or a directory; what is there already stays."""
+        """Move a file or a directory; fails if the destination exists."""
         old, new = resolve(old_path), resolve(new_path)
         if not old:
             raise refused(f"Cannot rename the {ROOT} directory itself")
@@ -154,19 +154,19 @@ class MemoryFiles:
         self._journal.append(decide)
         return f"Successfully renamed {old_path} to {new_path}"
 
-    # Besides ---------------------------------------------------------------------------------------------
+    # Other methods ---------------------------------------------------------------------------------------
 
     def clear(self) -> str:
-        """Remove everything; the versions stay on record."""
+        """Delete everything; old versions stay in the log."""
         self._journal.append(lambda _: CLEARED)
         return "All memory cleared"
 
     def history(self, path: str) -> tuple[Version, ...]:
-        """Return every version of the file that lies, or last lay, at a path, oldest first."""
+        """Return every version of the file at a path, or last at it, oldest first."""
         return self._journal.state.versions.get(resolve(path), ())
 
 
-# As a tool is called ---------------------------------------------------------------------------------
+# Tool calls ------------------------------------------------------------------------------------------
 
 _FIELDS: dict[str, dict[str, type]] = {
     "view": {"path": str},
@@ -179,7 +179,7 @@ _FIELDS: dict[str, dict[str, type]] = {
 
 
 def run_command(files: MemoryFiles, command: JsonObject) -> str:
-    """Do what a call of the memory tool asks for; what is wrong with it is an ``InputError``."""
+    """Run a call of the memory tool; raise ``InputError`` for an invalid one."""
     name = command.get("command")
     fields = _FIELDS.get(name) if isinstance(name, str) else None
     if fields is None:
@@ -199,7 +199,7 @@ def run_command(files: MemoryFiles, command: JsonObject) -> str:
 
 
 def _view_range(command: JsonObject) -> list[int] | None:
-    """Return the lines that are asked for; as in the SDK, what is no pair of numbers asks for all."""
+    """Return the requested lines; as in the SDK, anything but a list of integers means all lines."""
     lines = command.get("view_range")
     if not isinstance(lines, list):
         return None

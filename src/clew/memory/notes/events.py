@@ -1,4 +1,4 @@
-"""Notes as events of a log: what is appended, and how it is read back."""
+"""Encode changes of notes as event bodies, and decode them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRANGERS = "it came with an imported file"
 
 
 def added(draft: Draft, begins: Ruling) -> JsonObject:
-    """Return the body that tells of a new note."""
+    """Return the event body for a new note."""
     return {
         "does": "add",
         "key": draft.key,
@@ -36,12 +36,12 @@ def added(draft: Draft, begins: Ruling) -> JsonObject:
 
 
 def changed(does: str, note: str, by: str, why: str) -> JsonObject:
-    """Return the body that tells of an approval, a rejection, or that a note is to be forgotten."""
+    """Return the event body for an approval, a rejection or a forget."""
     return {"does": does, "note": note, "by": by, "why": why}
 
 
 def shown(reasons: Mapping[str, str]) -> JsonObject:
-    """Return the body that tells which notes a model was shown, and why each."""
+    """Return the event body that records which notes a model was shown, and why."""
     return {"does": "show", "notes": dict(reasons)}
 
 
@@ -49,7 +49,7 @@ _TRUSTS = {trust.label: trust for trust in Trust}
 
 
 def note_from(stored: Stored) -> Note:
-    """Read the note that an event added."""
+    """Return the note that an event added."""
     body: dict[str, Any] = stored.event.body
     try:
         scope = Scope(body["scope"])
@@ -70,11 +70,11 @@ def note_from(stored: Stored) -> Note:
             history=(change_from(stored, body["author"]),),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is no note that clew wrote ({cause!r})") from cause
+        raise StoreDamaged(f"event {stored.seq} is not a valid note event ({cause!r})") from cause
 
 
 def as_strangers(stored: Stored) -> Stored | None:
-    """Return what an imported event may tell: a new note, in quarantine; None for a person's decision."""
+    """Return an imported event with a new note put in quarantine; None for a person's decision."""
     body = stored.event.body
     if body.get("does") != "add":
         return stored if body.get("does") == "show" else None
@@ -84,14 +84,14 @@ def as_strangers(stored: Stored) -> Stored | None:
 
 
 def change_from(stored: Stored, by: str | None = None) -> Change:
-    """Read what an event did to a note."""
+    """Return what an event did to a note."""
     body = stored.event.body
     author = str(body.get("by", "")) if by is None else by
     return Change(stored.seq, stored.event.time, str(body["does"]), author, str(body.get("why", "")))
 
 
 def note_to_json(note: Note) -> JsonObject:
-    """Return a note for other programs."""
+    """Return a note as JSON for other programs."""
     return {
         "id": note.id,
         **{

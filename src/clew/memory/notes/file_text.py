@@ -1,4 +1,4 @@
-"""Paths and texts of memory files: where a path leads, what stands there, and how it is shown."""
+"""Paths and texts of memory files: resolve paths, edit texts, render listings."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ROOT = "/memories"
 MOST_LINES = 999_999
 LINE_NUMBER_WIDTH = 6
 DIRECTORY_BYTES = 4_096
-"""What a directory weighs on most disks, and in the listings that models know."""
+"""The size of a directory on most disks, and in the listings that models know."""
 FILE_BYTES = 1_000_000
-"""Of one file: every version of it is kept."""
+"""Most bytes of one file, because every version of it is kept (chosen by hand)."""
 NAME_BYTES = 255
 MOST_PLACES = 1_000
-"""That a refusal names."""
+"""Most line numbers in a refusal."""
 
 
 def refused(detail: str) -> InputError:
-    """Return the error that says what the memory tool says, and nothing else: a model reads it."""
+    """Return an error with exactly the memory tool's message, because a model reads it."""
     return InputError(detail, advice="")
 
 
@@ -31,9 +31,9 @@ def refused(detail: str) -> InputError:
 
 
 def resolve(path: str) -> Path:
-    """Return where a path leads below the root; one that leads anywhere else is refused.
+    """Return the place of a path below the root; refuse a path that leads outside.
 
-    Nothing is decoded: ``%2e%2e`` is a name like any other.
+    Nothing is decoded: ``%2e%2e`` is an ordinary name.
     """
     if not path.startswith(ROOT):
         raise refused(f"Path must start with {ROOT}, got: {path}")
@@ -48,12 +48,12 @@ def resolve(path: str) -> Path:
     if not names or names[0] != ROOT.strip("/"):
         raise refused(f"Path {path} would escape {ROOT} directory")
     if "\0" in path or any(len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES for name in names):
-        raise refused(f"The path {path!r} holds a name that no file can have")
+        raise refused(f"The path {path!r} contains an invalid file name")
     return tuple(names[1:])
 
 
 def require_directory(files: Files, place: Path, path: str) -> None:
-    """Refuse a place below something that is a file."""
+    """Refuse a place below a file."""
     if any(place[:depth] in files.texts for depth in range(1, len(place))):
         raise refused(f"The path {path} leads through a file")
 
@@ -62,7 +62,7 @@ def require_directory(files: Files, place: Path, path: str) -> None:
 
 
 def text_of(files: Files, place: Path, path: str) -> str:
-    """Return the text of a file that is there."""
+    """Return the text of an existing file."""
     text = files.texts.get(place)
     if text is None:
         raise refused(f"The path {path} does not exist. Please provide a valid path.")
@@ -70,14 +70,14 @@ def text_of(files: Files, place: Path, path: str) -> str:
 
 
 def file_of(files: Files, place: Path, path: str) -> str:
-    """Return the text of what is to be edited."""
+    """Return the text of a file to edit; refuse a directory."""
     if place in files.directories:
         raise refused(f"The path {path} is not a file.")
     return text_of(files, place, path)
 
 
 def written_text(does: str, place: Path, text: str) -> JsonObject:
-    """Return the body that tells of a file's new text, secrets masked; one that is too large is refused."""
+    """Return the event body for a file's new text, secrets masked; refuse a file that is too large."""
     weight = size_bytes(text)
     if weight > FILE_BYTES:
         raise refused(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
@@ -85,7 +85,7 @@ def written_text(does: str, place: Path, text: str) -> JsonObject:
 
 
 def require_once(text: str, old: str, path: str) -> None:
-    """Refuse a text that does not stand there, or more than once."""
+    """Refuse a text that does not occur, or occurs more than once."""
     count = text.count(old)
     if count == 0:
         raise refused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
@@ -98,7 +98,7 @@ def require_once(text: str, old: str, path: str) -> None:
 
 
 def _lines_of(text: str, wanted: str) -> Iterator[int]:
-    """Yield the number of the line each time a text stands there, overlapping ones included."""
+    """Yield the line number of each occurrence of a text, overlapping ones included."""
     line, counted, at = 1, 0, text.find(wanted)
     while at != -1:
         line += text.count("\n", counted, at)
@@ -108,7 +108,7 @@ def _lines_of(text: str, wanted: str) -> Iterator[int]:
 
 
 def around(text: str, old: str, new: str) -> str:
-    """Return the lines around a replacement: two before it begins, and two after."""
+    """Return the lines around a replacement: two before it and two after."""
     at = text.count("\n", 0, text.find(old))
     lines = text.replace(old, new).split("\n")
     first = max(0, at - 2)
@@ -116,7 +116,7 @@ def around(text: str, old: str, new: str) -> str:
 
 
 def numbered(lines: Sequence[str], first: int) -> str:
-    """Return lines behind their numbers, as models know them."""
+    """Return lines with line numbers, in the format that models know."""
     return "\n".join(f"{i:>{LINE_NUMBER_WIDTH}}\t{line}" for i, line in enumerate(lines, start=first))
 
 
@@ -124,7 +124,7 @@ def numbered(lines: Sequence[str], first: int) -> str:
 
 
 def listing(files: Files, directory: Path, shown: str, levels: int) -> Iterator[str]:
-    """Yield what a directory holds, with sizes; hidden names are left out."""
+    """Yield the content of a directory with sizes; hidden names are left out."""
     for path in files.below(directory):
         if path[-1].startswith("."):
             continue
@@ -138,7 +138,7 @@ def listing(files: Files, directory: Path, shown: str, levels: int) -> Iterator[
 
 
 def size_bytes(text: str) -> int:
-    """Return how many bytes a text takes on a disk."""
+    """Return the number of bytes of a text as UTF-8."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 

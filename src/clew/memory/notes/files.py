@@ -1,4 +1,4 @@
-"""Files that an agent keeps for itself, as events: what lies where now, and every version there ever was."""
+"""The agent's memory files as a fold of events: the current files, and every earlier version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew.log.events import Stored
 from clew.message import JsonObject
 
 Path: TypeAlias = tuple[str, ...]
-"""The names below the root, from the top; the root itself is empty."""
+"""The names below the root, from the top; empty for the root itself."""
 
 
 class Version(NamedTuple):
@@ -24,9 +24,9 @@ class Version(NamedTuple):
     does: str
     """``create``, ``str_replace``, ``insert``, ``rename``, ``delete`` or ``clear``."""
     path: str
-    """Where it lay then, below the root."""
+    """Its path then, below the root."""
     text: str | None
-    """None once it is gone."""
+    """None if it was deleted."""
 
     @property
     def sha256(self) -> str | None:
@@ -36,19 +36,19 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Directories and files, and what they were."""
+    """Directories and files, with their versions."""
 
     texts: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
     directories: frozenset[Path] = frozenset({()})
     versions: Mapping[Path, tuple[Version, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    """By where a file lies, or last lay; what moved here brought its versions along."""
+    """By current or last path; a moved file keeps its versions."""
 
     def exists(self, path: Path) -> bool:
-        """Tell whether something lies there."""
+        """Return True if there is a file or directory at a path."""
         return path in self.texts or path in self.directories
 
     def below(self, directory: Path) -> list[Path]:
-        """Return what lies right in a directory, by name."""
+        """Return the direct children of a directory, by name."""
         depth = len(directory) + 1
         every = (*self.texts, *self.directories)
         return sorted(path for path in every if len(path) == depth and path[:-1] == directory)
@@ -58,17 +58,17 @@ NO_FILES = Files()
 
 
 def written(does: str, path: Path, text: str) -> JsonObject:
-    """Return the body that tells of a file's new text."""
+    """Return the event body for a file's new text."""
     return {"does": does, "path": "/".join(path), "text": text}
 
 
 def removed(path: Path) -> JsonObject:
-    """Return the body that tells that a file or a directory is gone."""
+    """Return the event body for a deletion."""
     return {"does": "delete", "path": "/".join(path)}
 
 
 def moved(path: Path, to: Path) -> JsonObject:
-    """Return the body that tells that a file or a directory lies elsewhere."""
+    """Return the event body for a move."""
     return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
 
 
@@ -76,7 +76,7 @@ CLEARED: JsonObject = {"does": "clear", "path": ""}
 
 
 def fold_files(events: Iterable[Stored], files: Files = NO_FILES) -> Files:
-    """Replay events into files, or go on from earlier ones; those stay as they are."""
+    """Replay events into files, starting from earlier ones, which are not changed."""
     shelf = _Shelf(files)
     for stored in events:
         shelf.take(stored)
@@ -84,7 +84,7 @@ def fold_files(events: Iterable[Stored], files: Files = NO_FILES) -> Files:
 
 
 class _Shelf:
-    """The files during a replay."""
+    """The mutable state during a replay."""
 
     def __init__(self, files: Files) -> None:
         self.texts = dict(files.texts)
@@ -92,13 +92,13 @@ class _Shelf:
         self.versions = dict(files.versions)
 
     def files(self) -> Files:
-        """Return them as they are now."""
+        """Return the current state."""
         return Files(
             MappingProxyType(self.texts), frozenset(self.directories), MappingProxyType(self.versions)
         )
 
     def take(self, stored: Stored) -> None:
-        """Do what an event tells."""
+        """Apply an event."""
         match stored.event.body:
             case {"does": "create" | "str_replace" | "insert", "path": str(path), "text": str(text)}:
                 self._write(stored, _path(path), text)
@@ -107,7 +107,7 @@ class _Shelf:
             case {"does": "rename", "path": str(path), "to": str(to)}:
                 self._move(stored, _path(path), _path(to))
             case body:
-                raise StoreDamaged(f"nothing that can be done to a file is called {body.get('does')!r}")
+                raise StoreDamaged(f"unknown action on a memory file: {body.get('does')!r}")
 
     def _write(self, stored: Stored, path: Path, text: str) -> None:
         self._make_room(path)
@@ -125,7 +125,7 @@ class _Shelf:
         for old in _at_or_below(self.texts, path):
             new = to + old[len(path) :]
             self.texts[new] = self.texts.pop(old)
-            # Whatever lay here before and is gone stays in the record, then comes what moved in.
+            # Keep the versions of a file deleted here earlier, then add those of the moved file.
             self.versions[new] = (*self.versions.get(new, ()), *self.versions.pop(old, ()))
             self._remember(stored, new, self.texts[new])
         for old in [one for one in self.directories if one[: len(path)] == path]:

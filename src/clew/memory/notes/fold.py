@@ -1,4 +1,4 @@
-"""The notes as they are now: a fold of the events that tell what was done to them."""
+"""Fold note events into the current notes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Slot: TypeAlias = tuple[Status, tuple[str, Scope, Category]]
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Every note of a log, whatever became of it, by its id."""
+    """Every note of a log, whatever its status, by id."""
 
     by_id: Mapping[str, Note] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -36,7 +36,7 @@ _ENTERS = {"approve": Status.APPROVED, "reject": Status.FORGOTTEN, "forget": Sta
 
 
 def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
-    """Replay events into notes, or go on from earlier ones; those stay as they are."""
+    """Replay events into notes, starting from earlier ones, which are not changed."""
     desk = _Desk(dict(notes.by_id))
     for stored in events:
         desk.take(stored)
@@ -44,7 +44,7 @@ def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
 
 
 def vouched(store: Store, ctx: Ctx, events: Iterable[Stored]) -> Iterator[Stored]:
-    """Yield a session's events about notes as far as they count: what a file brought lets no note hold."""
+    """Yield a session's note events with imported ones restricted: an imported file cannot approve a note."""
     strangers = None
     for stored in events:
         if strangers is None:
@@ -55,7 +55,7 @@ def vouched(store: Store, ctx: Ctx, events: Iterable[Stored]) -> Iterator[Stored
 
 
 class _Desk:
-    """The notes during a replay, with who has which slot at hand."""
+    """The mutable state during a replay, with the note in each slot."""
 
     def __init__(self, held: dict[str, Note]) -> None:
         self.held = held
@@ -64,7 +64,7 @@ class _Desk:
         }
 
     def take(self, stored: Stored) -> None:
-        """Do what an event tells."""
+        """Apply an event."""
         body = stored.event.body
         does = body.get("does")
         if does == "add":
@@ -80,14 +80,14 @@ class _Desk:
                 stored,
             )
         else:
-            raise StoreDamaged(f"nothing that can be done to a note is called {does!r}")
+            raise StoreDamaged(f"unknown action on a note: {does!r}")
 
     def _enter(self, note: Note, stored: Stored) -> None:
-        """Put a note in its place; an older one that has it is retired, and each names the other."""
+        """Put a note in its slot; an older note there is retired, and both refer to each other."""
         slot = (note.status, note.slot)
         old = self.held.get(self.slots.get(slot, ""))
         if old is not None and note.status in LIVE:
-            why = f"{note.id} took its place"
+            why = f"replaced by {note.id}"
             change = Change(stored.seq, stored.event.time, "retire", note.id, why)
             history = (*old.history, change)
             self.held[old.id] = replace(
@@ -112,5 +112,5 @@ class _Desk:
     def _named(self, name: object, stored: Stored) -> Note:
         note = self.held.get(name) if isinstance(name, str) else None
         if note is None:
-            raise StoreDamaged(f"event {stored.seq} speaks of a note {name!r} that was never made")
+            raise StoreDamaged(f"event {stored.seq} refers to an unknown note {name!r}")
         return note

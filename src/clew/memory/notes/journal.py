@@ -1,4 +1,4 @@
-"""A state that is folded from the events of one kind in one session, and changed by appending to them."""
+"""A state folded from one kind of event in one session, and changed by appending such events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.log.protocol import Store
 from clew.message import JsonObject
 
 TRIES = 16
-"""How often an append is tried while others append to the same session."""
+"""Attempts to append while other processes append to the same session."""
 
 State = TypeVar("State")
 Fold = Callable[[Iterable[Stored], State], State]
@@ -23,12 +23,12 @@ Clock = Callable[[], int]
 
 
 def unix_ms() -> int:
-    """Return the time now."""
+    """Return the current time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 class Journal(Generic[State]):
-    """Keeps a state up to date with its log. Several processes may write to the same one."""
+    """Keeps a state up to date with its log. Several processes may write to the same log."""
 
     def __init__(
         self, store: Store, ctx: Ctx, kind: Kind, fold: Fold[State], empty: State, clock: Clock = unix_ms
@@ -43,7 +43,7 @@ class Journal(Generic[State]):
 
     @property
     def state(self) -> State:
-        """Return the state as it is now, with what others appended."""
+        """Return the current state, including what other processes appended."""
         return self._catch_up(self._store.head(self._ctx).seq)
 
     def _catch_up(self, seq: int) -> State:
@@ -54,10 +54,10 @@ class Journal(Generic[State]):
         return self._state
 
     def append(self, decide: Callable[[State], JsonObject]) -> tuple[State, int]:
-        """Append the event that ``decide`` makes of the state; return the new state, and the event's place.
+        """Append the event that ``decide`` makes of the state; return the new state and the event's number.
 
-        Where somebody else appends first, theirs is taken in and ``decide`` is asked anew. What it raises
-        leaves the log as it was.
+        If another process appends first, ``decide`` is called again with the updated state. If it raises, the
+        log is not changed.
         """
         for _ in range(TRIES):
             head = self._store.head(self._ctx)
@@ -66,4 +66,4 @@ class Journal(Generic[State]):
             with suppress(HeadMoved):
                 seq = self._store.append(self._ctx, [event], head).seq
                 return self._catch_up(seq), seq
-        raise StoreBusy(f"others keep appending to {self._ctx.session!r}")
+        raise StoreBusy(f"other processes keep appending to {self._ctx.session!r}")

@@ -1,4 +1,4 @@
-"""A note: what somebody wanted kept, who that was, how far it may be believed, and what became of it."""
+"""``Note`` and its parts: text, author, trust, scope, status and history."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Category(StrEnum):
 
     @property
     def label(self) -> str:
-        """Return the name as people write it: ``user preference``."""
+        """Return the name with spaces: ``user preference``."""
         return self.value.replace("_", " ")
 
 
 class Scope(StrEnum):
-    """Where a note holds, from the widest to the narrowest."""
+    """Where a note applies, from the widest to the narrowest."""
 
     GLOBAL = "global"
     WORKSPACE = "workspace"
@@ -37,7 +37,7 @@ class Scope(StrEnum):
 
 
 class Priority(IntEnum):
-    """How much a note wants to be seen."""
+    """How important it is to show a note."""
 
     LOW = 1
     NORMAL = 2
@@ -45,15 +45,15 @@ class Priority(IntEnum):
 
 
 class Status(StrEnum):
-    """What became of a note."""
+    """The state of a note."""
 
     PROPOSED = "proposed"
-    """An agent wants it kept; it waits for a person."""
+    """Proposed by an agent; pending a person's approval."""
     APPROVED = "approved"
     QUARANTINED = "quarantined"
-    """It stems from text that nobody vouches for; a person must look at it first."""
+    """Derived from untrusted text; a person must review it first."""
     RETIRED = "retired"
-    """A newer note on the same key took its place."""
+    """Replaced by a newer note on the same key."""
     FORGOTTEN = "forgotten"
 
 
@@ -62,7 +62,7 @@ LIVE = (Status.APPROVED, *WAITING)
 
 
 class Author(StrEnum):
-    """Who wants a note kept."""
+    """Who created a note."""
 
     PERSON = "person"
     AGENT = "agent"
@@ -74,9 +74,9 @@ class Source:
 
     author: Author
     session: str = ""
-    """The session it was made in, where there was one."""
+    """The session it was made in, if any."""
     messages: tuple[str, ...] = ()
-    """The messages of that session that it rests on."""
+    """The messages of that session that it is based on."""
 
 
 BY_A_PERSON = Source(Author.PERSON)
@@ -84,28 +84,28 @@ BY_A_PERSON = Source(Author.PERSON)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants kept."""
+    """A note before it is stored."""
 
     key: str
-    """What it is about. A newer note on the same key, scope and category takes the place of an older."""
+    """Its subject. A newer note with the same key, scope and category replaces an older one."""
     text: str
     category: Category = Category.USER_PREFERENCE
     scope: Scope = Scope.WORKSPACE
     tags: tuple[str, ...] = ()
     priority: Priority = Priority.NORMAL
     trust: Trust = Trust.USER
-    """The lowest label of what it rests on."""
+    """The lowest trust of its sources."""
     source: Source = BY_A_PERSON
     expires: str | None = None
-    """ISO 8601, UTC: from then on it no longer holds."""
+    """Time (ISO 8601, UTC) from which it no longer applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that was done to a note."""
+    """A change of a note."""
 
     seq: int
-    """The event that tells of it, in the note's log."""
+    """The number of its event in the note's log."""
     time: str
     does: str
     """``add``, ``approve``, ``reject``, ``forget`` or ``retire``."""
@@ -115,13 +115,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note(Draft):
-    """What was kept of a draft, and what became of it."""
+    """A stored note with its status and history."""
 
     id: str
-    """The scope's first letter and the place of its event: ``w3`` is the workspace's."""
+    """The scope's first letter and the number of its event: ``w3`` is a workspace note."""
     status: Status
     why: str = ""
-    """Why it has this status, where that needs saying."""
+    """The reason for this status, if any."""
     created: str
     used: str | None = None
     """When a model was last shown it."""
@@ -129,19 +129,19 @@ class Note(Draft):
     replaces: tuple[str, ...] = ()
     replaced_by: str = ""
     history: tuple[Change, ...] = ()
-    """All that was ever done to it, oldest first; being shown is counted above."""
+    """All changes, oldest first; showing it is counted in ``uses``."""
 
     def expired(self, at: str) -> bool:
-        """Tell whether its time is over."""
+        """Return True if it no longer applies."""
         return self.expires is not None and self.expires <= at
 
     @property
     def slot(self) -> tuple[str, Scope, Category]:
-        """Return the place that only one note of a status can have."""
+        """Return the key of which only one live note per status can exist."""
         return plain_key(self.key), self.scope, self.category
 
 
 def plain_key(key: str) -> str:
-    """Return a key without the differences that people do not mean: case, width, blanks, dashes."""
+    """Return a key normalized for comparison: case, width, spaces, dashes."""
     flat = unicodedata.normalize("NFKC", key).casefold()
     return " ".join(flat.replace("-", " ").replace("_", " ").split())

@@ -1,7 +1,7 @@
-"""The notes that concern a session: its own, its workspace's and those that hold everywhere.
+"""``Notebook``: the notes that apply to a session: its own, its workspace's and the global ones.
 
-Notes of a session are events of its own log. The others are events of a session kept for them, so any store
-can hold them, and an export, an audit or an undo of one never touches the other.
+Notes of a session are events of its own log. The others are events of a separate session, so that any store
+can hold them, and exporting, auditing or undoing one log never touches the other.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from clew.message import Item, JsonObject, Trust
 from clew.secrets import mask
 
 NOTES_SESSION = "clew:notes"
-"""Where the notes of a workspace are kept."""
-ADVICE = "`clew notes list --all` shows all of them"
+"""The session that holds the notes of a workspace."""
+ADVICE = "run `clew notes list --all` to see all notes"
 
 
 class Notebook:
-    """Reads and changes notes. Use it from one thread at a time."""
+    """Reads and changes notes. Not thread-safe."""
 
     def __init__(
         self,
@@ -43,10 +43,11 @@ class Notebook:
         everywhere: str | None = None,
         clock: Clock = unix_ms,
     ) -> None:
-        """Take the notes of a workspace and, where one is named, of a session.
+        """Open the notes of a workspace and, if named, of a session.
 
-        ``everywhere`` names the workspace that keeps the global notes; without it each workspace has its
-        own, and no tenant sees another's.
+        ``everywhere`` names the workspace that holds the global notes; without it each workspace has its own,
+        so
+        that no tenant sees another's.
         """
         self.store = store
         self.workspace = workspace
@@ -64,24 +65,24 @@ class Notebook:
         }
         self._journals: dict[Scope, Journal[Notes]] = {scope: journals[ctx] for scope, ctx in ctxs.items()}
 
-    # What is there ---------------------------------------------------------------------------------------
+    # Reading ---------------------------------------------------------------------------------------------
 
     @property
     def now(self) -> str:
-        """Return the time, as notes write it."""
+        """Return the time in the format of notes."""
         return iso_time(self._clock())
 
     def in_days(self, days: int) -> str:
-        """Return the time so many days from now, for a note that expires."""
+        """Return the time this many days from now, for a note that expires."""
         return iso_time(self._clock() + days * int(timedelta(days=1).total_seconds() * 1_000))
 
     def notes(self) -> list[Note]:
-        """Return every note, whatever became of it: everywhere's, the workspace's, the session's."""
+        """Return every note, whatever its status: global, workspace, session."""
         journals = self._journals.items()
         return [note for scope, journal in journals for note in journal.state if note.scope is scope]
 
     def get(self, id_: str) -> Note:
-        """Return the note of an id."""
+        """Return the note with an id."""
         for scope, journal in self._journals.items():
             note = journal.state.by_id.get(id_) if id_.startswith(scope.value[0]) else None
             if note is not None:
@@ -89,7 +90,7 @@ class Notebook:
         raise NotFound(f"there is no note {id_!r}", ADVICE)
 
     def meant(self, wanted: str) -> Note:
-        """Return the note of an id, or the one that holds or waits under a key."""
+        """Return the note with an id, or the approved or pending one with a key."""
         if any(wanted == note.id for note in self.notes()):
             return self.get(wanted)
         live = [note for note in self.on_key(wanted) if note.status in LIVE]
@@ -101,16 +102,17 @@ class Notebook:
         raise NotFound(f"there is no note {wanted!r}", ADVICE)
 
     def on_key(self, key: str) -> list[Note]:
-        """Return all the notes there ever were on a key."""
+        """Return all notes that ever had a key."""
         return [note for note in self.notes() if plain_key(note.key) == plain_key(key)]
 
-    # What is done to them --------------------------------------------------------------------------------
+    # Changing --------------------------------------------------------------------------------------------
 
     def add(self, draft: Draft, seen: Iterable[Item] = ()) -> Note:
-        """Keep a note: a person's holds at once, an agent's waits for approval.
+        """Store a note: a person's is approved at once, an agent's needs approval.
 
-        ``seen`` is what the agent was shown: a proposal that stems from what is untrusted there goes into
-        quarantine and says why. What is no note at all is an ``InputError``. Secrets in it are masked.
+        ``seen`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
+        with
+        the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
         """
         draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text)
         require_keepable(draft)
@@ -125,19 +127,19 @@ class Notebook:
         return notes.by_id[f"{draft.scope.value[0]}{seq}"]
 
     def approve(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
-        """Let a note hold that waited, also one from quarantine."""
+        """Approve a pending or quarantined note."""
         return self._change("approve", id_, by, trust, why)
 
     def reject(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
-        """Turn a note down that waited."""
+        """Reject a pending note."""
         return self._change("reject", id_, by, trust, why)
 
     def forget(self, id_: str, *, by: str = "person", trust: Trust = Trust.USER, why: str = "") -> Note:
-        """Let a note hold no more. It stays on record."""
+        """Retire a note for good. It stays in the log."""
         return self._change("forget", id_, by, trust, why)
 
     def shown(self, selection: Selection) -> None:
-        """Put on record which notes a model was shown, and why each."""
+        """Record which notes a model was shown, and why each."""
         for scope, journal in self._journals.items():
             own = {note.id: selection.reasons[note.id] for note in selection.notes if note.scope is scope}
             if own:
@@ -156,7 +158,7 @@ class Notebook:
     def _journal(self, scope: Scope) -> Journal[Notes]:
         journal = self._journals.get(scope)
         if journal is None:
-            raise InputError("a note of a session needs one", "name the session, or take another scope")
+            raise InputError("a session note needs a session", "name the session, or use another scope")
         return journal
 
 

@@ -1,9 +1,9 @@
-"""Whether words stem from text that nobody vouches for.
+"""Detect whether a proposed note was copied from untrusted text.
 
-An agent says what a note rests on, but one that was talked into something says what it was told to say. So
-its words are looked for in what it was shown: a run of them, or an exact value, that stands in a tool's
-answer or a web page and in nothing that a person said, gives it away. What an agent puts into words of its
-own is not found here, and waits for a person all the same.
+An agent names the sources of a note, but a manipulated agent names what it was told to name. So the note's
+text is searched in what the agent was shown: a run of words or an exact value that occurs in tool output or
+a web page, and in nothing the user said, marks it as copied. Paraphrases are not detected; they still need a
+person's approval.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from clew.memory.words import surface
 from clew.message import Item, Origin, Text, ToolResult, Trust, words
 
 RUN = 6
-"""Words in a row that nobody says twice by chance."""
+"""Words in a row that do not repeat by chance (chosen by hand)."""
 SHORTEST = 3
-"""Fewer words than this are anybody's."""
+"""Shorter runs are too common to prove anything."""
 _SHAPELESS = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 
 
 class Stem(NamedTuple):
-    """Where words come from that nobody vouches for."""
+    """Untrusted text that a note was copied from."""
 
     message: str
     trust: Trust
     words: str
-    """What of it stands there; empty where the message was cited."""
+    """The copied words; empty if the message was cited."""
 
     def __str__(self) -> str:
         if not self.words:
-            return f"it rests on {self.message}, which is {self.trust.label}"
-        return f"“{self.words}” stands in {self.message}, which is {self.trust.label}"
+            return f"it is based on {self.message}, which is {self.trust.label}"
+        return f"“{self.words}” occurs in {self.message}, which is {self.trust.label}"
 
 
 class Passage(NamedTuple):
-    """Words of one trust."""
+    """Text of one trust."""
 
     message: str
     trust: Trust
@@ -47,7 +47,7 @@ class Passage(NamedTuple):
 
 
 def stem_of(texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]) -> Stem | None:
-    """Return where one of some texts stems from, if it is somewhere that nobody vouches for."""
+    """Return the untrusted text that one of these texts was copied from; None if there is none."""
     passages = [one._replace(text=_plain(one.text)) for item in seen for one in passages_of(item)]
     doubtful = [passage for passage in passages if passage.trust <= Trust.SEMI_TRUSTED]
     for passage in doubtful:
@@ -59,7 +59,7 @@ def stem_of(texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]) 
 
 
 def passages_of(item: Item) -> Iterator[Passage]:
-    """Yield what a message says, by how far it may be believed; a digest line by line."""
+    """Yield the texts of a message with their trust; a digest line by line."""
     id_, message = item
     digest = parse_digest(message.text) if message.origin is Origin.SUMMARY else None
     if digest is not None:
@@ -95,7 +95,7 @@ def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> St
 
 
 def _runs(text: str) -> Iterator[str]:
-    """Yield the words of a text, so many in a row; all of them where they are fewer."""
+    """Yield all runs of ``RUN`` words; the whole text if it is shorter."""
     said = list(surface(text))
     length = min(RUN, len(said))
     if length >= SHORTEST:
@@ -103,7 +103,7 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text as it is read: a page may part or disguise its words with what nobody sees."""
+    """Return normalized text without invisible characters, which a page may use to disguise words."""
     return unicodedata.normalize("NFKC", text).translate(_SHAPELESS)
 
 

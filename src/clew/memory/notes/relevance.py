@@ -1,4 +1,4 @@
-"""What notes have to do with a text: tags, exact values, and words that few other notes have."""
+"""Score how relevant notes are to a text: by tags, exact values, and words that few notes have."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from clew.memory.words import stop_words, surface
 
 TAG = 3.0
 VALUE = 3.0
-"""What a tag or an exact value is worth; a word is worth the logarithm of how rare it is among the notes."""
+"""Score of a tag or an exact value (chosen by hand); a word scores the logarithm of its rarity among notes.
+"""
 NAMED = 4
-"""Words or values that a reason names."""
+"""Words or values that a reason lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a note has to do with a text."""
+    """The relevance of a note to a text."""
 
     note: Note
     worth: float
     reasons: tuple[str, ...]
-    """Empty where it has nothing to do with it."""
+    """Empty if it is not relevant."""
 
 
 def matches(notes: Sequence[Note], text: str, tags: Iterable[str] = ()) -> list[Match]:
-    """Return what each note has to do with a text, in the notes' order."""
+    """Return the relevance of each note to a text, in the notes' order."""
     said = _terms(text)
     own = {note.id: _terms(f"{note.key} {note.text} {' '.join(note.tags)}") for note in notes}
     having = Counter(term for found in own.values() for term in found)
@@ -41,7 +42,7 @@ def matches(notes: Sequence[Note], text: str, tags: Iterable[str] = ()) -> list[
 def _shared(
     own: Mapping[str, str], said: Mapping[str, str], having: Mapping[str, int], notes: int
 ) -> list[tuple[float, str]]:
-    """Return the words that a note has in common with what was said, the most telling first."""
+    """Return the words that a note and the text share, rarest first."""
     shared = ((log(1 + notes / having[term]), word) for term, word in own.items() if term in said)
     return sorted(shared, key=lambda one: (-one[0], one[1]))
 
@@ -59,14 +60,14 @@ def _match(note: Note, shared: Sequence[tuple[float, str]], known: set[str], tex
 
 
 def _terms(text: str) -> dict[str, str]:
-    """Return the words of a text that carry meaning, as they are stemmed and as they are spelled."""
+    """Return the words of a text without stop words, by stem."""
     stop = stop_words()
     found = {stem(word): word for word in surface(text)}
     return {term: word for term, word in found.items() if term not in stop and word not in stop}
 
 
 def exact_values(text: str) -> list[str]:
-    """Return the paths, addresses, names and numbers that a text gives to the letter."""
+    """Return the paths, addresses, names and numbers in a text."""
     spelled, punctuated = values_in(text, spoken=True)
     known = [one.value for one in map(kind_of, spelled) if one]
     return list(dict.fromkeys([*known, *(one.value for one, _ in punctuated)]))

@@ -1,4 +1,4 @@
-"""What may be kept, by whom, and who must look at it first."""
+"""Rules for notes: what may be stored, who may store it, what needs review first."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from clew.secrets import mask
 
 KEY_CHARACTERS = 80
 KEY_WORDS = 6
-"""Words of a note that make its key, where none is given."""
+"""Words of a note that make its key if none is given."""
 NOTE_CHARACTERS = 1_000
-"""Of one note's text: what is longer is a document, and a note can say where that lies."""
+"""Most characters of a note (chosen by hand). Longer text belongs in a document that a note can point to."""
 TAGS = 8
 TAG_CHARACTERS = 40
 SOURCES = 20
 WAITING_AT_MOST = 200
-"""Proposals of one log that wait: an agent that was talked into it cannot bury the true ones."""
+"""Most pending proposals of one log, so that a manipulated agent cannot bury the real ones."""
 
 AUTHORITY = {
     Category.ORGANIZATION_POLICY: 3,
     Category.PROJECT_CONVENTION: 2,
     Category.USER_PREFERENCE: 1,
 }
-"""Who outranks whom on one key. The other categories have no order among them."""
+"""Rank of categories on one key. Categories not listed have no order."""
 _NEEDS = {Category.ORGANIZATION_POLICY: Trust.DEVELOPER}
-"""The least that somebody must be to set a note of this category; a user, where nothing is said."""
+"""The least trust needed to set a note of a category; USER if not listed."""
 _NOT_THE_AGENTS = frozenset({Category.ORGANIZATION_POLICY, Category.APPROVAL_RECORD})
-"""What an agent that proposes it would give itself: leave to do something."""
+"""Categories that would let an agent give itself permission."""
 
-# Control characters, marks that turn text around, and characters that have no shape at all: a person who
-# approves a note must see all of it. Joiners stay, scripts and emoji need them.
+# Control characters, direction marks and invisible characters: a person who approves a note must see all
+# of it. Joiners are allowed, because scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -43,7 +43,7 @@ _UNSEEN = re.compile(
 
 
 def key_of(text: str) -> str:
-    """Return a key for a note that was given none: its first words, a secret among them masked whole."""
+    """Return a key for a note without one: its first words, with secrets masked."""
     first = mask(text).text.split()[:KEY_WORDS]
     while len(first) > 1 and len(" ".join(first)) > KEY_CHARACTERS:
         first.pop()
@@ -51,14 +51,14 @@ def key_of(text: str) -> str:
 
 
 class Ruling(NamedTuple):
-    """The status that a new note begins with, and why."""
+    """The status that a new note starts with, and why."""
 
     status: Status
     why: str
 
 
 def require_keepable(draft: Draft) -> None:
-    """Refuse what cannot be a note, whoever wants it kept."""
+    """Raise ``InputError`` for text that cannot be a note, whoever the author is."""
     sizes = (
         ("the key", draft.key, KEY_CHARACTERS),
         ("the text", draft.text, NOTE_CHARACTERS),
@@ -71,7 +71,7 @@ def require_keepable(draft: Draft) -> None:
         if len(text) > most:
             raise InputError(f"{what} has {len(text):,} characters", f"a note takes at most {most:,}")
         if found := _UNSEEN.search(text):
-            raise InputError(f"{what} holds the character U+{ord(found[0]):04X}, which nobody can see")
+            raise InputError(f"{what} contains the invisible character U+{ord(found[0]):04X}")
     if "\n" in draft.key or any("\n" in tag for tag in draft.tags):
         raise InputError("a key or a tag has more than one line")
     for what, count, most in (
@@ -83,43 +83,43 @@ def require_keepable(draft: Draft) -> None:
 
 
 def ruling(draft: Draft, stem: Stem | None = None) -> Ruling:
-    """Return the status a draft begins with; ``InputError`` where its author may not set it at all."""
+    """Return the status a draft starts with; raise ``InputError`` if its author may not set it at all."""
     if draft.source.author is Author.PERSON:
         require_authority(draft.category, draft.trust)
         return Ruling(Status.APPROVED, "")
     if stem is not None:
         return Ruling(Status.QUARANTINED, str(stem))
     if draft.trust <= Trust.SEMI_TRUSTED:
-        return Ruling(Status.QUARANTINED, f"it rests on {draft.trust.label} text")
+        return Ruling(Status.QUARANTINED, f"it is based on {draft.trust.label} text")
     if draft.category in _NOT_THE_AGENTS:
-        return Ruling(Status.QUARANTINED, f"an agent wants to set an {draft.category.label}")
-    return Ruling(Status.PROPOSED, "it waits for a person")
+        return Ruling(Status.QUARANTINED, f"an agent proposed an {draft.category.label}")
+    return Ruling(Status.PROPOSED, "pending approval")
 
 
 def require_authority(category: Category, trust: Trust) -> None:
-    """Refuse somebody who may not set notes of a category."""
+    """Raise ``InputError`` if this trust may not set notes of a category."""
     needed = _NEEDS.get(category, Trust.USER)
     if trust < needed:
         raise InputError(
             f"a note of trust {trust.label!r} cannot be an approved {category.label}",
-            f"that takes {needed.label!r} at the least",
+            f"it needs at least {needed.label!r}",
         )
 
 
 def require_room(notes: Iterable[Note], status: Status) -> None:
-    """Refuse one more proposal where too many wait already."""
+    """Raise ``InputError`` for one more proposal if too many are pending."""
     if status in WAITING and sum(note.status in WAITING for note in notes) >= WAITING_AT_MOST:
-        raise InputError(f"{WAITING_AT_MOST} proposals wait already", "a person must look at those first")
+        raise InputError(f"{WAITING_AT_MOST} proposals are pending", "a person must review them first")
 
 
 _BEFORE = {"approve": WAITING, "reject": WAITING, "forget": (*LIVE, Status.RETIRED)}
 
 
 def require_change(note: Note, does: str, trust: Trust) -> None:
-    """Refuse a change that this note cannot undergo, or that this somebody may not make."""
+    """Raise ``InputError`` for a change that the note's status or the caller's trust does not allow."""
     if note.status not in _BEFORE[does]:
         raise InputError(f"cannot {does} {note.id}, which is {note.status}", "see `clew notes list --all`")
     if does == "approve" or note.status is Status.APPROVED:
         require_authority(note.category, trust)
     elif trust < Trust.USER:
-        raise InputError(f"{trust.label} text cannot {does} a note", "a person must")
+        raise InputError(f"{trust.label} text cannot {does} a note", "ask a person to do it")

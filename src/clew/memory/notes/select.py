@@ -1,4 +1,4 @@
-"""Which notes a model is shown now: those that hold and have to do with what goes on, as far as they fit."""
+"""Select the notes to show a model: active and relevant ones, within a token limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.tokens import TokenCounter, counter_for
 
 CAP_TOKENS = 500
 RECENT = 6
-"""Messages that say what goes on now."""
+"""Messages that describe the current situation (chosen by hand)."""
 RECENT_CHARACTERS = 20_000
 
 _STANDING = {
@@ -22,29 +22,29 @@ _STANDING = {
     Category.PROJECT_CONVENTION: 2.0,
     Category.USER_PREFERENCE: 1.0,
 }
-"""What shapes every answer is shown whatever goes on; the more it binds, the earlier."""
+"""Score of categories that are shown in every situation; the more binding, the higher."""
 _URGENCY = {Priority.LOW: -1.0, Priority.NORMAL: 0.0, Priority.HIGH: 3.0}
 _NEARNESS = {Scope.SESSION: 0.5, Scope.WORKSPACE: 0.25, Scope.GLOBAL: 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What goes on now."""
+    """What is going on now."""
 
     at: str
-    """ISO 8601, UTC: the time."""
+    """The time, ISO 8601, UTC."""
     text: str = ""
-    """What was said last, and the goal."""
+    """The last messages, and the goal."""
     tags: tuple[str, ...] = ()
-    """What the caller knows it to be about."""
+    """Tags that the caller knows to apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The notes that a model is shown, each with its reason, and those it is not."""
+    """The notes to show, each with its reason, and those left out."""
 
     notes: tuple[Note, ...]
-    """The most wanted first."""
+    """Highest score first."""
     reasons: Mapping[str, str]
     left_out: tuple[tuple[Note, str], ...]
     conflicts: tuple[Conflict, ...]
@@ -53,11 +53,11 @@ class Selection:
 
     @property
     def text(self) -> str:
-        """Return what the model is shown; nothing, where no note is wanted."""
+        """Return the text for the model; empty if no note was selected."""
         return render_notes(self.notes, self.conflicts)
 
     def to_json(self) -> JsonObject:
-        """Return what was chosen and why, for the record."""
+        """Return what was selected and why, for the log."""
         left: list[Json] = [{"note": note.id, "why": why} for note, why in self.left_out]
         chosen: list[Json] = [{"note": note.id, "why": self.reasons[note.id]} for note in self.notes]
         conflicts: list[Json] = [str(one) for one in self.conflicts]
@@ -65,9 +65,9 @@ class Selection:
 
 
 def situation_of(items: Sequence[Item], *, at: str, goal: str = "", tags: tuple[str, ...] = ()) -> Situation:
-    """Return what goes on at the end of a session.
+    """Return the current situation of a session.
 
-    What tools answered does not count: a web page must not choose which notes come up.
+    Tool results are excluded: a web page must not choose which notes are shown.
     """
     said = [
         words(part)
@@ -85,7 +85,7 @@ def select(
     cap_tokens: int = CAP_TOKENS,
     counter: TokenCounter | None = None,
 ) -> Selection:
-    """Return the notes to show, in at most ``cap_tokens``; the same notes and situation give the same."""
+    """Return the notes to show, in at most ``cap_tokens``. Deterministic."""
     hold = standing(notes, situation.at)
     found = matches(hold.notes, situation.text, situation.tags)
     found.sort(key=lambda one: (-_worth(one), -one.note.priority, one.note.created, one.note.id))
@@ -97,7 +97,7 @@ def select(
     for one in found:
         why = [*_standing(one.note), *one.reasons]
         if not why:
-            left.append((one.note, "it has nothing to do with what goes on"))
+            left.append((one.note, "not relevant now"))
             continue
         size = count(render_notes([*chosen, one.note], hold.conflicts))
         if size > cap_tokens:
@@ -110,8 +110,8 @@ def select(
 
 
 def _standing(note: Note) -> list[str]:
-    """Return the reasons to show a note whatever goes on."""
-    reasons = [f"{note.category.label} always counts"] if note.category in _STANDING else []
+    """Return the reasons to show a note in any situation."""
+    reasons = [f"{note.category.label} always applies"] if note.category in _STANDING else []
     return [*reasons, "high priority"] if note.priority is Priority.HIGH else reasons
 
 

@@ -1,7 +1,7 @@
-"""Which notes hold now, and which speak against each other.
+"""Determine which notes are active, and which conflict.
 
-On one key, organization policy outranks project conventions and those outrank preferences; in one category
-the narrower scope is meant. Where neither tells, nobody guesses: all of them hold, and the conflict is shown.
+On one key, organization policy outranks project conventions, and those outrank preferences; within one
+category the narrower scope wins. If neither decides, all stay active and the conflict is reported.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ _NARROWNESS = {scope: place for place, scope in enumerate(Scope)}
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Notes on one key that are of different authority, or of none."""
+    """Notes on one key of different categories."""
 
     key: str
     notes: tuple[Note, ...]
     stands: Note | None
-    """The one that outranks the others; None where a person must decide."""
+    """The one that outranks the others; None if a person must decide."""
 
     def __str__(self) -> str:
         if self.stands is None:
             named = ", ".join(f"{note.id} ({note.category.label})" for note in self.notes)
-            return f"{self.key}: {named} do not agree, and none outranks the other"
+            return f"{self.key}: {named} conflict, and none outranks the other"
         others = ", ".join(f"{note.id} ({note.category.label})" for note in self.notes if note != self.stands)
         return f"{self.key}: {self.stands.id} ({self.stands.category.label}) outranks {others}"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What holds, and what does not."""
+    """The active notes, and the others."""
 
     notes: tuple[Note, ...]
     out: tuple[tuple[Note, str], ...]
-    """Notes that are still of interest but do not hold, and why."""
+    """Notes that are not active but still of interest, and why."""
     conflicts: tuple[Conflict, ...]
 
 
 def standing(notes: Iterable[Note], at: str) -> Standing:
-    """Return which notes hold at a time."""
+    """Return which notes are active at a time."""
     held: list[Note] = []
     out: list[tuple[Note, str]] = []
     conflicts: list[Conflict] = []
@@ -68,19 +68,19 @@ def standing(notes: Iterable[Note], at: str) -> Standing:
 
 def _why_out(note: Note, at: str) -> str:
     if note.status is Status.PROPOSED:
-        return "it waits for approval"
+        return "pending approval"
     if note.status is Status.QUARANTINED:
         return f"it is in quarantine: {note.why}"
     return f"it expired on {note.expires}" if note.status in LIVE and note.expired(at) else ""
 
 
 def _narrowest(same: Sequence[Note], out: list[tuple[Note, str]]) -> list[Note]:
-    """Return one note for each category: the one of the narrowest scope."""
+    """Return one note per category: the one with the narrowest scope."""
     chosen: dict[str, Note] = {}
     for note in sorted(same, key=lambda one: _NARROWNESS[one.scope]):
         wider = chosen.get(note.category)
         if wider is not None:
-            out.append((wider, f"{note.id} says it for this {note.scope}"))
+            out.append((wider, f"overridden by {note.id} for this {note.scope}"))
         chosen[note.category] = note
     return list(chosen.values())
 

@@ -1,4 +1,4 @@
-"""Where each memory is, and how it travels: working, recall, archive. See README.md."""
+"""Memory tiers: working, recall, archive, and the moves between them. See README.md."""
 
 from clew.memory.tiers.archive import archive_digest
 from clew.memory.tiers.codec import move_from_json, move_to_json

@@ -1,4 +1,4 @@
-"""The digest of many digests: what the archive keeps in the open of spans that aged."""
+"""Build the archive digest that represents many digests of old spans."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.digest import checksum
 
 LINES = 8
-"""Of each digest that goes in."""
-# What is still worth knowing long after: why and what, rather than what was open or came next then.
+"""Lines kept of each digest (chosen by hand)."""
+# Most useful in the long run first: goals and decisions before open items and next steps.
 _ORDER = (
     ClaimKind.GOAL, ClaimKind.DECISION, ClaimKind.USER, ClaimKind.ERROR, ClaimKind.FACT, ClaimKind.ARTIFACT,
     ClaimKind.OPEN, ClaimKind.NEXT,
@@ -17,9 +17,9 @@ _ORDER = (
 
 
 def archive_digest(name: str, parts: Sequence[Digest]) -> Digest:
-    """Return the digest that stands for digests of level 0: the lines of each that last longest.
+    """Return the digest that represents digests of level 0, with the most lasting lines of each.
 
-    Every line keeps its sources and its trust, so it leads to the turns like the line it was.
+    Every line keeps its sources and trust, so it leads to the same turns as before.
     """
     lines = [claim for part in parts for claim in _lasting(part)]
     return Digest(

@@ -1,4 +1,4 @@
-"""Moves as bodies of events of the kind ``TIER``, and back."""
+"""Encode moves as bodies of ``TIER`` events, and decode them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def move_to_json(move: Move) -> JsonObject:
 
 
 def move_from_json(stored: Stored) -> Move:
-    """Read a move from its event."""
+    """Return the move in an event."""
     body: dict[str, Any] = stored.event.body
     try:
         return Move(
@@ -48,4 +48,4 @@ def move_from_json(stored: Stored) -> Move:
             left=Left(**body["left"]) if "left" in body else None,
         )
     except (KeyError, TypeError, ValueError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is no move that clew wrote ({cause!r})") from cause
+        raise StoreDamaged(f"event {stored.seq} is not a valid tier move ({cause!r})") from cause

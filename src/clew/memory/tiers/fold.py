@@ -1,4 +1,4 @@
-"""Where the memories of a session are now: a fold of its compactions, undos and moves."""
+"""Fold compactions, undos and moves of a session into its current tiers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NOTHING_LEFT = Tiers()
 
 
 def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
-    """Return where the memories of a session are, or go on from where they were.
+    """Return the current tiers of a session, starting from a known state.
 
-    A compaction whose moves are on record need not be read again: they say what left with it.
+    A compaction whose moves are recorded is not read again: the moves contain what is needed.
     """
     moves = [move_from_json(stored) for stored in store.read(ctx, known.read, kinds=[TIER.name])]
     moved = max([known.moved, *(move.left.seq for move in moves if move.left)])
@@ -34,7 +34,7 @@ def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
 
 
 def fold_tiers(events: Iterable[Stored], tiers: Tiers = NOTHING_LEFT) -> Tiers:
-    """Replay events into the tiers, or go on from earlier ones; those stay as they are."""
+    """Replay events into tiers, starting from earlier ones, which are not changed."""
     room = _Room(tiers)
     for stored in events:
         room.take(stored)
@@ -42,7 +42,7 @@ def fold_tiers(events: Iterable[Stored], tiers: Tiers = NOTHING_LEFT) -> Tiers:
 
 
 def after(moves: Iterable[Move], tiers: Tiers) -> Tiers:
-    """Return the tiers as they are once these moves are made."""
+    """Return the tiers after these moves."""
     room = _Room(tiers)
     for move in moves:
         room.move(move)
@@ -50,7 +50,7 @@ def after(moves: Iterable[Move], tiers: Tiers) -> Tiers:
 
 
 class _Room:
-    """The tiers during a replay."""
+    """The mutable state during a replay."""
 
     def __init__(self, tiers: Tiers) -> None:
         self.read = tiers.read
@@ -89,13 +89,13 @@ class _Room:
             self._cut_short(Stub(name, stored.seq, time, f"cut short: {why}"))
 
     def _cut_short(self, stub: Stub) -> None:
-        """Remember with which compaction a message was first cut short: until that is undone, it is."""
+        """Record the compaction that first shortened a message; it applies until that one is undone."""
         known = self.stubs.get(stub.ref)
         if known is None or known.undone:
             self.stubs[stub.ref] = stub
 
     def _undo(self, since: int) -> None:
-        """Mark what comes back; what never left goes unmentioned."""
+        """Mark what comes back; forget what never left the window."""
         for name, span in list(self.spans.items()):
             if span.seq >= since and span.tier is Tier.WORKING:
                 del self.spans[name]

@@ -1,4 +1,4 @@
-"""Which moves are due: pure functions of where things are, of the moment, and of a policy."""
+"""Compute the due moves: pure functions of the tiers, the moment and a policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.memory.tiers.tier import DEFAULT, Excerpt, Guest, Left, Move, Tier, Ti
 
 
 class Moment(NamedTuple):
-    """When it is: by the clock, and by how much was said."""
+    """The current time, and the number of messages."""
 
     time: str
     """ISO 8601, UTC."""
@@ -19,7 +19,7 @@ class Moment(NamedTuple):
 
 
 def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[Move]:
-    """Return what is to be moved now: what left or came back with compactions, what aged, what is idle."""
+    """Return the due moves: after compactions and undos, by age, and of idle excerpts."""
     moves: list[Move] = []
     for due in (_returns, _evictions, _agings, _departures):
         moves += due(after(moves, tiers), now, policy)
@@ -30,17 +30,17 @@ def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[M
 
 
 def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
-    """Yield what an undo brings back; a digest of the archive that loses a part is taken apart."""
+    """Yield what an undo brings back; an archive digest that loses a part is dissolved."""
     broken = {span.into for span in tiers.spans.values() if span.undone and span.into}
     for into, spans in tiers.archived().items():
         stay = tuple(span.digest for span in spans if not span.undone)
         if into in broken:
-            # Said even where nothing stays: the digest of the archive is no more.
+            # Recorded even if nothing remains, because the archive digest no longer exists.
             yield Move(
                 what=stay,
                 origin=Tier.ARCHIVE,
                 to=Tier.RECALL,
-                why=f"{into} is taken apart: a compaction it stands for was undone",
+                why=f"{into} is dissolved: a compaction it covers was undone",
                 at=now.messages,
                 into=into,
             )
@@ -53,7 +53,7 @@ def _returns(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
 
 
 def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
-    """Yield what left the window with a compaction and is not on record yet."""
+    """Yield what left the window with a compaction and is not recorded yet."""
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
             left = Left(span.seq, span.time, span.covers)
@@ -89,7 +89,7 @@ def _agings(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
         what = tuple(span.digest for span in group)
         into = f"a{number}"
         yield Move(
-            what=what, origin=Tier.RECALL, to=Tier.ARCHIVE, why=f"{into} stands for them: {why}",
+            what=what, origin=Tier.RECALL, to=Tier.ARCHIVE, why=f"archived as {into}: {why}",
             at=now.messages, into=into,
         )  # fmt: skip
 
@@ -103,7 +103,7 @@ def _before(time: str, days: float) -> str:
 
 
 def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
-    """Yield what came back and was not wanted for long."""
+    """Yield excerpts that were injected and not wanted for long."""
     for guest in tiers.guests.values():
         idle = now.messages - guest.used
         if idle >= policy.idle_messages:
@@ -111,9 +111,9 @@ def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]
 
 
 def moves_for(wanted: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment) -> list[Move]:
-    """Return the moves of a request that shows what is wanted, and what stays of what came back earlier.
+    """Return the moves of a request that shows ``wanted`` and keeps ``staying``.
 
-    Both were chosen within the allotment; whatever else came back makes room for them.
+    Both were selected within the token limit; any other injected excerpt leaves.
     """
     shown = {excerpt.ref for excerpt in wanted}.union(staying)
     leaving = (guest for ref, guest in tiers.guests.items() if ref not in shown)

@@ -1,4 +1,4 @@
-"""The tiers of a session's memory, what lies in them, and what moving between them is."""
+"""The memory tiers, what they contain, and moves between them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Tier(StrEnum):
     WORKING = "working"
     """In the window."""
     RECALL = "recall"
-    """Out of the window, one search away: turns, outputs, and the digest of each span that left."""
+    """Out of the window, found by one search: turns, outputs, and the digest of each span that left."""
     ARCHIVE = "archive"
-    """Cold: a digest of many digests stands for it, two steps from the turns."""
+    """Old: represented by a digest of many digests, two steps from the turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierPolicy:
-    """When something moves."""
+    """When something moves. The defaults were chosen by hand."""
 
     recall_spans: int = 64
-    """Spans that stay in recall, however old; beyond them the oldest age."""
+    """Spans that stay in recall whatever their age; beyond them the oldest are archived."""
     archive_spans: int = 32
-    """Spans that one digest of the archive stands for."""
+    """Spans per archive digest."""
     recall_days: float = 30.0
-    """Days after which a span ages, however few there are."""
+    """Days after which a span is archived, however few there are."""
     idle_messages: int = 24
-    """Messages after which what came back leaves again, if nothing asked for it meanwhile."""
+    """Messages after which an injected excerpt leaves again if no request asked for it."""
 
 
 DEFAULT = TierPolicy()
@@ -51,40 +51,40 @@ class Excerpt:
     end: int
     tokens: int
     why: str
-    """What it is wanted for."""
+    """Why it was injected."""
 
 
 class Left(NamedTuple):
-    """How something left the window: enough to know it without reading the compaction again."""
+    """How something left the window; avoids reading the compaction again."""
 
     seq: int
-    """The compaction."""
+    """The compaction's event number."""
     time: str
-    """When that was."""
+    """The compaction's time."""
     covers: str = ""
-    """The messages that a digest stands for; nothing for a message that was cut short."""
+    """The messages that a digest covers; empty for a message that was shortened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Something that goes from one tier to another, and why."""
+    """A move from one tier to another, with its reason."""
 
     what: tuple[str, ...]
-    """References: digests that stand for their spans (``d3``), or messages (``m12``)."""
+    """References: digests of spans (``d3``), or messages (``m12``)."""
     origin: Tier
     to: Tier
-    """The same as ``origin`` for what came back and is wanted again."""
+    """Equal to ``origin`` for an injected excerpt that is wanted again."""
     why: str
     at: int = 0
-    """How many messages there were."""
+    """The number of messages at that time."""
     into: str = ""
-    """The digest of the archive that it goes into, or comes out of: ``a1``."""
+    """The archive digest that it goes into or comes out of: ``a1``."""
     digest: Digest | None = None
-    """That digest, where it is made."""
+    """That digest, when it is created."""
     excerpt: Excerpt | None = None
-    """What comes back into the window, where it is a part of a message."""
+    """The part of a message that is injected."""
     left: Left | None = None
-    """How it left the window, where it leaves with a compaction."""
+    """How it left the window, if it left with a compaction."""
 
     def __str__(self) -> str:
         where = f"{self.origin} → {self.to}" if self.origin is not self.to else f"stays in {self.to}"
@@ -93,20 +93,20 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Messages that left the window together; the digest of level 0 stands for them."""
+    """Messages that left the window together, represented by a digest of level 0."""
 
     digest: str
     seq: int
-    """The compaction."""
+    """The compaction's event number."""
     covers: str
-    """Their ids, as ``plan.spans`` writes them."""
+    """Their ids, in the notation of ``plan.spans``."""
     time: str
     tier: Tier = Tier.WORKING
-    """``WORKING`` until the move is on record."""
+    """``WORKING`` until the move is recorded."""
     into: str = ""
-    """The digest of the archive that stands for it."""
+    """The archive digest that represents it."""
     undone: bool = False
-    """The compaction was undone; it is on its way back."""
+    """The compaction was undone; the return is not recorded yet."""
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class Span:
         return int(self.covers[1:].partition("-")[0].partition(",")[0])
 
     def holds(self, number: int) -> bool:
-        """Tell whether a message is among them; costs as much as there are runs."""
+        """Return True if it contains a message; costs as much as there are runs."""
         for run in self.covers.split(","):
             first, _, last = run.partition("-")
             if int(first[1:]) <= number <= int((last or first)[1:]):
@@ -129,11 +129,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """A message that the window shows smaller; the whole of it is in recall."""
+    """A message that the window shows shortened; the whole of it is in recall."""
 
     ref: str
     seq: int
-    """The compaction."""
+    """The compaction's event number."""
     time: str
     why: str
     tier: Tier = Tier.WORKING
@@ -142,32 +142,32 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """What came back into the window."""
+    """An excerpt that was injected into the window."""
 
     excerpt: Excerpt
     home: Tier
-    """Where it goes when nobody wants it any more."""
+    """The tier it returns to."""
     used: int
-    """How many messages there were when it was last wanted."""
+    """The number of messages when it was last wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Where the memories of a session are. What is named nowhere here is in the window as it was said."""
+    """The tier of each memory of a session. Anything not listed is in the window verbatim."""
 
     read: int = 0
-    """The last event that it accounts for."""
+    """The last event that it includes."""
     spans: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
     """By their digests, oldest first."""
     stubs: Mapping[str, Stub] = field(default_factory=lambda: MappingProxyType({}))
     guests: Mapping[str, Guest] = field(default_factory=lambda: MappingProxyType({}))
     archives: int = 0
-    """How many digests of the archive there ever were."""
+    """How many archive digests were ever created."""
     moved: int = 0
-    """The last compaction whose moves are on record."""
+    """The last compaction whose moves are recorded."""
 
     def archived(self) -> dict[str, list[Span]]:
-        """Return what each digest of the archive stands for, oldest first."""
+        """Return the spans of each archive digest, oldest first."""
         found: dict[str, list[Span]] = {}
         for span in self.spans.values():
             if span.into:
@@ -175,11 +175,11 @@ class Tiers:
         return found
 
     def of(self, ref: str) -> Tier:
-        """Return where a message or a digest of this session is."""
+        """Return the tier of a message or digest of this session."""
         return Tier.WORKING if ref in self.guests else self.home(ref)
 
     def home(self, ref: str) -> Tier:
-        """Return where it is when it is no guest of the window; what other sessions said is in recall."""
+        """Return its tier without regard to injected excerpts; other sessions' messages are in recall."""
         if "@" in ref:
             return Tier.RECALL
         if ref in self.spans:
@@ -190,7 +190,7 @@ class Tiers:
         return self.stubs[ref].tier if ref in self.stubs else Tier.WORKING
 
     def _holding(self, number: int) -> Span | None:
-        """Return the span that a message left with. They follow each other as the messages do."""
+        """Return the span that contains a message. Spans are in the order of their messages."""
         left = list(self.spans.values())
         place = bisect_right(left, number, key=lambda span: span.first)
         return left[place - 1] if place and left[place - 1].holds(number) else None

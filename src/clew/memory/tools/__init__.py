@@ -1,4 +1,4 @@
-"""Tools with which an agent looks after its own memory. See README.md."""
+"""Tools for an agent to use its own memory. See README.md."""
 
 from clew.memory.tools.desk import Approve, Consent, Desk, OpenSession, Wish, ask_later
 from clew.memory.tools.tool import Tool, ToolAnswer

@@ -1,4 +1,4 @@
-"""The tool that tells how full the window is."""
+"""The context_budget tool: reports how full the window is."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _budget(desk: Desk, _: dict[str, Any]) -> ToolAnswer:
         "\n".join(
             [
                 f"{used:,} of {usable:,} usable tokens are in use; "
-                f"{gauge.window.reply_tokens:,} more are kept for the reply.",
-                f"Compaction comes at {compact_at:,}: {max(0, compact_at - used):,} tokens from now.",
+                f"{gauge.window.reply_tokens:,} more are reserved for the reply.",
+                f"Compaction starts at {compact_at:,}: {max(0, compact_at - used):,} tokens from now.",
                 f"{shown}, earlier ones as {', '.join(digests)}." if digests else f"{shown}.",
             ]
         )
@@ -31,7 +31,7 @@ def _budget(desk: Desk, _: dict[str, Any]) -> ToolAnswer:
 
 CONTEXT_BUDGET = Tool(
     "context_budget",
-    "Tell how many tokens of the context window are in use, and how many are left before it is compacted.",
+    "Report how many tokens of the context window are in use, and how many are left before compaction.",
     takes(),
     _budget,
 )

@@ -1,4 +1,4 @@
-"""What the tools work with: a session, its memory, and somebody who is asked before writing."""
+"""What the tools work with: a session, its memory, and a callback that approves writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.message import Item, Trust
 
 
 class Expanded(Protocol):
-    """What stands behind a reference."""
+    """What a reference points to."""
 
     @property
     def what(self) -> str:
@@ -22,7 +22,7 @@ class Expanded(Protocol):
 
     @property
     def text(self) -> str:
-        """Return what it says itself, if it is no message."""
+        """Return its own text, if it is not a message."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ class Expanded(Protocol):
 
 
 class Measured(Protocol):
-    """How large a session's window is."""
+    """The size of a session's window."""
 
     @property
     def window(self) -> Window:
@@ -38,7 +38,7 @@ class Measured(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """Return when it is compacted."""
+        """Return the compaction policy."""
 
 
 class Named(Protocol):
@@ -50,66 +50,66 @@ class Named(Protocol):
 
 
 class OpenSession(Protocol):
-    """What the tools ask of a session; ``clew.Session`` has it."""
+    """What the tools need of a session; ``clew.Session`` implements it."""
 
     @property
     def name(self) -> str:
-        """Return what the session is called."""
+        """Return the session's name."""
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of what the model would see now."""
+        """Return the tokens of the current view."""
 
     @property
     def gauge(self) -> Measured:
-        """Return how large the window is."""
+        """Return the size of the window."""
 
     def view(self) -> list[Item]:
-        """Return what the model would see now."""
+        """Return the current view."""
 
     def originals(self, ids: Iterable[str]) -> Iterator[Item]:
-        """Yield messages as they were said; ids that name none are passed over."""
+        """Yield original messages; unknown ids are skipped."""
 
     def expand(self, ref: str) -> Expanded:
-        """Return what stands behind a reference."""
+        """Return what a reference points to."""
 
     def number(self, seq: int) -> int:
-        """Return how many messages there were at a place of the log."""
+        """Return how many messages there were at a position of the log."""
 
     def pin(self, quote: str) -> Named:
-        """Set a rule that stands word for word."""
+        """Pin a rule, kept verbatim."""
 
 
 class Consent(StrEnum):
-    """What a person says to a wish of the agent."""
+    """A person's answer to a write request of the agent."""
 
     GIVEN = "given"
     DENIED = "denied"
     LATER = "later"
-    """Not now: what can wait waits."""
+    """Not now: the request stays pending if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Something an agent wants to write."""
+    """A write that an agent asks for."""
 
     tool: str
     summary: str
-    """What would happen, in one sentence for people; the words in it are the agent's."""
+    """What would happen, in one sentence for people; the quoted words are the agent's."""
     trust: Trust
 
 
 LEAST_CHARACTERS = 2_000
 MOST_CHARACTERS = 16_000
-"""Of one answer: what is asked for must not fill the window that it was taken out of."""
+"""Characters of one answer, so that it does not fill the window (chosen by hand)."""
 PER_TOKEN = 4
-"""Characters, roughly."""
+"""Characters per token, roughly."""
 
 Approve = Callable[[Wish], Consent]
 
 
 def ask_later(_: Wish) -> Consent:
-    """Leave every wish to a person who comes later."""
+    """Leave every request pending."""
     return Consent.LATER
 
 
@@ -123,11 +123,11 @@ class Desk:
 
     @property
     def answer_characters(self) -> int:
-        """Return how long an answer may be: at most a tenth of the window, so that it cannot fill it."""
+        """Return the longest answer: a tenth of the window, so that it cannot fill it."""
         tokens = self.session.gauge.window.usable_tokens // 10
         return max(LEAST_CHARACTERS, min(MOST_CHARACTERS, tokens * PER_TOKEN))
 
     @property
     def notebook(self) -> Notebook:
-        """Return the notes that concern the session."""
+        """Return the notes that apply to the session."""
         return self.memory.notebook

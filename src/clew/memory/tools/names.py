@@ -1,4 +1,4 @@
-"""Exact names in the messages that a search found and that the view no longer shows."""
+"""List exact names in the found messages that the view no longer shows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clew.memory.in_view import InView
 from clew.memory.index.protocol import Entry
 
 MOST_NAMES = 16
-"""Names of one message: those nearest to what was found."""
+"""Names per message: those nearest to the hit. The limits here were chosen by hand."""
 MOST_CHARACTERS = 500
-"""Of the names of one message."""
+"""Characters of the names of one message."""
 FAR = 12_000
-"""Characters around a hit in which names are looked for."""
+"""Characters around a hit in which names are searched."""
 # Paths and files, names of several parts in camelCase, PascalCase or snake_case, ids of hexadecimal digits.
 _NAME = re.compile(
     r"(?<![\w/.@-])(?:"
@@ -29,9 +29,9 @@ SHORTEST = 5
 
 
 def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
-    """Yield names that stand near each hit in its message and that neither hits nor view show.
+    """Yield names near each hit in its message that neither the hits nor the view show.
 
-    ``found`` are hits with the whole text of their messages; each message is looked at once.
+    ``found`` are hits with the whole text of their messages; each message is searched once.
     """
     shown = "\n".join(entry.text for entry, _ in found)
     messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(found)}
@@ -49,7 +49,7 @@ def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tup
 
 
 def _nearest(text: str, middle: int) -> list[str]:
-    """Return the names around a place of a text, the nearest first."""
+    """Return the names around a position of a text, nearest first."""
     found = _NAME.finditer(text, max(0, middle - FAR), middle + FAR)
     near = sorted((abs(match.start() - middle), match[0].rstrip(".")) for match in found)
     return list(dict.fromkeys(name for _, name in near if SHORTEST <= len(name) <= 200))

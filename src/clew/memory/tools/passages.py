@@ -1,4 +1,4 @@
-"""Words as an answer quotes them: under their reference and trust, in a fence that nothing in them closes."""
+"""Render quotations in an answer: with reference and trust, in a fence that their text cannot close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BACKTICKS = re.compile("`+")
 
 
 def quoted(quotations: Iterable[Quotation], heading: str = "", most: int = MOST_CHARACTERS) -> ToolAnswer:
-    """Return quotations as one answer of about ``most`` characters, of the lowest trust among them."""
+    """Return quotations as one answer of about ``most`` characters, with the lowest trust among them."""
     listed = list(quotations)
     blocks = [*([heading] if heading else []), *_blocks(listed, most)]
     return ToolAnswer("\n".join(blocks), min((one.trust for one in listed), default=Trust.SEMI_TRUSTED))
@@ -22,7 +22,7 @@ def quoted(quotations: Iterable[Quotation], heading: str = "", most: int = MOST_
 
 def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
     for waiting, one in zip(range(len(quotations), 0, -1), quotations, strict=True):
-        shown = one.text[: room // waiting]  # what a short one leaves is for those behind it
+        shown = one.text[: room // waiting]  # room left by a short one goes to the next ones
         room -= len(shown)
         about = (one.ref, one.role, one.trust.label, one.time, one.about)
         yield f"[{', '.join(dict.fromkeys(filter(None, about)))}]"
@@ -33,7 +33,7 @@ def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
 
 
 def fenced(text: str) -> str:
-    """Return a text to the letter, in a fence that nothing in it can close."""
+    """Return a text verbatim, in a fence that it cannot close."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

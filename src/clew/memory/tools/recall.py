@@ -1,4 +1,4 @@
-"""Tools that read: finding what left the window, opening it, and looking at a range of it."""
+"""Reading tools: search what left the window, open it, and show a range of it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from clew.message import Role
 
 MOST_HITS = 20
 EXCERPT = 1_600
-"""Characters of a hit: a piece of the index, or two that adjoin, whole."""
+"""Characters of a hit: one or two adjoining pieces of the index, whole."""
 MOST_NEIGHBOURS = 10
 MOST_ORIGINALS = 50
 MOST_END = 2**53
-"""An end beyond the message is its end."""
+"""A larger end means the end of the message."""
 _ROLES = ("user", "assistant", "tool", "system")
 
 
@@ -46,15 +46,15 @@ def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
         answer = quoted((_found(desk, hit) for hit in found.hits), also, desk.answer_characters)
         return replace(answer, text="\n".join([answer.text, *_other_names(desk, found.hits, view)]))
-    if seen:  # nothing but what is in view: the best of it is shown, so that the answer is never only a list
+    if seen:  # everything found is in view: show the best of it, rather than only a list of ids
         hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1, where))[:limit]
         heading = f"{len(hits)} found, all in view already:"
         return quoted((_found(desk, hit) for hit in hits), heading, desk.answer_characters)
-    return ToolAnswer(f"nothing was found for {given['query']!r}")
+    return ToolAnswer(f"nothing found for {given['query']!r}")
 
 
 def _other_names(desk: Desk, hits: Sequence[Hit], view: InView) -> Iterator[str]:
-    """Yield the names in the rest of the messages found that the view no longer shows, in a fence."""
+    """Yield, in a fence, names in the rest of the found messages that the view no longer shows."""
     places = [(hit.entry, desk.memory.library.place(desk.memory.ref(hit.entry))) for hit in hits]
     found = [(entry, desk.memory.library.message(place).text) for entry, place in places if place]
     lines = [f"{desk.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
@@ -64,7 +64,7 @@ def _other_names(desk: Desk, hits: Sequence[Hit], view: InView) -> Iterator[str]
 
 
 def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:
-    """Put what the user just asked behind what has the same values: a question is no answer to itself."""
+    """Rank the user's current question after hits with the same values: it does not answer itself."""
     asked = next((item.id for item in reversed(desk.session.view()) if item.message.role is Role.USER), "")
     question = next((hit for hit in hits if desk.memory.ref(hit.entry) == asked), None)
     rivals = [hit for hit in hits if question and hit is not question and hit.why.exact]
@@ -97,8 +97,8 @@ def _found(desk: Desk, hit: Hit) -> Quotation:
 
 RECALL_SEARCH = Tool(
     "recall_search",
-    "Search what was said or seen before, in this session and in others of this project, also what is no "
-    "longer in view. Finds exact values (paths, ids, error texts) to the letter, words in any form, and "
+    "Search what was said or seen before, in this session and in others of this project, including what is "
+    "no longer in view. Finds exact values (paths, ids, error texts) verbatim, words in any form, and "
     "dates such as 'last Tuesday'. Each hit has a reference for recall_open.",
     takes(
         query=text("What to look for: a question, words, or an exact value."),
@@ -129,13 +129,13 @@ def _open(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
 
 
 def _messages(desk: Desk, refs: Sequence[str]) -> list[Quotation]:
-    """Return the messages among what was opened leads to, as they were said."""
+    """Return the originals of the messages among these references."""
     places = (desk.memory.library.place(ref) for ref in refs[:MOST_ORIGINALS])
     return [desk.memory.library.message(place) for place in places if place]
 
 
 def _heading(opened: Opened) -> str:
-    """Say what was opened, and what to open next."""
+    """Return a line with what was opened, and what to open next."""
     if opened.what == "message":
         return ""
     is_local = all("@" not in name for name in opened.holds)
@@ -156,7 +156,7 @@ def _rule(desk: Desk, ref: str) -> ToolAnswer:
 
 RECALL_OPEN = Tool(
     "recall_open",
-    "Show messages as they were said, whatever the view shows of them now. Takes the reference of a message "
+    "Show original messages, whatever the view shows of them now. Takes the reference of a message "
     "(m12, or m12@SESSION), of a digest (d1), of a line of one (d1.4), of a digest of the archive (a1), or "
     "of a rule (p2).",
     takes(
@@ -175,7 +175,9 @@ RECALL_OPEN = Tool(
 def _range(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
     place = desk.memory.library.place(given["ref"])
     if place is None:
-        raise InputError(f"{given['ref']!r} is no message", "m12 is one; recall_open takes the others")
+        raise InputError(
+            f"{given['ref']!r} is not a message", "use one like m12; recall_open takes other references"
+        )
     found = desk.memory.library.message(place)
     unit, first, glue = ("lines", 1, "\n") if given["unit"] == "lines" else ("characters", 0, "")
     said: Sequence[str] = found.text.split("\n") if glue else found.text
@@ -191,7 +193,7 @@ def _range(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
 
 ARTIFACT_OPEN = Tool(
     "artifact_open",
-    "Show a range of one message to the letter, for instance of a tool's output that is too long to show "
+    "Show a range of one message verbatim, for instance of a tool output that is too long to show "
     f"whole. At most {MOST_CHARACTERS} characters at once.",
     takes(
         ref=text("The reference of the message: m41, or m41@SESSION."),

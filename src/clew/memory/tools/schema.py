@@ -1,7 +1,7 @@
-"""What a tool takes, as JSON schema that every provider accepts in its strict mode, and reading it.
+"""Build and read tool parameters as JSON schema that every provider accepts in strict mode.
 
-Strict mode wants every property listed as required; what may be left out may be null instead. A model that
-leaves it out all the same is understood.
+Strict mode requires every property to be listed as required, so an optional one may be null instead. A model
+that omits it anyway is accepted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def text(about: str, *, optional: bool = False, of: type[StrEnum] | Sequence[str
 
 
 def whole(about: str, *, optional: bool = False) -> JsonObject:
-    """Return the schema of a whole number."""
+    """Return the schema of an integer."""
     return _property("integer", about, optional)
 
 
@@ -41,7 +41,7 @@ def _property(kind: str, about: str, optional: bool) -> JsonObject:
 
 
 def takes(**properties: JsonObject) -> JsonObject:
-    """Return the schema of what a tool takes."""
+    """Return the schema of a tool's parameters."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -51,7 +51,7 @@ def takes(**properties: JsonObject) -> JsonObject:
 
 
 def read_arguments(schema: JsonObject, given: Mapping[str, Any] | str) -> dict[str, Any]:
-    """Return what was given for each property, None where nothing was; what is wrong is an ``InputError``."""
+    """Return the value of each property, None if omitted; raise ``InputError`` for invalid arguments."""
     values = _object(given)
     properties: dict[str, Any] = schema["properties"]  # type: ignore[assignment]  # as ``takes`` wrote it
     unknown = [name for name in values if name not in properties]
@@ -65,7 +65,7 @@ def read_arguments(schema: JsonObject, given: Mapping[str, Any] | str) -> dict[s
 
 
 def between(given: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
-    """Return the number that was given, or a default; one that is out of bounds is an ``InputError``."""
+    """Return the given number, or a default; raise ``InputError`` if it is out of bounds."""
     number: int | None = given[name]
     if number is None:
         return default

@@ -1,4 +1,4 @@
-"""A tool for the agent: its name, what it takes, whether it changes anything, and what it does."""
+"""``Tool``: name, parameters, function, and its definition for each provider."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ToolAnswer:
 
     text: str
     trust: Trust = Trust.SEMI_TRUSTED
-    """The lowest label of what it quotes; what it says in words of its own is a harness's."""
+    """The lowest trust of what it quotes; SEMI_TRUSTED for the harness's own text."""
     is_error: bool = False
 
 
@@ -30,10 +30,10 @@ class Tool:
     parameters: JsonObject
     does: Callable[[Desk, dict[str, Any]], ToolAnswer]
     read_only: bool = True
-    """It changes nothing, so nobody need be asked."""
+    """It changes nothing, so it needs no approval."""
 
     def definition(self, wire: str) -> JsonObject:
-        """Return what stands in a provider's list of tools, or in MCP's."""
+        """Return its entry in a provider's list of tools, or in MCP's."""
         named: JsonObject = {"name": self.name, "description": self.description}
         match wire:
             case "anthropic":
@@ -49,11 +49,11 @@ class Tool:
                 return {**named, "parametersJsonSchema": self.parameters}
             case "mcp":
                 return {**named, "inputSchema": self.parameters, "annotations": self._annotations}
-        raise UnknownWire(f"tools cannot be written for {wire!r}")
+        raise UnknownWire(f"no tool format for {wire!r}")
 
     @property
     def _annotations(self) -> JsonObject:
-        """Return MCP's hints. Nothing is ever destroyed: what is forgotten stays on record."""
+        """Return MCP's hints. Nothing is ever destroyed: forgotten notes stay in the log."""
         return {
             "readOnlyHint": self.read_only,
             "destructiveHint": False,

@@ -1,4 +1,4 @@
-"""All the tools of an agent for one session: their definitions, and running them."""
+"""All tools of an agent for one session: their definitions, and running them."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ TOOLS = (
     FORGET,
     PIN,
 )
-"""Always in this order: a list of tools that changes is not read from a provider's cache."""
+"""Keep this order: a changed list of tools invalidates the prompt cache."""
 
 
 class Toolbox:
     """The tools that an agent has for its own memory."""
 
     def __init__(self, session: OpenSession, memory: Memory, approve: Approve = ask_later) -> None:
-        """Take a session and its memory; ``approve`` is asked before anything is written.
+        """Take a session and its memory; ``approve`` is called before anything is written.
 
-        Without an index there is no ``recall_search``. What is in quarantine is never asked about: a person
-        lets it out with ``Notebook.approve``, or nobody does.
+        Without an index there is no ``recall_search``. Quarantined notes are never offered for approval here:
+        a
+        person releases them with ``Notebook.approve``.
         """
         self._desk = Desk(session, memory, approve)
         self.tools = tuple(tool for tool in TOOLS if memory.index is not None or tool is not RECALL_SEARCH)
 
     def definitions(self, wire: str = "anthropic") -> list[JsonObject]:
-        """Return the list of tools as a provider's API takes it, or MCP's."""
+        """Return the list of tools in the format of a provider's API, or MCP's."""
         return [tool.definition(wire) for tool in self.tools]
 
     def run(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
-        """Do what a call asks for. What is wrong with it is an answer too, for the model to read."""
+        """Run a call. An invalid call returns an error answer for the model to read."""
         tool: Tool | None = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
             there = ", ".join(tool.name for tool in self.tools)
-            return ToolAnswer(f"there is no tool {name!r}: there are {there}", is_error=True)
+            return ToolAnswer(f"unknown tool {name!r}; available: {there}", is_error=True)
         try:
             return tool.does(self._desk, read_arguments(tool.parameters, arguments))
         except ClewError as error:
