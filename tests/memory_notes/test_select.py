@@ -53,9 +53,7 @@ def test_a_note_is_shown_for_its_words_its_values_and_its_tags():
         "w2": "names scripts/deploy.sh; shares deploy, scripts, sh",
         "w1": "shares migrations",
     }
-    assert [(note.id, why) for note, why in selection.left_out] == [
-        ("w4", "not relevant now")
-    ]
+    assert [(note.id, why) for note, why in selection.left_out] == [("w4", "not relevant now")]
 
 
 def test_what_shapes_every_answer_is_shown_whatever_goes_on():
