@@ -21,9 +21,10 @@ from clew.rules import (
     Strength,
     find_candidates,
 )
-from clew.rules.evidence import is_silent, model
+from clew.rules.evidence import is_silent
 from clew.rules.find import sentences_that_tell, spoken
 from clew.rules.pasted import LONG
+from clew.rules.tables import model
 
 
 def user(text: str) -> Message:

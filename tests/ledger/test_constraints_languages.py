@@ -10,9 +10,8 @@ import pytest
 
 from clew.message import Role, said
 from clew.rules import find_candidates
-from clew.rules.evidence import model
 from clew.rules.languages import guess, language
-from clew.rules.tables import table
+from clew.rules.tables import model, table
 from clew.rules.tokens import plain_words, tokens
 
 INVENTED = [

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from clew.rules.cues import Hit
-from clew.rules.evidence import Evidence, Surroundings, evidence, model
+from clew.rules.evidence import Evidence, Surroundings, evidence
 from clew.rules.permission import LEAVE, is_no_leave
 from clew.rules.sentences import Sentence
 from clew.rules.subject import choices, scope_of, subject_of
-from clew.rules.tables import table, words
+from clew.rules.tables import model, table, words
 from clew.rules.tables import words as known_words
 from clew.rules.tokens import PATH, Token, tokens
 

@@ -5,10 +5,8 @@ Collect the evidence for and against a sentence being a rule.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -17,59 +15,9 @@ from clew.rules.cues import Hit, Language, Phrase
 from clew.rules.languages import ENGLISH, guess, is_english, is_function_word, language
 from clew.rules.sentences import Sentence
 from clew.rules.shapes import OPENING, ORDERS, shapes
-from clew.rules.tables import table
+from clew.rules.tables import model
 from clew.rules.tables import words as known_words
 from clew.rules.tokens import Token, plain_words, tokens, words_again
-from clew.rules.values import Kind, Strength
-
-
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """One row of the table."""
-
-    weight: float
-    meaning: str
-    kind: Kind | None = None
-    strength: Strength = Strength.MUST
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A linear model: the bias plus the weights of the cues that fire, each counted once."""
-
-    bias: float
-    threshold: float
-    cues: dict[str, Cue]
-
-    def score(self, fired: Iterable[str]) -> float:
-        """Return the score of a sentence in which these cues fire."""
-        return math.fsum([self.bias, *(self.cues[cue].weight for cue in set(fired))])  # order-independent
-
-    def is_rule(self, fired: Iterable[str]) -> bool:
-        """Return True if a sentence in which these cues fire binds."""
-        return self.score(fired) > self.threshold
-
-
-def confidence(score: float) -> float:
-    """Return a score as a number between 0 and 1."""
-    return 1 / (1 + math.exp(-score))
-
-
-@cache
-def model() -> Model:
-    """Return the shipped model; loaded once."""
-    rows = table("model")
-    cues = {
-        name: Cue(
-            row["weight"],
-            row["meaning"],
-            Kind(row["kind"]) if "kind" in row else None,
-            Strength(row.get("strength", Strength.MUST)),
-        )
-        for name, row in rows["cues"].items()
-    }
-    return Model(rows["bias"], rows["threshold"], cues)
-
 
 _BRIEFED = frozenset(("must_thing", "if_order"))
 """Cues that bind in a text that assigns the agent its role."""

@@ -16,7 +16,7 @@ from clew.rules.clauses import (
     with_borrowed_verb,
     withdraws,
 )
-from clew.rules.evidence import Evidence, Surroundings, confidence, evidence, is_silent, model
+from clew.rules.evidence import Evidence, Surroundings, evidence, is_silent
 from clew.rules.force import announces, judge
 from clew.rules.languages import guess
 from clew.rules.pasted import (
@@ -33,6 +33,7 @@ from clew.rules.pasted import (
 )
 from clew.rules.sentences import Sentence, Spans, sentences
 from clew.rules.subject import scope_of
+from clew.rules.tables import confidence, model
 from clew.rules.tokens import words_again
 from clew.rules.values import Force, Found, Kind, Reason, Span, Strength
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 
 from clew.rules.cues import Hit
-from clew.rules.evidence import model
 from clew.rules.languages import ENGLISH
+from clew.rules.tables import model
 from clew.rules.tables import words as known_words
 from clew.rules.tokens import Token
 from clew.rules.values import Found, Kind

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clew.message import Message, Origin, Text, Trust
 from clew.rules.active import ActiveRules, Rule, ends_rule, has_bound, let_go, numbers
 from clew.rules.cues import Hit
-from clew.rules.evidence import Evidence, model
+from clew.rules.evidence import Evidence
 from clew.rules.find import found_in, spoken
 from clew.rules.permission import (
     LEAVE,
@@ -24,7 +24,7 @@ from clew.rules.permission import (
 )
 from clew.rules.sentences import Sentence
 from clew.rules.subject import Choice, Subject, choices, scope_of, subject_of
-from clew.rules.tables import words
+from clew.rules.tables import model, words
 from clew.rules.tokens import tokens
 from clew.rules.values import Constraint, Found, How, Kind, Retirement, Span
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clew.rules.cues import Hit
-from clew.rules.evidence import model
 from clew.rules.permission import is_passing
+from clew.rules.tables import model
 from clew.rules.tables import words as known_words
 from clew.rules.tokens import Token
 
