@@ -1,7 +1,9 @@
-"""Run clew as a person does: in a process of its own."""
+"""Run clew: in this process by default, which is fast, and in a process of its own where that is the point."""
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import subprocess
 import sys
@@ -10,19 +12,64 @@ from pathlib import Path
 
 import pytest
 
+from clew.cli import main
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "sphinx-9229.traj.json.zst"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def clew(tmp_path: Path) -> Run:
-    """Return a function that runs ``clew`` with a home of its own and no colours."""
-    home = tmp_path / "home"
-    home.mkdir()
+def _environment(folder: Path) -> dict[str, str]:
+    """Return an environment with a home of its own and no colours."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL") if key in os.environ}
-    env = {**kept, "HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    return {**kept, "HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+
+
+@pytest.fixture
+def clew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs ``clew`` in this process, with its own environment, folder and streams."""
+    env = _environment(tmp_path)
+
+    def run(*args: str, stdin: bytes = b"", **more: str) -> subprocess.CompletedProcess[str]:
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            for name in os.environ:
+                patch.delenv(name)
+            for name, value in (env | more).items():
+                patch.setenv(name, value)
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["clew", *args])
+            for name, stream in (("stdin", io.BytesIO(stdin)), ("stdout", out), ("stderr", err)):
+                text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=name != "stdin")
+                patch.setattr(sys, name, text)
+            status = _status(args)
+            sys.stdout.flush()
+            return subprocess.CompletedProcess(
+                ["clew", *args], status, out.getvalue().decode(), err.getvalue().decode()
+            )
+
+    return run
+
+
+def _status(args: tuple[str, ...]) -> int:
+    """Return the exit status of ``clew``; the parser and errors end it with ``SystemExit``."""
+    collecting = gc.isenabled()
+    try:
+        return main(args)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    finally:
+        if collecting:
+            gc.enable()  # a hook switches it off, since its process ends at once
+
+
+@pytest.fixture
+def clew_process(tmp_path: Path) -> Run:
+    """Return a function that runs ``clew`` in a process of its own, as a person does."""
+    env = _environment(tmp_path)
 
     def run(*args: str, stdin: bytes = b"", **more: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

@@ -129,7 +129,7 @@ def test_map_weighs_the_example(clew: Run):
 def test_check_accepts_what_the_api_accepts(clew: Run, tmp_path: Path):
     done = clew("check", write(tmp_path / "m.json", WHOLE))
     assert done.returncode == 0
-    assert "would take this" in done.stdout
+    assert "would accept this" in done.stdout
 
 
 def test_check_refuses_a_call_without_its_result_and_names_the_rule(clew: Run, tmp_path: Path):
@@ -303,9 +303,7 @@ def test_check_says_when_a_request_is_longer_than_the_window(clew: Run, tmp_path
         "max_tokens": 10,
         "messages": [{"role": "user", "content": "the log is the truth " * 60_000}],
     }
-    assert (
-        "more than the 200,000 of claude-opus-4-5" in clew("check", write(tmp_path / "b.json", body)).stderr
-    )
+    assert "exceed the 200,000 of claude-opus-4-5" in clew("check", write(tmp_path / "b.json", body)).stderr
 
 
 def test_a_file_name_cannot_steer_the_terminal_either(clew: Run, tmp_path: Path):

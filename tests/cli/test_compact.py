@@ -306,7 +306,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_be_lost(clew: Run):
     before = clew("export", SESSION).stdout
     done = clew("compact", SESSION, "--target-tokens", "6000", "--dry-run")
     assert "nothing was changed" in done.stdout
-    assert "condense m2-m" in done.stdout
+    assert "summarise m2-m" in done.stdout
     assert "exact values" in done.stdout
     assert clew("export", SESSION).stdout == before
 

@@ -92,7 +92,7 @@ def test_long_output_is_folded_around_the_quoted_words(clew: Run, talk: str):
 def test_neighbours_are_shown_and_said_to_be_that(clew: Run, session: str):
     found = expanded(clew, session, "m7", "--around", "2")
     assert [message["id"] for message in found["messages"]] == ["m5", "m6", "m7", "m8", "m9"]
-    assert clew("expand", session, "m7", "--around", "1").stdout.count("beside it") == 2
+    assert clew("expand", session, "m7", "--around", "1").stdout.count("neighbour") == 2
 
 
 def test_a_file_is_looked_into_by_the_same_numbers(clew: Run, talk: str, session: str):
@@ -105,7 +105,7 @@ def test_what_a_compacted_list_no_longer_has_is_never_mistaken(clew: Run, talk: 
     clew("compact", talk, "--target-tokens", "2500", "-o", str(smaller))
     done = clew("expand", str(smaller), "m7")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "look in the file that went in" in done.stderr
+    assert "look in the original file" in done.stderr
     assert "not in this file" in clew("expand", str(smaller), "d1.1").stdout
 
 
@@ -136,7 +136,7 @@ def test_trace_tells_every_compaction_in_force_or_not(clew: Run, session: str):
     shown = clew("trace", session).stdout
     assert "✓ in force" in shown
     assert "✗ undone" in shown
-    assert "by code, no model was asked" in shown
+    assert "by code, without a model" in shown
 
 
 def test_trace_says_which_digest_took_another_in(clew: Run, session: str):

@@ -47,7 +47,7 @@ def test_a_compaction_without_a_digest_says_what_it_did(clew: Run):
         line.startswith(f"{name} is shown smaller: ") for name, line in zip(told["ids"], lines, strict=True)
     )
     shown = clew("expand", NAME, "d1").stdout
-    assert shown.startswith("d1 · compaction · it made no digest; it touched m14,")
+    assert shown.startswith("d1 · compaction · no digest; it changed m14,")
     assert f"  {lines[0]}\n" in shown
 
 
@@ -99,7 +99,7 @@ def test_undo_names_what_it_took_back_and_what_still_stands(clew: Run, tmp_path:
     assert first.startswith("undone: d2, the compaction of ")
     assert "\nstill in force: d1\n" in first
     assert second.startswith("undone: d1, ")
-    assert "\nevery message is in view as it was said\n" in second
+    assert "\nevery message is in view, unchanged\n" in second
 
 
 def test_where_the_rules_are_all_there_is_nothing_is_to_gain():
@@ -127,4 +127,4 @@ def test_a_rule_that_was_taken_off_is_not_taken_off_again(clew: Run, tmp_path: P
         session.pin("Never push.")
     assert clew("pin", "demo", "--off", "p1", CLEW_HOME=own).returncode == 0
     again = clew("pin", "demo", "--off", "p1", CLEW_HOME=own)
-    assert (again.returncode, "p1 stands no longer: revoked" in again.stderr) == (2, True)
+    assert (again.returncode, "p1 is no longer in force: revoked" in again.stderr) == (2, True)

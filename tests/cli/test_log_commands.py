@@ -60,7 +60,7 @@ def test_a_file_that_grew_goes_on_and_one_that_changed_is_refused(clew: Run, tmp
     )
     done = clew("import", lists(tmp_path, "c", "one", "TWO", "three", "four"), CLEW_HOME=one)
     assert done.returncode == 2
-    assert "message 2 of the file is not what was imported" in done.stderr
+    assert "message 2 of the file differs from the imported one" in done.stderr
 
 
 def test_a_session_of_the_log_and_an_export_can_be_looked_at_like_any_other(clew: Run, tmp_path: Path):

@@ -48,7 +48,7 @@ def test_each_thing_is_judged_on_both_sides(home: Home):
 
 
 def test_a_session_that_was_not_compacted_lost_nothing(home: Home):
-    assert home.run("lost", "70b173ed") == "Its tool never compacted this session: nothing was lost.\n"
+    assert home.run("lost", "70b173ed") == "This session was never compacted by its tool: nothing was lost.\n"
 
 
 def test_a_session_too_short_to_be_judged_says_so(home: Home):

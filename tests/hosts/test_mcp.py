@@ -144,7 +144,7 @@ def test_only_sessions_of_the_project_are_searched(session: Callable[..., Path],
 
     async def talk() -> None:
         async with connected(home, "auto") as client:
-            assert "Nothing was found" in text_of(await client.call_tool("recall", {"query": "heron"}))
+            assert "Nothing found" in text_of(await client.call_tool("recall", {"query": "heron"}))
             found = text_of(await client.call_tool("recall", {"query": "heron", "scope": "project"}))
             assert "cellar" in found
             assert "attic" not in found

@@ -71,7 +71,7 @@ def test_tools_of_an_extension_are_answered(home: Path) -> None:
 
     assert "m2 assistant: The port is 8123." in call("recall", query="which port")
     assert RULE in call("rules")
-    assert "there is no tool" in call("nope")
+    assert "unknown tool" in call("nope")
     assert "query is missing" in call("recall")
 
 
@@ -193,7 +193,7 @@ def test_doctor_says_what_is_missing(home: Path, capsys: pytest.CaptureFixture[s
     main(["install", "claude-code"])
     capsys.readouterr()
     assert main(["doctor"]) == 0
-    assert "✓ claude-code  installed; tried with" in capsys.readouterr().out
+    assert "✓ claude-code  installed; tested with" in capsys.readouterr().out
     (home / ".claude" / "skills" / "clew" / "hooks" / "hooks.json").unlink()
     assert main(["doctor", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)

@@ -64,7 +64,7 @@ def test_a_story_is_written_without_a_server(home: Path, tmp_path: Path, capsys:
 def test_an_export_without_a_session_says_what_to_do(home: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["import", str(EXAMPLE)]) == 0
     assert main(["inspect", "--export", "story.html"]) == 2
-    assert "name it: clew inspect SESSION --export PATH" in capsys.readouterr().err
+    assert "use: clew inspect SESSION --export PATH" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["inspect", "serve"])

@@ -51,9 +51,9 @@ def test_a_session_and_a_role_narrow_it_down(clew: Run, home: dict[str, str]):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "nothing to look for"),
+        ((), "nothing to search for"),
         (("--open", "m9@spring"), "there is no message m9@spring"),
-        (("x", "--after", "soon"), "'soon' is no time"),
+        (("x", "--after", "soon"), "'soon' is not a date"),
         (("x", "--kind", "rumour"), "invalid choice"),
     ],
 )
@@ -66,17 +66,20 @@ def test_what_is_wrong_is_said(clew: Run, home: dict[str, str], words: tuple[str
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--open", "m12"), "there is no message m12: look for it with `clew recall WORDS`; m12@SESSION is"),
+        (
+            ("--open", "m12"),
+            "there is no message m12: search for it with `clew recall WORDS`; m12@SESSION is",
+        ),
         (
             ("--open", "m9", "--session", "spring"),
-            "there is no message m9: look for it with `clew recall WORDS`",
+            "there is no message m9: search for it with `clew recall WORDS`",
         ),
         (("x", "--session", "nope"), "there is no session 'nope' in clew's log"),
         (
             ("x", "--role", "usr"),
-            "nothing was found; there is no role 'usr': there are system, developer, user",
+            "nothing found; there is no role 'usr': there are system, developer, user",
         ),
-        (("x", "--limit", "5k"), "5k is not a number above zero"),
+        (("x", "--limit", "5k"), "5k is not a positive number"),
     ],
 )
 def test_what_is_not_there_is_said_with_what_a_person_can_do(

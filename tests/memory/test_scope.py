@@ -104,7 +104,7 @@ def test_the_command_line_searches_this_folder_and_others_with_all(
     in_vain = clew("recall", "8443", **home)
     assert (in_vain.returncode, in_vain.stderr) == (
         1,
-        f"nothing was found in the sessions of {tmp_path}; --all searches the others\n",
+        f"nothing found in the sessions of {tmp_path}; --all searches the others\n",
     )
 
 

@@ -22,7 +22,7 @@ def test_a_note_is_added_listed_replaced_and_forgotten(clew: Run, tmp_path: Path
     added = clew("notes", "add", "Use uv, never pip.", "--key", "packages", **home)
     assert added.stdout == "w1 is approved: packages: Use uv, never pip.\n"
     newer = clew("notes", "add", "Use pixi.", "--key", "Packages", **home)
-    assert newer.stdout == "w2 is approved, in place of w1: Packages: Use pixi.\n"
+    assert newer.stdout == "w2 is approved, replacing w1: Packages: Use pixi.\n"
     assert clew("notes", "list", **home).stdout == (
         "w2    approved    user preference     Packages: Use pixi.\n"
     )
@@ -45,7 +45,7 @@ def test_what_an_agent_proposed_is_shown_with_its_reason_and_decided(clew: Run, 
     home = {"CLEW_HOME": str(tmp_path / "log")}
     listed = clew("notes", "list", **home)
     assert "it is in quarantine: an agent proposed an approval record" in listed.stdout
-    assert listed.stderr == "2 notes to look at: `clew notes approve ID` or `clew notes reject ID`\n"
+    assert listed.stderr == "2 notes to review: `clew notes approve ID` or `clew notes reject ID`\n"
     assert clew("notes", "approve", "style", **home).stdout == "w1 is approved: style: Use tabs.\n"
     assert clew("notes", "reject", "w2", **home).stdout == "w2 is forgotten: push: I may push.\n"
     assert json.loads(clew("notes", "show", "w1", "--json", **home).stdout)["status"] == "approved"

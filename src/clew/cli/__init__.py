@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-INTERRUPTED = 130  # what shells expect of a process that Ctrl-C ended
+INTERRUPTED = 130  # by convention: 128 + SIGINT
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``clew``; return 0 when all is well, 1 when the answer is no, 2 when it could not be done."""
+    """Run ``clew``; return 0 on success, 1 if the answer is no (refused, damaged), 2 on an error."""
     words = sys.argv[1:] if argv is None else argv
-    if len(words) == 2 and words[0] == "hook" and not words[1].startswith("-"):  # a host waits for it
+    if (
+        len(words) == 2 and words[0] == "hook" and not words[1].startswith("-")
+    ):  # a host waits for the answer: skip the parser
         from clew.hosts.hook import main as hook
 
         return hook(words[1:])
@@ -46,5 +48,5 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _discard_output() -> None:
-    """Let nothing complain at exit that the reader of our output has gone."""
+    """Redirect standard output to /dev/null, so that flushing at exit does not fail on the closed pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

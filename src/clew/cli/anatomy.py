@@ -1,4 +1,4 @@
-"""What a history is made of, counted once: the figures behind ``clew map``."""
+"""Count what a session consists of: tokens per kind of content, growth, repetition. Used by ``clew map``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LABEL_WIDTH = 200
 
 
 class Kind(NamedTuple):
-    """A kind of content, with the letter and colour that stand for it."""
+    """A kind of content, with the letter and colour that it is drawn with."""
 
     name: str
     letter: str
@@ -59,7 +59,7 @@ KINDS = (
 
 
 class Piece(NamedTuple):
-    """One part's weight, in the order of the conversation."""
+    """The tokens of one part, in the order of the conversation."""
 
     kind: str
     tokens: int
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 class Heavy(NamedTuple):
-    """A part that weighs much, and what it is."""
+    """One of the largest parts, and what it is."""
 
     tokens: int
     message: int
@@ -92,7 +92,7 @@ class Anatomy:
     unpaired: int = 0
 
     def cells(self, most: int) -> list[str]:
-        """Return the kinds along the session as at most ``most`` cells of equal weight."""
+        """Return the session as at most ``most`` cells of equally many tokens, each with its main kind."""
         size = max(1, -(-self.tokens // most))
         cells: list[str] = []
         shares: dict[str, int] = {}
@@ -143,7 +143,7 @@ class Anatomy:
 
 
 def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: TokenCounter) -> Anatomy:
-    """Weigh every part of a conversation; messages are numbered as ``clew show`` numbers them."""
+    """Count the tokens of every part; messages are numbered as in ``clew show``."""
     numbers = {entry.id: number for number, entry in enumerate(shown, start=1)}
     messages = [entry.message for entry in conversation]
     found = Anatomy(messages=len(messages))
@@ -177,11 +177,11 @@ def anatomy(conversation: Sequence[Entry], shown: Sequence[Entry], counter: Toke
 
 
 def _weighed(message: Message, counter: TokenCounter) -> list[tuple[Part, int]]:
-    """Return the parts with their tokens; what frames the message is with its heaviest part.
+    """Return the parts with their tokens; the overhead of the message is added to its largest part.
 
     Together they are what the message counts in every other place.
     """
-    parts = message.parts or said(message.role, "").parts  # nothing said takes its frame, too
+    parts = message.parts or said(message.role, "").parts  # an empty message still has its overhead
     weights = [counter.count_part(part) for part in parts]
     weights[weights.index(max(weights))] += counter.count(message) - sum(weights)
     return list(zip(parts, weights, strict=True))

@@ -1,7 +1,7 @@
-"""Re-derive every hash and every view of the log, and say exactly what is not what was written.
+"""Verify the log: recompute every hash and every view, and report what does not match.
 
-Also lists events that are intact and no longer apply, such as a second undo of one compaction: they are
-skipped when the session is opened. Reads only. Exit status 1 when something is damaged.
+Also lists events that are intact but no longer apply, such as a second undo of the same compaction; they are
+skipped when the session is opened. Read-only. Exit status 1 if anything is damaged.
 
 examples:
   clew audit
@@ -26,9 +26,9 @@ from clew.settings import store_path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "store", metavar="STORE", nargs="?", type=Path, help="the log's file (default: clew's own)"
+        "store", metavar="STORE", nargs="?", type=Path, help="the log's database file (default: clew's own)"
     )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

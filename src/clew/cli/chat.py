@@ -1,9 +1,9 @@
-"""Talk to a model in a session that can run for ever: it is compacted, undone and searched from inside.
+"""Chat with a model in a session of any length: compact, undo and search it as you go.
 
-Needs nothing: without a key an offline model answers, which only quotes what was said and cites where. With
-ANTHROPIC_API_KEY or OPENAI_API_KEY, or --base-url for a server of yours (Ollama, vLLM, llama.cpp), a real one
-does. Lines from standard input are turns and commands; /help lists the commands, /quit ends. Nothing is
-compacted unless you say /compact, or allow it with --auto. The session stays in clew's log.
+Works without a key: an offline stand-in answers, which only quotes the conversation and cites its sources.
+For a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --base-url for your own server (Ollama,
+vLLM, llama.cpp). Lines from standard input are turns and commands; /help lists the commands, /quit ends.
+Compaction happens on /compact, or automatically with --auto. The session is kept in clew's log.
 
 examples:
   clew chat --offline
@@ -58,27 +58,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "session",
         metavar="SESSION",
         nargs="?",
-        help="a session of clew's log, or a transcript; else a new one",
+        help="a session of clew's log or a transcript to continue (default: a new session)",
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the session that changed last")
-    parser.add_argument("--fork", metavar="SESSION", help="go on with a copy of a session")
-    parser.add_argument("--offline", action="store_true", help="ask no model over the network")
-    parser.add_argument("--model", metavar="NAME", help="for example anthropic/claude-sonnet-4-5")
-    parser.add_argument("--base-url", metavar="URL", help="a server that speaks OpenAI's API, with --model")
-    parser.add_argument("--window", type=positive, metavar="N", help="tokens (default: the model's own)")
-    parser.add_argument("--all", action="store_true", help="recall from sessions of other projects too")
-    parser.add_argument("--auto", action="store_true", help="compact when it is time, without being asked")
+    parser.add_argument("--resume", action="store_true", help="continue the most recent session")
+    parser.add_argument("--fork", metavar="SESSION", help="continue a copy of a session")
     parser.add_argument(
-        "--root", type=Path, metavar="DIR", help="the model may read here, and write if you agree"
+        "--offline", action="store_true", help="use the offline stand-in; nothing is sent anywhere"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model, for example anthropic/claude-sonnet-4-5")
+    parser.add_argument(
+        "--base-url", metavar="URL", help="a server with an OpenAI-compatible API (needs --model)"
+    )
+    parser.add_argument(
+        "--window", type=positive, metavar="N", help="context window in tokens (default: the model's own)"
+    )
+    parser.add_argument("--all", action="store_true", help="recall from sessions of other projects too")
+    parser.add_argument("--auto", action="store_true", help="compact automatically as the window fills up")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="a folder the model may read, and write to with your approval",
     )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Talk until the person is done."""
+    """Run the chat until the user quits."""
     if sum(map(bool, (args.session, args.resume, args.fork))) > 1:
-        raise InputError("SESSION, --resume and --fork each name a session", "give one of them")
+        raise InputError("SESSION, --resume and --fork exclude each other", "give one of them")
     if args.root and not args.root.is_dir():
-        raise InputError(f"{args.root} is no folder", "--root names one")
+        raise InputError(f"{args.root} is not a folder", "give a folder with --root")
     from clew.memory.index.sqlite import SqliteIndex
 
     settings = _settings(args)
@@ -110,11 +119,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-# What was set ----------------------------------------------------------------------------------------
+# Settings --------------------------------------------------------------------------------------------
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    """Return what holds: files and the environment, and over them the flags."""
+    """Return the settings of files and environment, overridden by the flags."""
     flags = {
         "model": args.model,
         "base_url": args.base_url,
@@ -168,14 +177,14 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
 
 
 def _known(store: Store, name: str) -> str | None:
-    """Return the session of clew's log that is meant; the beginning of a chosen name does not name it."""
+    """Return the session of clew's log with this name or id; a prefix of a chosen name does not match."""
     if looks_like_id(name) or store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
         return own_name(store, name)
     return None
 
 
 def _offered(wanted: Wanted, lines: Lines, term: Terminal) -> str:
-    """Return the model's name; where there is neither name nor key, offer one that runs on this computer."""
+    """Return the model's name; without a name or key, offer one that runs on this computer."""
     name = wanted.name()
     if wanted.offline or wanted.model or not name.startswith("clew/"):
         return name
@@ -195,7 +204,7 @@ def _offered(wanted: Wanted, lines: Lines, term: Terminal) -> str:
 
 
 def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
-    """Take line after line until the person is done, or there are no more."""
+    """Process lines until /quit or the end of input."""
     while True:
         try:
             line = lines.read(screen.prompt(chat) if lines.is_tty else "")
@@ -211,13 +220,13 @@ def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
             if not _play(turn, screen, lines):
                 return
         except KeyboardInterrupt:
-            screen.tell("interrupted; what was said is kept")
+            screen.tell("interrupted; the messages so far are kept")
         except ClewError as error:
             screen.complain(error)
 
 
 def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
-    """Show what happens until a turn is over; tell whether to go on."""
+    """Print the events of one turn; return whether the chat continues."""
     step: Callable[[], Happening] = partial(next, turn)
     with closing(turn):
         while True:
@@ -237,7 +246,7 @@ def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
 
 
 def _asked(screen: Screen, lines: Lines) -> Answer:
-    """Ask for leave. In a script, a line that is no answer means no, and is taken as the next turn."""
+    """Ask for approval. In a script, any other line than an answer means no, and becomes the next turn."""
     while True:
         line = lines.read(screen.question if lines.is_tty else "")
         if line is None:

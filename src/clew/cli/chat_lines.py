@@ -1,4 +1,4 @@
-"""Where a chat's lines come from: a person at a terminal, with history and completion, or a script."""
+"""Input of ``clew chat``: lines typed at a terminal, with history and completion, or piped in."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Lines:
 
     @classmethod
     def of(cls, source: IO[str], out: TextIO) -> Lines:
-        """Return the lines of a stream; where a person sits at it, with all that helps to type."""
+        """Return the lines of a stream; at a terminal, with history and completion."""
         return TypedLines(source) if source.isatty() and out.isatty() else cls(source)
 
     def read(self, prompt: str) -> str | None:
-        """Return the next line; None where there is none."""
+        """Return the next line, or None at the end of input."""
         if self._waiting:
             return self._waiting.pop()
         return self._next(prompt)
 
     def put_back(self, line: str) -> None:
-        """Let a line be read again."""
+        """Push a line back, to be returned next."""
         self._waiting.append(line)
 
     def _next(self, _prompt: str) -> str | None:
@@ -45,7 +45,7 @@ class Lines:
 
 
 class TypedLines(Lines):
-    """Lines that a person types."""
+    """Lines typed at a terminal."""
 
     is_tty = True
 
@@ -88,7 +88,9 @@ def _keep_history(line: str = "") -> None:
 
     last = readline.get_current_history_length() - 1
     if last >= 0 and (kept := mask(line).text) != line:
-        readline.replace_history_item(last, kept)  # a key that was typed stays out of the file
+        readline.replace_history_item(
+            last, kept
+        )  # secrets that were typed are not written to the history file
     path = _history()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=PRIVATE)

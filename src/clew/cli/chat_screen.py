@@ -1,4 +1,4 @@
-"""A chat as a terminal shows it: draws happenings, and decides nothing."""
+"""Output of ``clew chat``: prints the events of a chat on a terminal."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from clew.errors import ClewError
 from clew.message import JsonObject
 
 WIDTH = 100
-"""Characters of a line that only hints at what a tool was told or answered."""
+"""Characters shown of a tool call's arguments and of its result."""
 _FENCE = re.compile(r"^(?:```|~~~)", re.M)
 
 
 class Screen:
-    """Draws a chat: for people, replies block by block; for scripts, words as they come."""
+    """Prints a chat: on a terminal replies as rendered Markdown blocks, otherwise text as it arrives."""
 
     question = "  allow? [y]es, [n]o, [a]lways: "
 
@@ -47,15 +47,15 @@ class Screen:
         self._is_tty = is_tty
         self._pending = ""
         self._open = False
-        """Words of a reply stand on the line that is being written."""
+        """Part of a reply is on the current line, so the next notice needs a line break."""
 
     # Around a chat -------------------------------------------------------------------------------------
 
     def banner(self, chat: Chat) -> None:
-        """Say what this is and who answers."""
+        """Print the session, the model, the window and whether compaction is automatic."""
         session = chat.session
         kind = (
-            " (no language model: it quotes what was said and cites where)"
+            " (not a language model: it quotes the conversation and cites its sources)"
             if chat.model.name == OFFLINE
             else ""
         )
@@ -64,14 +64,14 @@ class Screen:
         shown = len(session.view())
         resumed = f"{count(shown, 'message')} in view · " if shown else ""
         window = f"window {session.gauge.window.tokens:,} tokens"
-        self._term.note(f"{resumed}{window} · automatic compaction {auto} · /help lists commands")
+        self._term.note(f"{resumed}{window} · automatic compaction {auto} · /help lists the commands")
         self._term.err.flush()
 
     def farewell(self, chat: Chat) -> None:
-        """Say how to come back."""
+        """Print how to continue this session later."""
         if chat.session.view():
             self._term.note(
-                printable(f"kept as {chat.session.name}; `clew chat {chat.session.name}` goes on")
+                printable(f"saved as {chat.session.name}; continue with `clew chat {chat.session.name}`")
             )
 
     def prompt(self, chat: Chat) -> str:
@@ -83,10 +83,10 @@ class Screen:
         except ClewError:
             return "[full] › "
 
-    # What happens --------------------------------------------------------------------------------------
+    # Events --------------------------------------------------------------------------------------------
 
     def show(self, happening: Happening) -> None:
-        """Draw one happening."""
+        """Print one event."""
         if isinstance(happening, Delta):
             self._words(happening)
             return
@@ -97,11 +97,11 @@ class Screen:
             self._line(Row(self.question))
 
     def complain(self, error: ClewError, advice: str = "") -> None:
-        """Say what went wrong and what to do."""
+        """Print an error and what to do next."""
         self.show(Failed(error, advice))
 
     def tell(self, text: str) -> None:
-        """Say something about the chat itself."""
+        """Print a notice about the chat itself."""
         self.settle()
         self._line(Row(text, "dim"))
 
@@ -112,7 +112,7 @@ class Screen:
 
     def _words(self, delta: Delta) -> None:
         if delta.thinking:
-            return  # kept in the log; not everybody's to read, and never the answer
+            return  # thinking is kept in the log, but is not part of the answer
         if not self._is_tty:
             self._term.out.write(printable(delta.text))
             self._term.out.flush()
@@ -124,7 +124,7 @@ class Screen:
             self._render(block)
 
     def settle(self) -> None:
-        """Draw what of a reply is not drawn yet."""
+        """Print the rest of a reply."""
         if self._open:
             self._term.out.write("\n")
             self._term.out.flush()
@@ -139,7 +139,7 @@ class Screen:
 
 
 class Row(NamedTuple):
-    """A line, and how it looks."""
+    """A line and its style."""
 
     text: str
     style: str = ""
@@ -147,7 +147,7 @@ class Row(NamedTuple):
 
 @singledispatch
 def rows(_happening: object) -> Iterator[Row]:
-    """Yield what a happening looks like; what is shown by its words alone, or not at all, has no lines."""
+    """Yield the lines of an event; none for text, which is streamed, and for events that are not shown."""
     yield from ()
 
 
@@ -189,7 +189,7 @@ def _(failed: Failed) -> Iterator[Row]:
 @rows.register
 def _(stopped: Stopped) -> Iterator[Row]:
     yield Row(
-        f"interrupted{f'; the part that came is kept as {stopped.kept}' if stopped.kept else ''}", "yellow"
+        f"interrupted{f'; the partial reply is kept as {stopped.kept}' if stopped.kept else ''}", "yellow"
     )
 
 
@@ -199,7 +199,7 @@ def _(told: Told) -> Iterator[Row]:
 
 
 def _block_end(text: str) -> int | None:
-    """Return where the first block of Markdown ends; None while it may go on. A fence is never cut."""
+    """Return where the first Markdown block ends, None if it may be incomplete. Fences are never split."""
     start = 0
     while (blank := text.find("\n\n", start)) >= 0:
         if len(_FENCE.findall(text[:blank])) % 2 == 0:

@@ -1,13 +1,13 @@
-"""Say whether a provider's API would refuse a request, and by which rules.
+"""Check whether a provider's API would accept a request, and list the rules it breaks.
 
-A request body or message list is checked as it stands. A session of another tool is first written as its
-provider's message list (or the one named by --wire). Exit status 1 when it would be refused.
+A request body or message list is checked as it is. A session of another tool is first converted to its
+provider's message list (or the format given by --wire). Exit status 1 if the request would be rejected.
 
 examples:
   clew check request.json
   clew check messages.json --wire anthropic
   clew check ~/.claude/projects/-home-me-app/0d6c….jsonl --json
-  clew check request.json --unverified refuse     also by rules that are only widely reported
+  clew check request.json --unverified refuse     also enforce rules that are only reported by users
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from clew.transcripts import detect
 from clew.transcripts.json_document import is_lines
 
 NATIVE_WIRES = {"codex": "responses", "gemini-cli": "gemini", "qwen-code": "gemini", "openai": "openai"}
-"""The provider's format that a tool's sessions are closest to; Anthropic's, the strictest, for all else."""
+"""The provider format closest to each tool's sessions; others are checked as Anthropic's, the strictest."""
 MOST_SHOWN = 50
 LARGEST_BODY = 1 << 30
 
 
 class _Subject(NamedTuple):
-    """What is checked, and as what."""
+    """What is checked, and for which API."""
 
     wire: Wire
     body: JsonObject
@@ -63,9 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unverified",
         choices=[choice.value for choice in Unverified],
         default=Unverified.WARN.value,
-        help="what to do with rules that are reported but not proven (default: warn)",
+        help="what to do with rules that are reported but unproven (default: warn)",
     )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -98,14 +98,14 @@ def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
     wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
     if kind in WIRES:
         return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
-    # Not repaired: a call that lost its result is what the person wants to hear about.
+    # Not repaired: a call without its result is what this command is to report.
     messages = [entry.message for entry in conversation(session)]
     converted = convert(messages, wire, Choices(repair=False))
     return _Subject(wire, {**converted.body, "model": session.model}, Scope.MESSAGES)
 
 
 def _kind(given: Input, wire: str | None) -> str:
-    """Return the format of the input; what only --wire can tell is taken for a list in that format."""
+    """Return the format of the input; if it cannot be detected, the one given by --wire."""
     if given.source is None or given.is_clew:
         return "clew"
     if given.format:
@@ -119,7 +119,7 @@ def _kind(given: Input, wire: str | None) -> str:
 
 
 def _tokens(subject: _Subject) -> int:
-    """Return about how long the request is."""
+    """Return the estimated tokens of the request."""
     model = subject.body.get("model")
     counter = counter_for(model if isinstance(model, str) else "")
     listed = subject.body.get(subject.wire.list_key)
@@ -130,7 +130,7 @@ def _length_note(subject: _Subject, tokens: int) -> str:
     model = subject.body.get("model")
     window = model_named(model).window_tokens if isinstance(model, str) and model_named(model).known else None
     if window and tokens > window:
-        return f"about {tokens:,} tokens, more than the {window:,} of {model}: the API would refuse that too"
+        return f"about {tokens:,} tokens exceed the {window:,} of {model}: the API would reject that too"
     return ""
 
 
@@ -143,13 +143,13 @@ def _print(subject: _Subject, report: Report, term: Terminal) -> None:
         )
     what = f"{subject.wire.title}{'' if subject.scope is Scope.BODY else ' (the message list alone)'}"
     if report.refused:
-        term.write(f"✗ {what} would refuse this: {', '.join(report.rule_ids)}")
+        term.write(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")
     else:
-        term.write(f"✓ {what} would take this")
+        term.write(f"✓ {what} would accept this")
 
 
 def _numbers(report: Report) -> list[str]:
-    """Return the numbers of the rules that refuse, each once, as the page of rules groups them."""
+    """Return the numbers of the broken rules, each once, in the order of the rules page."""
     refusing = (one.rule.number for one in report.violations if one.level is Level.REFUSE)
     return list(dict.fromkeys(refusing))
 

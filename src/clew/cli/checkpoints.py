@@ -1,7 +1,7 @@
-"""Tell what a session got done: checkpoints with what changed, what shows it, what is open and what is next.
+"""Show a session's progress log: per checkpoint what changed, the evidence, open issues and the next step.
 
-They are taken by code when a session is compacted or reaches a milestone; the last one, marked now, is taken
-as you look. Without a name, the session that changed last.
+Checkpoints are recorded when a session is compacted or reaches a milestone; the last one, marked "now", is
+computed as you look. Without SESSION, the most recent session of clew's log.
 
 examples:
   clew progress
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="SESSION", nargs="?", help="a session of clew's log, or a file that clew exported"
     )
     parser.set_defaults(format=None, session=None)
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -45,18 +45,18 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         listed = [{"time": one.time, **checkpoint_to_json(one)} for one in told]
         term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
     elif not told:
-        term.write(printable(f"{log.name}: nothing has happened yet"))
+        term.write(printable(f"{log.name}: no progress recorded yet"))
     else:
         term.write(printable("\n\n".join(as_text(one) for one in told)))
     return 0
 
 
 def newest_session() -> str:
-    """Return the name of the session of clew's log that something happened to last."""
+    """Return the name of the most recently changed session of clew's log."""
     with own_store() as store:
         found = store.sessions(WORKSPACE) if store else iter(())
         talks = (info for info in found if not info.session.startswith(OWN))
         newest = max(talks, key=lambda info: info.last_time, default=None)
     if newest is None:
-        raise NotFound("there is no session in clew's log", ADVICE)
+        raise NotFound("clew's log has no sessions", ADVICE)
     return newest.session

@@ -1,4 +1,4 @@
-"""The commands, each in its own module, imported only when it is used."""
+"""The table of commands and the argument parser. A command's module is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.cli.text import printable
 
 
 class CommandModule(Protocol):
-    """What a command's module holds: its docstring is its help."""
+    """The interface of a command's module; its docstring is the help text."""
 
     __doc__: str | None
 
@@ -23,12 +23,12 @@ class CommandModule(Protocol):
         """Declare the arguments."""
 
     def run(self, args: argparse.Namespace, term: Terminal) -> int:
-        """Do it; return the exit status."""
+        """Run the command; return the exit status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One word after ``clew``."""
+    """A command: its name, one line of help, and the module that implements it."""
 
     name: str
     summary: str
@@ -41,62 +41,60 @@ class Command:
 
 
 COMMANDS = (
-    Command("map", "draw what fills a session's window", "map"),
+    Command("map", "draw what fills a session's context window", "map"),
     Command("show", "print a session readably", "show"),
     Command("sessions", "find the sessions of agent tools on this computer", "sessions"),
     Command("convert", "print a session as a provider's message list", "convert"),
-    Command("check", "say whether a provider's API would refuse it", "check"),
+    Command("check", "check whether a provider's API would accept it", "check"),
     Command("formats", "list the session formats clew reads", "formats"),
-    Command("compact", "make a session smaller, and show its digest", "compact"),
-    Command("undo", "take compactions back", "undo"),
-    Command("expand", "show what a line, a rule or a message comes from", "expand"),
-    Command("trace", "tell every compaction of a session, or explain one thing", "trace"),
-    Command("rules", "list the rules of a session and why; switch off, add or edit one", "rules"),
-    Command("pin", "set, change or take off a rule that survives every compaction", "pin"),
-    Command("notes", "keep, approve and forget notes that outlive a session", "notes"),
-    Command("import", "take a session into clew's own log", "import_"),
-    Command("export", "write a session of the log as one file", "export"),
+    Command("compact", "make a session smaller, and print the digest", "compact"),
+    Command("undo", "undo compactions", "undo"),
+    Command("expand", "show the source messages of a digest, a line or a rule", "expand"),
+    Command("trace", "list a session's compactions, or explain one decision", "trace"),
+    Command("rules", "list a session's rules with their sources; add, edit or disable one", "rules"),
+    Command("pin", "pin a rule that survives every compaction; change or remove one", "pin"),
+    Command("notes", "add, approve and forget notes that outlive a session", "notes"),
+    Command("import", "copy a session into clew's own log", "import_"),
+    Command("export", "write a session of the log to a file", "export"),
     Command("lost", "show what your tool's compactions dropped, and what clew keeps", "clew_evals.cli.lost"),
-    Command(
-        "bill", "price real sessions: as they were, without compaction, with clew", "clew_evals.cli.bill"
-    ),
-    Command("handoff", "write what a new session or another agent can start from", "handoff"),
-    Command("eval", "measure what a compaction keeps, on real sessions", "clew_evals.cli.eval"),
-    Command("audit", "re-derive every hash and every view of the log", "audit"),
-    Command("bench", "measure how well clew finds things again", "clew_evals.cli.bench"),
-    Command("chat", "talk to a model in a session that can run for ever", "chat"),
-    Command("stats", "count what compactions did, and what was recalled after", "stats"),
-    Command("secrets", "show which secrets of a text would be masked", "secrets"),
-    Command("config", "print every setting and where it was set", "config"),
-    Command("recall", "find again what was said or seen, in every session of the log", "recall"),
-    Command("progress", "tell what a session got done, and what is next", "checkpoints"),
-    Command("knowledge", "make a folder of documents findable", "knowledge"),
-    Command("inspect", "see, question and undo what happened to a context, in a browser", "inspect"),
-    Command("serve", "serve the pages of clew inspect for all sessions", "serve"),
-    Command("install", "put clew into Claude Code, Codex, Gemini CLI, opencode, pi or Hermes", "install"),
-    Command("uninstall", "take clew out of an agent again, to the byte", "uninstall"),
-    Command("doctor", "check whether clew works inside your agents", "doctor"),
-    Command("hook", "answer an event of an agent (agents run this)", "hook"),
-    Command("mcp", "serve recall and rules to an agent by MCP (agents run this)", "mcp"),
+    Command("bill", "compare costs: as it ran, without compaction, with clew", "clew_evals.cli.bill"),
+    Command("handoff", "write a Markdown handoff for a new session or another agent", "handoff"),
+    Command("eval", "measure what compactions keep, on real sessions", "clew_evals.cli.eval"),
+    Command("audit", "verify the log: recompute every hash and view", "audit"),
+    Command("bench", "measure recall quality on public benchmarks", "clew_evals.cli.bench"),
+    Command("chat", "chat with a model in a session of any length", "chat"),
+    Command("stats", "count compactions, and what was recalled after them", "stats"),
+    Command("secrets", "list the secrets in a text that would be masked", "secrets"),
+    Command("config", "print all settings and where they are set", "config"),
+    Command("recall", "search the sessions of clew's log", "recall"),
+    Command("progress", "show what a session got done, and what is next", "checkpoints"),
+    Command("knowledge", "index and search a folder of documents", "knowledge"),
+    Command("inspect", "browse a session and its compactions in a web page", "inspect"),
+    Command("serve", "serve the pages of `clew inspect`, without a browser", "serve"),
+    Command("install", "add clew to Claude Code, Codex, Gemini CLI, opencode, pi or Hermes", "install"),
+    Command("uninstall", "remove clew from an agent", "uninstall"),
+    Command("doctor", "check clew's installation in your agents", "doctor"),
+    Command("hook", "answer an agent's hook event (run by agents)", "hook"),
+    Command("mcp", "serve recall and rules over MCP (run by agents)", "mcp"),
 )
 
 EPILOG = """\
 start here:
-  clew sessions               what is on this computer
-  clew map FILE               what fills a session
-  clew compact FILE           make it smaller, read the digest
-  clew show FILE              read it
+  clew sessions               list the sessions on this computer
+  clew map FILE               draw what fills a session's context window
+  clew compact FILE           make it smaller, and read the digest
+  clew show FILE              read the whole session
   clew help COMMAND           how to use a command, with examples
 
-FILE is a session of Claude Code, Codex, Gemini CLI, opencode and many others, a plain message list, a request
-body, or an id from `clew sessions`; - reads standard input, .gz and .zst are read as they are."""
+FILE is a session file of Claude Code, Codex, Gemini CLI, opencode and many others, a plain message list, a
+request body, or an id from `clew sessions`. - reads standard input; .gz and .zst files are decompressed."""
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors say what to do next."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the mistake and where help is, and leave with 2."""
+        """Print the error and the command that shows help, and exit with status 2."""
         name = next((word for word in sys.argv[1:] if word in {one.name for one in COMMANDS}), "")
         self.exit(2, printable(f"clew: {message}\ntry: clew help {name}").rstrip() + "\n")
 
@@ -116,10 +114,10 @@ def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace
 
 
 def _parser(chosen: CommandModule | None, named: str | None) -> _Parser:
-    """Make the parser; only the command that was named declares its arguments."""
+    """Return the parser; only the named command declares its arguments."""
     top = _Parser(
         prog="clew",
-        description="Compact, draw, check, convert and keep the sessions of LLM agents, and lose nothing.",
+        description="Compact the sessions of LLM agents without losing what matters; inspect and undo it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,10 +1,10 @@
-"""Make a session smaller, and show the digest that the model reads, what left and how to undo it.
+"""Make a session smaller, and print the digest that the model reads, what was dropped, and how to undo it.
 
-A session of clew's log is compacted there: the log keeps every message, and `clew undo` brings them back. Any
-A session of clew's log is compacted there: the log keeps every message; `clew undo` brings them back. Any
-prompt are kept at any size. If everything fits with older messages shortened, there is no digest. --window
-makes it fit a window, as when that fills up; without it or --target-tokens, at most half is left. No model is
-needed; with --model one writes the prose, and code checks it.
+A session of clew's log is compacted there: the log keeps every message, and `clew undo` restores them. Any
+other file is only read; use --to, -o or --json to get the smaller list. Rules of the user and the system
+prompt are kept at any size. If it fits with older tool output shortened, there is no digest. --window
+compacts as if that window were full; without --window and --target-tokens, at most half is left. No model is
+needed; with --model, one writes the prose, and code checks it.
 
 examples:
   clew compact examples/sphinx-9229.traj.json.zst
@@ -46,37 +46,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--window", metavar="N", type=positive, help="the window it must fit, with a reply")
     size.add_argument(
-        "--target-tokens", metavar="N", type=positive, help="how much to leave, the system prompt not counted"
+        "--window", metavar="N", type=positive, help="fit this context window, with room for a reply"
     )
-    parser.add_argument("--focus", metavar="TEXT", help="what matters now, in your words")
-    parser.add_argument("--keep", metavar="N", type=positive, help="the last messages to keep (default: 8)")
+    size.add_argument(
+        "--target-tokens", metavar="N", type=positive, help="tokens to leave, not counting the system prompt"
+    )
+    parser.add_argument("--focus", metavar="TEXT", help="what matters most now, in your words")
+    parser.add_argument(
+        "--keep", metavar="N", type=positive, help="keep the last N messages verbatim (default: 8)"
+    )
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="who writes the digest: anthropic/…, openai/…, scripted (default: code)",
+        help="model that writes the digest: anthropic/…, openai/…, scripted (default: none)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the plan and what would be lost")
-    parser.add_argument("--stats", action="store_true", help="all statistics below the digest, not a summary")
-    parser.add_argument("--to", choices=sorted(WIRES), help="print the list in this format")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write the list, --json or --digest there"
+        "--dry-run", action="store_true", help="print the plan and what would be lost; change nothing"
     )
-    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    parser.add_argument(
+        "--stats", action="store_true", help="print all statistics below the digest, not a summary"
+    )
+    parser.add_argument("--to", choices=sorted(WIRES), help="print the message list in this format")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write the message list, --json or --digest to FILE"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--digest", action="store_true", help="print only the text of the digest")
-    form.add_argument("--json", action="store_true", help="one object with everything, for other programs")
+    form.add_argument("--json", action="store_true", help="print one JSON object with everything")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Compact, and show the result."""
     if args.digest and args.to:
-        raise InputError("--digest prints text, --to a list", "leave out one of them")
+        raise InputError("--digest prints text, --to a message list", "give only one of them")
     if args.output and args.dry_run:
-        raise InputError("a dry run writes nothing", "leave out -o, or --dry-run")
+        raise InputError("--dry-run writes no file", "leave out -o or --dry-run")
     if args.output and args.output.exists() and not args.force:
-        raise InputError(f"{args.output} is there already", "choose another name, or --force")
+        raise InputError(f"{args.output} already exists", "choose another name, or use --force")
     try:
         with waiting(term) as wait:
             done = _done(args, wait)
@@ -108,10 +116,10 @@ def _done(args: argparse.Namespace, wait: Wait) -> Done:
 
 
 def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
-    """Write what is for programs to where it was asked to go; the rest is for people."""
+    """Write the result in the requested form; without one, the report for people."""
     if args.digest:
         if done.digest:
-            from clew.cli.digest_view import digest_text  # it draws with rich
+            from clew.cli.digest_view import digest_text  # imports rich
 
             _put(digest_text(done.digest), args.output, term)
         else:
@@ -131,20 +139,20 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
             if done.fewer_kept:
                 term.note(f"note: {done.fewer_kept}")
             return
-    from clew.cli.picture import picture  # it draws with rich, which programs need not wait for
+    from clew.cli.picture import picture  # imports rich, which output for programs does not need
 
     console = term.console()
     for line in picture(done, console.width, args.output, every_figure=args.stats):
-        console.print(line, markup=False, soft_wrap=True)  # a command that is broken in two cannot be copied
+        console.print(line, markup=False, soft_wrap=True)  # no hard wrapping: commands must stay copyable
 
 
 def _put(text: str, path: Path | None, term: Terminal) -> None:
-    """Write to a file that is always whole and at first its owner's alone, or to standard output."""
+    """Write to standard output, or to a file: atomically, and readable by its owner only."""
     if path is None:
         term.write(text)
         return
     part = path.with_name(f"{path.name}.part")
-    # Half a character, which no encoding takes, is an escape that JSON reads back.
+    # Lone surrogates, which UTF-8 cannot encode, become escapes that JSON reads back.
     line = f"{text}\n".encode("utf-8", "backslashreplace")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
         out.write(line)
@@ -152,7 +160,7 @@ def _put(text: str, path: Path | None, term: Terminal) -> None:
 
 
 def _object(done: Done) -> JsonObject:
-    """Return everything that a program may want to know, as one object."""
+    """Return the result as one JSON object."""
     converted, outcome, digest = done.converted(), done.outcome, done.digest
     system = done.system_tokens
     return {

@@ -1,7 +1,7 @@
-"""Print every setting, its value, and where it was set.
+"""Print every setting, its value, and where it is set.
 
-From weak to strong: clew.toml in clew's home, the project's clew.toml, [tool.clew] of its pyproject.toml, the
-variables CLEW_…, and the flags of a command.
+Later sources override earlier ones: clew.toml in clew's home, the project's clew.toml, [tool.clew] in its
+pyproject.toml, environment variables CLEW_…, and the flags of a command.
 
 examples:
   clew config
@@ -26,11 +26,11 @@ DEFAULT = "default"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Print what holds."""
+    """Print the settings in effect."""
     found = configured()
     rows = [
         (name, getattr(found.settings, name), found.origins.get(name, DEFAULT), key.means)

@@ -1,7 +1,7 @@
 """Print a session as a provider's message list, ready to send.
 
-What the target format has no place for is said on standard error, message by message. The whole
-conversation is printed; --current prints what the tool's own model sees after its compactions.
+What the target format cannot represent is reported on standard error. The whole conversation is printed;
+--current prints only what the tool's model sees after the tool's own compactions.
 
 examples:
   clew convert session.jsonl --to anthropic > messages.json
@@ -27,15 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
     parser.add_argument("--to", choices=sorted(WIRES), required=True, help="the format to print")
-    parser.add_argument("--current", action="store_true", help="only what the tool's model sees now")
+    parser.add_argument("--current", action="store_true", help="print only what the tool's model sees now")
     parser.add_argument(
-        "--body", action="store_true", help="a request body, with the system prompt where it has a field"
+        "--body",
+        action="store_true",
+        help="print a request body, with the system prompt if the format keeps it apart",
     )
     parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
     parser.add_argument(
-        "--strict", action="store_true", help="refuse, and print nothing, if anything is lost"
+        "--strict", action="store_true", help="fail and print nothing if anything would be lost"
     )
-    parser.add_argument("--quiet", action="store_true", help="do not list what could not be carried")
+    parser.add_argument("--quiet", action="store_true", help="do not report what was lost")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -43,7 +45,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     session = opened(args).the_session(term)
     if session.problems and args.strict:
         raise CannotCarry(
-            f"{count(len(session.problems), 'line')} of {args.file} could not be read whole", "mend it first"
+            f"{count(len(session.problems), 'line')} of {args.file} could not be read whole",
+            "repair the file first",
         )
     wire = wire_named(args.to)
     whole = [entry.message for entry in conversation(session)]
@@ -64,7 +67,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def tell_losses(converted: Converted, term: Terminal) -> None:
-    """Say what was lost: each kind once, with how often and where first."""
+    """Report what was lost: each kind once, with its count and first place."""
     times = Counter((loss.kind.value, loss.why) for loss in converted.losses)
     firsts = {(loss.kind.value, loss.why): loss.message for loss in reversed(converted.losses)}
     for key, number in times.most_common():

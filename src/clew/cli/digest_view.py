@@ -1,4 +1,4 @@
-"""A digest as people read it in a terminal: the whole text, wrapped, its headings easy to find."""
+"""Print a digest in a terminal: the whole text, wrapped, with headings highlighted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SOURCE = re.compile(r"\[[^\]\s]+(?:, [a-z-]+)?\]")
 
 
 def digest_text(digest: Digest) -> str:
-    """Return the text of a digest, safe to print; line ends of Windows do not show."""
+    """Return the text of a digest, safe to print, with Windows line ends removed."""
     return printable(_CARRIAGE_RETURN.sub("", render_digest(digest)))
 
 
 def digest_lines(digest: Digest, width: int) -> Iterator[Styled]:
-    """Yield every line of a digest, wrapped at words; nothing is left out."""
+    """Yield every line of a digest, wrapped at words."""
     for line in digest_text(digest).split("\n"):
         if line in _HEADINGS:
             yield Styled(line, style="bold")

@@ -1,7 +1,8 @@
-"""Check whether clew works inside the agents of this computer, and say what is left to do.
+"""Check whether clew works inside the agents on this computer, and list what is left to do.
 
-Looks at what `clew install` wrote, whether the agent trusts it (Codex asks once, under /hooks), which version
-of the agent was tried, and whether clew's own hook and MCP server answer. Changes nothing.
+Checks the files that `clew install` wrote, whether the agent trusts them (Codex asks once, under /hooks),
+which version of the agent clew was tested with, and whether clew's hook and MCP server answer. Changes
+nothing. Exit status 1 if something does not work.
 
 examples:
   clew doctor
@@ -22,11 +23,11 @@ from clew.transcripts.places import Computer
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Print what was found; 1 if something does not work."""
+    """Print the findings; return 1 if something does not work."""
     found = list(examine(Computer()))
     if args.json:
         term.write(json.dumps([asdict(one) for one in found], ensure_ascii=False))

@@ -1,9 +1,9 @@
-"""Show what stands behind a reference: the messages themselves, the very words that it quotes marked.
+"""Print the source messages of a digest, a line of it, or a rule, with the quoted words marked.
 
-REF is a message (m12), a digest (d1: its lines, then the messages it stands for), a line of one (d1.4), a
-rule (p2), or a compaction that made no digest (d2: what it did, then the messages it touched). `clew show
-SESSION d1` prints a digest as its model sees it. In a file that is not of clew's log, messages are numbered
-by their place.
+REF is a message (m12), a digest (d1: its lines, then the messages it replaces), a line of a digest (d1.4), a
+rule (p2), or a compaction without a digest (d2: what it did, then the changed messages). To print a digest
+as the model sees it, use `clew show SESSION d1`. In a file outside clew's log, messages are numbered by
+their position.
 
 examples:
   clew expand codex:019a4c… d1.4
@@ -37,15 +37,15 @@ from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResul
 from clew.session import CompactResult, Expansion, Quote
 from clew.session.look import how_ended
 
-ADVICE = "m12 is a message, p2 a rule; digests are in clew's log: `clew import`, then `clew compact`"
+ADVICE = "use m12 for a message, p2 for a rule; for digests, `clew import` the file, then `clew compact` it"
 _BESIDE = {
     "digest": " · from {ids}",
     "claim": " · from {ids}",
-    "compaction": " · it made no digest; it touched {ids}",
+    "compaction": " · no digest; it changed {ids}",
 }
 CLAIM_CHARACTERS = 160
-"""Of a line in the list of a digest's lines; asked for alone, it is shown whole."""
-EARLIER = "it was there when the list was compacted: look in the file that went in"
+"""Characters of a line in the list of a digest's lines; asked for alone, it is printed whole."""
+EARLIER = "the list was compacted before: look in the original file"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,26 +53,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4 or p2")
     parser.add_argument(
-        "--around", metavar="K", type=positive, default=0, help="and so many messages before and after"
+        "--around", metavar="K", type=positive, default=0, help="also print N messages before and after"
     )
-    parser.add_argument("--full", action="store_true", help="fold nothing")
-    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--full", action="store_true", help="print long messages whole")
+    parser.add_argument("--no-pager", action="store_true", help="do not use a pager")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands behind a reference."""
+    """A reference, resolved."""
 
     expansion: Expansion
     items: tuple[Item, ...]
-    """The messages as they were said, neighbours among them."""
+    """The source messages, and their neighbours if asked for."""
     claims: tuple[Claim, ...] = ()
     """The lines of a digest, or the one that was asked for."""
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Show it."""
+    """Resolve the reference and print it."""
     with log_or_input(args) as where:
         if isinstance(where, Input):
             session = where.the_session(term)
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-# Where to look ---------------------------------------------------------------------------------------
+# Resolving -------------------------------------------------------------------------------------------
 
 
 def _in_log(log: Log, ref: str, around: int) -> Found:
@@ -108,7 +108,7 @@ def _in_list(read: CompactResult, ref: str, around: int) -> Found:
 
 
 def _expansion(read: CompactResult, ref: str) -> Expansion:
-    """Return what stands behind a reference in a list; of what a digest covers, the list has no more."""
+    """Resolve a reference in a plain list, which no longer holds the messages that a digest replaced."""
     if ref in read.ledger.pins.held:
         pin = read.ledger.pins.get(ref)
         rule = _cited(read, ref, "rule", pin.quote, (pin.source,) if pin.source else ())
@@ -139,13 +139,13 @@ def _claims(digest: Digest | None, ref: str) -> tuple[Claim, ...]:
 
 
 def _with_neighbours(ids: Sequence[str], around: int) -> list[str]:
-    """Return ids with those of the messages beside them, in the order of the session."""
+    """Return the ids and those of the messages next to them, in the order of the session."""
     numbers = {int(name[1:]) for name in ids if name[1:].isdecimal()}
     near = {number + step for number in numbers for step in range(-around, around + 1)}
     return [f"m{number}" for number in sorted(near) if number > 0] if around > 0 else list(ids)
 
 
-# As people read it -----------------------------------------------------------------------------------
+# Output for people -----------------------------------------------------------------------------------
 
 
 def _page(found: Found, full: bool) -> Iterator[Styled]:
@@ -157,7 +157,7 @@ def _page(found: Found, full: bool) -> Iterator[Styled]:
     if what.what == "rule":
         yield Styled(f'  "{printable(what.text)}"')
     if what.ended:
-        yield Styled(f"  no longer stands: {printable(what.ended)}", style="yellow")
+        yield Styled(f"  no longer in force: {printable(what.ended)}", style="yellow")
     if what.what == "compaction":
         yield from (Styled(f"  {printable(line)}") for line in what.text.splitlines())
     tools: dict[str, str] = {}
@@ -180,7 +180,7 @@ def _claim_line(claim: Claim, *, whole: bool) -> Styled:
 def _message(item: Item, found: Found, tools: dict[str, str], full: bool) -> Iterator[Styled]:
     who = speaker(item.message)
     sign, style = SIGNS[who]
-    beside = "" if item.id in found.expansion.ids else " · beside it"
+    beside = "" if item.id in found.expansion.ids else " · neighbour"
     yield Styled.assemble((f"{printable(item.id):<6}", "bold"), (f"{sign} {who}", style), (beside, "dim"))
     tools.update((call.call_id, call.name) for call in item.message.calls)
     for number, part in enumerate(item.message.parts):
@@ -204,7 +204,7 @@ def _part(part: Part, marks: Sequence[Span], tools: dict[str, str], full: bool) 
         yield from marked_lines(words(part), marks, full=full)
 
 
-# As programs read it ---------------------------------------------------------------------------------
+# Output for programs ---------------------------------------------------------------------------------
 
 
 def _to_json(found: Found) -> JsonObject:

@@ -1,4 +1,4 @@
-"""List the session formats clew reads, and where their tools keep them.
+"""List the session formats that clew reads, and where each tool stores its sessions.
 
 examples:
   clew formats
@@ -16,7 +16,7 @@ from clew.transcripts import FORMATS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps(rows, ensure_ascii=False))
         return 0
     width = max(map(len, FORMATS))
-    term.write(f"{'name':<{width}}  {'what':<34}  where its tool keeps it")
+    term.write(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
     for kind in FORMATS.values():
         term.write(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
     return 0

@@ -1,13 +1,13 @@
-"""Write a session as a short Markdown page that a new session, or another agent, can start from.
+"""Write a short Markdown page from which a new session or another agent can continue.
 
-Now, story, findings, files, rules and next step, quoted from the session, each line with the message it comes
-from and a command that leads back to it. No model is asked; keys and passwords are masked. Without SESSION,
-the newest session of this computer.
+It holds the current state, the story so far, findings, files, rules and the next step, quoted from the
+session, each line with its source message and a command that prints it. No model is called; keys and
+passwords are masked. Without SESSION, the newest session on this computer.
 
 examples:
   clew handoff 3f2a9c10 -o HANDOFF.md
   clew handoff 3f2a9c10 --tokens 1500
-  clew handoff session.jsonl --style seed     under the fourteen headings of a compaction handoff
+  clew handoff session.jsonl --style seed     with the fourteen headings of a compaction handoff
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style", choices=STYLES, default=STYLES[0], help="six sections, or fourteen headings"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
     parser.add_argument(
-        "--json", action="store_true", help="the lines with their sources, for other programs"
+        "-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of standard output"
     )
+    parser.add_argument("--json", action="store_true", help="print the lines with their sources as JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Hand over to what prints: its imports take a second, and help must not."""
+    """Import the report only now: its imports take a second, which --help should not."""
     from clew.cli.handoff_report import report
 
     return report(args, term)

@@ -1,4 +1,4 @@
-"""The page that ``clew handoff`` writes."""
+"""The Markdown page of ``clew handoff``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     )
     tokens = count(text)
     if tokens > args.tokens and args.style == STYLES[0]:
-        term.note(f"clew: {tokens:,} tokens: what must be said does not fit in {args.tokens:,}")
+        term.note(f"clew: the mandatory part does not fit in {args.tokens:,} tokens; the page has {tokens:,}")
     if args.output is None:
         term.write(printable(text))
         return 0

@@ -1,10 +1,9 @@
-"""Take sessions into clew's own log: one that clew exported, or any session file that clew reads.
+"""Copy sessions into clew's own log: an export of clew's, or any session file that clew reads.
 
-An export is verified line by line before anything is written. From another tool's file comes the whole
-conversation, without that tool's summaries where the originals are there. Importing a file again adds what is
-new in it; a file that no longer agrees with what was imported is refused. Keys, tokens and passwords are
-masked on their way in (`clew secrets FILE` shows which); an export is taken as it is, or its hashes would not
-hold.
+An export is verified line by line before anything is written. Of another tool's file the whole conversation
+is imported, without that tool's summaries if the originals are there. Importing a file again adds what is
+new; a file that contradicts what was imported is refused. Keys, tokens and passwords are masked on import
+(`clew secrets FILE` lists them), except in an export, whose hashes would no longer match.
 
 examples:
   clew import story.clew.zst
@@ -72,22 +71,22 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def import_export(store: Store, source: Source) -> Imported:
-    """Read a session that clew exported into a store; every line is verified first."""
+    """Import a session that clew exported, after verifying every line."""
     with source.on_disk() as path, Path(path).open("rb") as file:
         return import_session(store, WORKSPACE, file)
 
 
 def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> Imported:
-    """Append what is new; refuse where the file and the log went different ways."""
+    """Append what is new; refuse if the file and the log have diverged."""
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
     head = store.head(ctx)
     before, known = head.seq, 0
     for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
         if known > len(entries):
-            raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log more")
+            raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log has more")
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
-            raise SessionDiverged(f"{ctx.session}: message {known} of the file is not what was imported")
+            raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
     about: JsonObject = {"model": transcript.model} if transcript.model else {}
     if transcript.start.directory:
         about["project"] = project_at(transcript.start.directory)
@@ -100,7 +99,7 @@ def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: boo
 
 
 def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
-    """Name a session by its tool and id; a list that has none, by its file and how it begins."""
+    """Name a session by its tool and id; a list without an id, by its file name and a hash of its start."""
     name = one_line(transcript.id, 200)
     if transcript.format in WIRES and entries:
         name = f"{Path(name).name}-{_fingerprint(entries[0].message)[:8]}"
@@ -112,7 +111,7 @@ def _fingerprint(message: Message) -> str:
 
 
 def _tool_compactions(transcript: Transcript) -> dict[str, JsonObject]:
-    """Return by the entry that followed it what is known of each compaction of the tool's own."""
+    """Return each compaction of the tool's own, by the entry that followed it."""
     found: dict[str, JsonObject] = {}
     for one in tool_compactions(transcript):
         if one.after:

@@ -1,6 +1,6 @@
-"""What commands read: sessions of a file, of another tool by its id, or of clew's own log.
+"""Open the input of a command: a session file, another tool's session by its id, or a session of clew's log.
 
-Every command opens its input here, so that what could not be read is always said.
+Every command opens its input here, so that lines that could not be read are always reported.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from clew.transcripts.transcript import collected
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
 OWN_FORMAT = "clew"
-"""What the format of sessions in clew's own log is called."""
+"""The format name of sessions in clew's own log."""
 SHOWN = 8
 SHORTEST_PREFIX = 4
 NEAR = 0.6
-"""How alike two names must be for one to be offered in place of the other."""
+"""Similarity (of `difflib`) from which a name is suggested for a mistyped one; chosen by hand."""
 LONGEST_ID = 300
-"""Characters of an id that are shown: it must be typed as it is, and many differ at their end alone."""
+"""Ids up to this length are shown whole: they must be typed exactly, and often differ only at their end."""
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +56,14 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="a session file, - for standard input, or an id from clew sessions"
     )
     parser.add_argument(
-        "--format", metavar="NAME", help="its format, if clew guesses wrong (see clew formats)"
+        "--format", metavar="NAME", help="its format, if it is detected wrongly (see `clew formats`)"
     )
-    parser.add_argument("--session", metavar="ID", help="which session, where the file holds several")
+    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What was named on the command line, opened."""
+    """The session file or log session named on the command line, opened."""
 
     name: str
     format: str | None
@@ -74,7 +74,7 @@ class Input:
 
     @property
     def is_clew(self) -> bool:
-        """Tell whether it is a session of clew's own, from the log or exported."""
+        """Whether it is a session of clew's own, from the log or exported."""
         return self.source is None or (self.format is None and is_export(self.source))
 
     def records(self) -> Iterator[Record]:
@@ -86,18 +86,18 @@ class Input:
         return read(self.source, self.format)
 
     def sessions(self, term: Terminal) -> list[Transcript]:
-        """Read all its sessions; say on standard error what could not be read."""
+        """Read all its sessions; report on standard error what could not be read."""
         found = list(collected(self.records(), Start(self.name, self.format or "unknown")))
         if self.session is not None:
             found = [_named(found, self.session, self.name)]
         for session in found:
             tell_problems(session.problems, term)
         if not any(session.entries for session in found):
-            raise NotFound(f"there is no message in {self.name}", "check --format, or that the file is whole")
+            raise NotFound(f"no messages in {self.name}", "check --format, and whether the file is complete")
         return found
 
     def the_session(self, term: Terminal) -> Transcript:
-        """Read the one session that is meant."""
+        """Read the one session that the arguments name."""
         found = self.sessions(term)
         if len(found) == 1:
             return found[0]
@@ -118,11 +118,11 @@ def opened(args: argparse.Namespace) -> Input:
 
 
 def tell_problems(problems: Sequence[Problem], term: Terminal) -> None:
-    """Say what could not be read, a line each."""
+    """Report what could not be read, a line each."""
     for problem in problems[:SHOWN]:
         term.note(printable(problem_line(problem)))
     if len(problems) > SHOWN:
-        term.note(f"⚠ … and {count(len(problems) - SHOWN, 'more problem')} (clew show tells them all)")
+        term.note(f"⚠ … and {count(len(problems) - SHOWN, 'more problem')} (`clew show` lists them all)")
 
 
 def problem_line(problem: Problem) -> str:
@@ -138,7 +138,7 @@ def open_input(name: str) -> Source:
 
 
 def found_named(name: str) -> Found | None:
-    """Return the session of another tool that is meant; None for a path or standard input.
+    """Return the session of another tool that has this id; None for a path or standard input.
 
     Raises ``NotFound`` with the nearest ids if it is neither.
     """
@@ -150,9 +150,9 @@ def found_named(name: str) -> Found | None:
     if len(hits) == 1 or len(exact) == 1:
         return (exact or hits)[0]
     if hits:
-        raise InputError(f"{name!r} names {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
+        raise InputError(f"{name!r} matches {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
     if "." in name:
-        return None  # a file that is not there
+        return None  # a path that does not exist
     forms = {one.short_id: (one.short_id, f"{one.format}:{one.id}", file_id(one.path)) for one in sessions}
     meant = nearest(name, forms)
     raise NotFound(f"no file and no session {name!r}", f"{meant}`clew sessions` lists them")
@@ -164,12 +164,12 @@ def _short_ids(sessions: Sequence[Found]) -> str:
 
 
 def own_short_id(name: str) -> str:
-    """Return the id by which a session of clew's own log is listed: its name, or eight characters for it."""
+    """Return the id under which a session of clew's log is listed: its name, or an 8-character id."""
     return name if len(name) <= SHORT_ID_LENGTH else short_id(name, OWN_FORMAT, hashed=True)
 
 
 def is_export(source: Source) -> bool:
-    """Tell whether a source is a session that clew exported."""
+    """Whether a source is a session that clew exported."""
     if source.is_directory:
         return False
     try:
@@ -180,13 +180,13 @@ def is_export(source: Source) -> bool:
 
 
 def the_store() -> SqliteStore:
-    """Open clew's log for writing; makes it where there is none."""
+    """Open clew's log for writing; create it if needed."""
     return SqliteStore(store_path(), network=network_disk())
 
 
 @contextmanager
 def own_store() -> Iterator[Store | None]:
-    """Open clew's log, or give None where there is none yet; never creates it."""
+    """Open clew's log, or yield None if there is none; never creates it."""
     path = store_path()
     if not path.exists():
         yield None
@@ -196,10 +196,10 @@ def own_store() -> Iterator[Store | None]:
 
 
 def own_name(store: Store, name: str) -> str | None:
-    """Return which session of clew's log is meant; None where there is no such session.
+    """Return the name of the session of clew's log that matches, None if none does.
 
-    The first characters of a name will do (``codex:019a4c…``), also without the tool in front, as tools print
-    their ids; and the id that ``clew sessions`` lists.
+    Accepts a prefix of a name (``codex:019a4c…``), also without the tool in front, as tools print their ids,
+    and the id that ``clew sessions`` lists.
     """
     if store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
         return name
@@ -218,7 +218,7 @@ def own_name(store: Store, name: str) -> str | None:
 
 
 def _begins_with(name: str, begins: str) -> bool:
-    """Return whether a name begins so, or what is behind its tool does: ``019a4c``, ``copilot:4f2a``."""
+    """Whether a name begins with this, with or without its tool: ``019a4c``, ``copilot:4f2a``."""
     if name.startswith(begins):
         return True
     tool, _, rest = name.partition(":")
@@ -231,15 +231,15 @@ def no_session(store: Store | None, name: str) -> NotFound:
     """Return the error for a session that is not in clew's log, with the nearest names."""
     named = [one.session for one in store.sessions(WORKSPACE)] if store else []
     named = [one for one in named if not one.startswith(OWN)]
-    advice = "`clew sessions --tool clew` lists them, `clew import FILE` brings one in"
+    advice = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
     meant = nearest(name, {one: (one, own_short_id(one)) for one in named})
     return NotFound(f"there is no session {name!r} in clew's log", f"{meant}{advice}")
 
 
 def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
-    """Return the question whether one of these is meant, each with its names; empty if none is near.
+    """Return "did you mean …?" with the most similar of these, each with its names; empty if none is similar.
 
-    An id is often cut, so only as much of each name is compared as was given.
+    Ids are often cut off, so names are compared only up to the length given.
     """
     given = name.removesuffix("…").lower()
 
@@ -253,11 +253,11 @@ def nearest(name: str, known: Mapping[str, Iterable[str]]) -> str:
 
 
 _ID = re.compile(r".*…|[\w-]+:.+|ses_\w+|rollout-.*|\d+[a-f][0-9a-f-]*|(?=.*\d)[0-9a-f-]{8,}", re.IGNORECASE)
-"""An id as tools print them: cut, with its tool in front, of opencode, of a file of Codex, hexadecimal."""
+"""Ids as tools print them: cut off, with the tool in front, of opencode, of a Codex file, hexadecimal."""
 
 
 def looks_like_id(name: str) -> bool:
-    """Return whether a name is an id that a tool gave, and not one that a person would choose."""
+    """Whether a name looks like an id made by a tool, not a name chosen by a person."""
     return _ID.fullmatch(name) is not None
 
 
@@ -283,13 +283,13 @@ def _as_records(store: Store, ctx: Ctx) -> list[Record]:
 
 
 def recorded_model(store: Store, ctx: Ctx) -> str | None:
-    """Return the model that a session of a log talks to, as it was last put on record."""
+    """Return the model of a session of a log, as last recorded."""
     told = [stored.event.body.get("model") for stored in store.read(ctx, kinds=[ABOUT.name])]
     return next((model for model in reversed(told) if isinstance(model, str)), None)
 
 
 def conversation(session: Transcript) -> list[Entry]:
-    """Return the whole conversation; of a session of clew's own, what its model sees, digests and all."""
+    """Return the whole conversation; of a session of clew's own, what its model sees, digests included."""
     return list(session.entries) if session.format == OWN_FORMAT else session.full_entries()
 
 

@@ -1,15 +1,15 @@
-"""Open a page that shows what happened to a context: the transcript, what the model sees, every digest.
+"""Open a web page of a session: the transcript, what the model sees, and every compaction.
 
-Click a line of a digest and see the turns it comes from; compare the context before and after; undo; preview
-what a compaction would lose, and pin it. What you do to a session of clew's log stays. A file is never
-changed: it is opened as a copy that is gone when the server stops. The page is for this computer alone,
-behind the token in its address; nothing is sent anywhere.
+Click a line of a digest to see its source messages, compare the context before and after, undo, preview what
+a compaction would lose, and pin it. Changes to a session of clew's log are kept. A file is never changed: the
+page works on a copy, which is deleted when the server stops. Only this computer can open the page, with the
+token in its address; nothing is sent anywhere.
 
 examples:
   clew inspect
   clew inspect codex:019a4c…
   clew inspect examples/sphinx-9229.traj.json.zst
-  clew inspect codex:019a4c… --export story.html      one file to keep or to share
+  clew inspect codex:019a4c… --export story.html      write one HTML file to keep or share
 """
 
 from __future__ import annotations
@@ -54,48 +54,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="SESSION|FILE",
         nargs="?",
-        help="a session of clew's log, or any session file; else all",
+        help="a session of clew's log, or any session file (default: all of the log)",
     )
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if clew guesses wrong")
-    parser.add_argument("--session", metavar="ID", help="which session, where the file holds several")
+    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
+    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
     parser.add_argument(
-        "--export", metavar="PATH", type=Path, help="write the story as one HTML file instead"
+        "--export", metavar="PATH", type=Path, help="write one HTML file instead of serving a page"
     )
     add_server(parser)
     parser.set_defaults(host=LOOPBACK)
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:
-    """Declare where the page is to be had."""
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: any that is free")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--model", metavar="NAME", default="unknown", help="count and price for this model")
-    parser.add_argument("--chat", metavar="NAME", help="who answers in the chat (default: as in clew chat)")
+    """Declare the options of the server."""
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="port of the server (default: any free one)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address, open no browser")
+    parser.add_argument(
+        "--model", metavar="NAME", default="unknown", help="count and price tokens for this model"
+    )
+    parser.add_argument(
+        "--chat", metavar="NAME", help="model that answers in the page's chat (default: as in clew chat)"
+    )
     parser.add_argument(
         "--offline",
         action="store_true",
-        help="the offline model answers in the chat: nothing is sent anywhere",
+        help="use the offline stand-in in the page's chat; nothing is sent anywhere",
     )
-    parser.add_argument("--window", metavar="TOKENS", type=positive, help="the window to measure against")
+    parser.add_argument(
+        "--window",
+        metavar="TOKENS",
+        type=positive,
+        help="context window in tokens (default: the model's own)",
+    )
 
 
 def _port(text: str) -> int:
     """Read a port from the command line."""
     number = int(text)
     if not 0 <= number < 2**16:
-        raise argparse.ArgumentTypeError(f"{text} is no port")
+        raise argparse.ArgumentTypeError(f"{text} is not a port number")
     return number
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Open the page, or write it as a file."""
+    """Serve the page, or write it to a file."""
     with _named(args, term) as (shelf, name):
         if args.export is None:
             serve(shelf, args, term, name)
         elif name is None:
-            raise InputError(
-                "which session is to be exported?", "name it: clew inspect SESSION --export PATH"
-            )
+            raise InputError("--export needs a session", "use: clew inspect SESSION --export PATH")
         else:
             from clew.inspector.story import write_story
 
@@ -105,7 +114,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
-    """Answer until somebody presses Ctrl-C."""
+    """Serve until Ctrl-C."""
     from clew.chat.providers import named_model
     from clew.inspector.server import Server
 
@@ -132,9 +141,9 @@ def spoken_to(args: argparse.Namespace) -> str:
 
 @contextmanager
 def _shown(address: str) -> Iterator[None]:
-    """Open the browser at an address, through a file that leads there.
+    """Open the browser at an address, through a local file that redirects to it.
 
-    Whoever lists the processes of this computer reads their command lines, so the token must not be in one.
+    Other users can read the command lines of processes, so the token must not be in one.
     """
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         leads = Path(folder) / "open.html"
@@ -146,7 +155,7 @@ def _shown(address: str) -> Iterator[None]:
 
 @contextmanager
 def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
-    """Give the sessions to look at, and the one that was named."""
+    """Yield the sessions to serve, and the name of the one to open."""
     name = _own(args.file) if args.file is not None else None
     if args.file is not None and name is None:
         with _copied(args, term) as found:
@@ -157,7 +166,7 @@ def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, st
 
 
 def _own(name: str) -> str | None:
-    """Return the session of clew's own log that is meant; None where it is something else."""
+    """Return the named session of clew's log, None if it is something else."""
     if Path(name).exists() or not store_path().exists():
         return None
     with the_store() as store:
@@ -175,7 +184,7 @@ def own_shelf(args: argparse.Namespace) -> Iterator[Shelf]:
 
 @contextmanager
 def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
-    """Take a file into a log of its own, which goes when the server does."""
+    """Import a file into a temporary log, deleted when the server stops."""
     given = opened(args)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
         path = Path(folder) / "copy.db"

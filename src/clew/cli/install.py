@@ -1,7 +1,7 @@
-"""Put clew into an agent you use: hooks that keep your rules in view across compactions, and an MCP server.
+"""Add clew to an agent: hooks that keep your rules in view across compactions, and an MCP server.
 
-Writes one plug-in or extension for your user; --dry-run shows what would be written as a diff. Doing it again
-changes nothing. `clew uninstall TOOL` restores every file to the byte.
+Writes one plug-in or extension in your user's configuration; --dry-run prints the changes as a diff.
+Installing again changes nothing. `clew uninstall TOOL` restores every file byte for byte.
 
 examples:
   clew install claude-code --dry-run
@@ -24,25 +24,25 @@ from clew.transcripts.places import Computer
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(HOSTS)}")
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Install, or show what that would do."""
+    """Install, or print what would change."""
     host, computer = host_named(args.tool), Computer()
     changes = to_install(host, computer) if args.dry_run else install(host, computer)
     print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
-        term.write(f"clew is in {host.title} already: nothing to change.")
+        term.write(f"clew is already installed in {host.title}: nothing to change.")
     elif not args.dry_run:
         term.write(
-            f"clew is in {host.title} now. Next: {host.then}. `clew uninstall {host.name}` takes it out."
+            f"Installed clew in {host.title}. Next: {host.then}. `clew uninstall {host.name}` removes it."
         )
     return 0
 
 
 def print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -> None:
-    """List the files that are written or removed; in a dry run, with what changes in them."""
+    """List the files that are written or removed; in a dry run, with their diffs."""
     for change in changes:
         if dry_run:
             term.write(printable(change.diff()).rstrip("\n"))
@@ -50,4 +50,4 @@ def print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -
             what = "removed" if change.after is None else "written" if change.before is None else "changed"
             term.write(printable(f"{what} {change.path}"))
     if dry_run and changes:
-        term.note(f"a dry run: {count(len(changes), 'file')} would change, nothing did")
+        term.note(f"dry run: {count(len(changes), 'file')} would change")

@@ -1,4 +1,4 @@
-"""A compaction that somebody asks for: of a session in a log, or of a list that is only read."""
+"""Run the compaction for ``clew compact``: of a session in a log, or of a list that is only read."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 
 NEVER_FULL = 1 << 40
-"""A window in which a list is only read: its messages numbered, its ledger kept."""
+"""A window that holds any list, used to read one without compacting it."""
 TRIES = 3
 DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
 Proposing: TypeAlias = Callable[[int], Sequence[Item]]
-"""Returns what a target would leave, without a model."""
+"""Compacts to a target without a model, to find out whether it fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is asked for."""
+    """The options of ``clew compact``."""
 
     target_tokens: int | None = None
-    """For all but the system prompt; without it, half of what is there, or less where the window is small."""
+    """Tokens without the system prompt; None for half of the list, or less if the window is small."""
     window: int | None = None
     focus: str | None = None
     keep: int | None = None
-    """How many of the last messages shall stay as they are."""
+    """How many of the last messages to keep verbatim."""
     wire: str | None = None
     summariser: Watched | None = None
     dry_run: bool = False
 
     @property
     def policy(self) -> Policy:
-        """Return the rules of thumb, with what the order says."""
+        """Return the default policy with the options applied."""
         return replace(DEFAULT, keep_messages=self.keep) if self.keep else DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What came of it."""
+    """The result: the view before and after, and how it was made."""
 
     name: str
-    """What the person calls the session."""
+    """The session as named on the command line."""
     before: tuple[Item, ...]
     after: tuple[Item, ...]
     ledger: Ledger
@@ -66,16 +66,16 @@ class Done:
     window: int
     wire: Wire
     outcome: Outcome | None = None
-    """None where there is nothing to gain."""
+    """None if compacting would save nothing."""
     digest: Digest | None = None
-    """The digest that is in the view now."""
+    """The digest in the view, if any."""
     dry_run: bool = False
     undoable: bool = False
-    """It is on record in clew's log."""
+    """Whether it is recorded in clew's log."""
     made: str | None = None
-    """What the compaction is called there."""
+    """The compaction's name in the log."""
     keep: int | None = None
-    """How many of the last messages were to stay as they are, where somebody said so."""
+    """The number of last messages to keep verbatim, if it was given."""
 
     def tokens(self, items: Iterable[Item]) -> int:
         """Return the tokens of messages."""
@@ -83,13 +83,13 @@ class Done:
 
     @property
     def kept(self) -> int:
-        """Return how many of the last messages stayed as they were."""
+        """Return how many of the last messages were kept verbatim."""
         same = zip(reversed(self.before), reversed(self.after), strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], same))
 
     @property
     def fewer_kept(self) -> str:
-        """Say that fewer of the last messages stayed than was asked for; nothing where all did."""
+        """Return a notice if fewer of the last messages were kept than asked for, else an empty text."""
         wanted = min(self.keep or 0, len(self.before))
         if self.kept >= wanted:
             return ""
@@ -98,22 +98,22 @@ class Done:
 
     @property
     def system_tokens(self) -> int:
-        """Return the tokens of the system prompt, which nothing touches."""
+        """Return the tokens of the system prompt, which is never compacted."""
         return self.tokens(self.before[: leading_system(self.before)])
 
     def converted(self) -> Converted:
-        """Return the view in the wire format to write."""
+        """Return the view in the provider format to write."""
         return convert([item.message for item in self.after], self.wire)
 
 
 def no_digest(done: Done) -> str:
-    """Say why a view has no digest."""
+    """Return why there is no digest."""
     if done.outcome is None:
         return "no digest: nothing was compacted"
     return "no digest: all messages fit, the older ones with their tool output shortened"
 
 
-# Of a session in a log -------------------------------------------------------------------------------
+# A session in a log ----------------------------------------------------------------------------------
 
 
 def compact_stored(log: Log, order: Order) -> Done:
@@ -142,7 +142,7 @@ def compact_stored(log: Log, order: Order) -> Done:
     )
     after = apply(found.plan, before) if found and order.dry_run else session.view()
     digests = [one.digest for one in session.trace() if one.digest]
-    shown = {item.id for item in after}  # an undone digest is still on record
+    shown = {item.id for item in after}  # an undone digest stays on record
     return Done(
         name=log.name,
         before=before,
@@ -174,22 +174,22 @@ def _previewed(session: Session, target: int, order: Order) -> Sequence[Item]:
     return apply(outcome.plan, view) if outcome else view
 
 
-# Of a list that is only read -------------------------------------------------------------------------
+# A list that is only read ----------------------------------------------------------------------------
 
 
 def read_list(messages: Sequence[Message], model: str) -> CompactResult:
-    """Return a list as it is, numbered, with its ledger and the digest that it may hold."""
+    """Read a list without compacting it: its numbered messages, ledger, and digest if it holds one."""
     return compact(messages, NEVER_FULL, model=model)
 
 
 def compact_listed(name: str, transcript: Transcript, order: Order) -> Done:
-    """Compact what a file holds; nothing is written anywhere."""
+    """Compact the list in a file; nothing is written."""
     messages, model = transcript.full(), transcript.model or "unknown"
     known, counter = model_named(model), counter_for(model)
     wire = wire_named(order.wire or _own_wire(transcript.format))
     base = read_list(messages, model)
 
-    @cache  # what was tried out for size is often what is done
+    @cache  # the last trial is often the final result
     def condensed(target: int, summariser: Watched | None) -> CompactResult:
         return compact(
             messages,
@@ -235,7 +235,7 @@ def _listed_outcome(done: CompactResult) -> Outcome | None:
 
 
 def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Order) -> int | None:
-    """Return how far down without a word on that: to what the window wants, or else half."""
+    """Return the default target: what the window requires, or half of the list."""
     sizes = [counter.count(item.message) for item in items]
     signals = () if order.window else (Asked(Asker.USER),)
     verdict = gauge.measure(by_region(items, sizes), signals).verdict
@@ -247,7 +247,7 @@ def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Or
 
 
 def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposing) -> Result | None:
-    """Do it; where nobody said how far, what cannot be made smaller is nothing to gain."""
+    """Compact; without an explicit target, a list that cannot get smaller is returned unchanged."""
     try:
         return work()
     except BudgetExceeded as refusal:
@@ -259,13 +259,13 @@ def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposi
         return None
 
 
-# How far down ----------------------------------------------------------------------------------------
+# Finding a target ----------------------------------------------------------------------------------------
 
 
 def _enough(target: int, proposed: Proposing) -> int:
-    """Return a target that is not too small, near the least such: found by trying."""
+    """Return a target near the smallest one that works, by bisection."""
     small, enough = target, target * 2
-    while enough < NEVER_FULL and not _fits(enough, proposed):  # what is larger than the list fits
+    while enough < NEVER_FULL and not _fits(enough, proposed):  # a target above the list's size always works
         small, enough = enough, enough * 2
     for _ in range(TRIES):
         middle = (small + enough) // 2
@@ -282,17 +282,17 @@ def _fits(target: int, proposed: Proposing) -> bool:
 
 
 def _snug(target: int, proposed: Proposing, wire: Wire, counter: TokenCounter) -> int:
-    """Return the target at which the list fits as it is sent, too.
+    """Return the target at which the list also fits in the format in which it is sent.
 
-    A wire format may want more words than the view has: an answer for a call that was cut off from its
-    own, arguments in another form.
+    A provider format may need more tokens than the view has: a result for a call that lost its own,
+    arguments in another form.
     """
     aim = target
     for _ in range(TRIES):
         try:
             view = proposed(aim)
         except (BudgetExceeded, CompactionRefused):
-            return target  # where it is done, what does not fit is said and put on record
+            return target  # compacting for real reports and records what does not fit
         sent = convert([item.message for item in view[leading_system(view) :]], wire)
         over = sum(map(counter.count, wire.parse(sent.items))) - target
         if over <= 0:
@@ -302,7 +302,7 @@ def _snug(target: int, proposed: Proposing, wire: Wire, counter: TokenCounter) -
 
 
 def _own_wire(form: str) -> str:
-    """Return the wire format that a list is in already; Anthropic's for all else."""
+    """Return the provider format that a list is in; Anthropic's for any other."""
     return form if form in WIRES else DEFAULT_WIRE
 
 

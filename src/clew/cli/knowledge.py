@@ -1,8 +1,8 @@
-"""Make a folder of documents findable: cut into pieces, found by questions, quoted with exact references.
+"""Index a folder of documents and search it: passages are quoted with exact references.
 
-Markdown, reStructuredText, text, TOML, YAML, SQL and the docstrings of Python are read. What a document is
-for (an instruction, a policy, a runbook, a schema, a plan, a decision, a scorecard, a known gap, a fixture)
-is told by its front matter, its path or its title. Indexing again reads only what changed.
+Reads Markdown, reStructuredText, plain text, TOML, YAML, SQL and the docstrings of Python. The topic of a
+document (instruction, policy, runbook, schema, plan, decision, scorecard, known gap, fixture) is taken from
+its front matter, path or title. Indexing again reads only what changed.
 
 examples:
   clew knowledge index docs
@@ -31,30 +31,32 @@ from clew.request.knowledge.documents import manifest_path, manifests, read_mani
 from clew.request.knowledge.topics import REFERENCE, title_of, topics
 from clew.settings import clew_home, store_path
 
-ADVICE = "`clew knowledge index DIR` reads one in"
+ADVICE = "`clew knowledge index DIR` indexes a folder"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    index = actions.add_parser("index", help="read a folder in, or what changed in it")
+    index = actions.add_parser("index", help="index a folder, or what changed in it")
     index.add_argument("folder", metavar="DIR", type=Path, help="the folder")
-    listing = actions.add_parser("list", help="what there is, by topic, with its age")
-    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="only of this folder")
-    find = actions.add_parser("search", help="the pieces that answer a question best")
+    listing = actions.add_parser("list", help="list the documents by topic, with their dates")
+    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="only documents of this folder")
+    find = actions.add_parser("search", help="print the passages that best match a question")
     find.add_argument("question", metavar="WORDS", help="what to look for")
-    find.add_argument("--limit", type=positive, default=5, metavar="N", help="at most so many (default: 5)")
-    show = actions.add_parser("show", help="what stands at a reference")
+    find.add_argument(
+        "--limit", type=positive, default=5, metavar="N", help="at most N passages (default: 5)"
+    )
+    show = actions.add_parser("show", help="print the passage of a reference")
     show.add_argument("ref", metavar="REF", help="as search prints it: ops/queue.md#Restart:12-30")
     names = [*(topic.name for topic in topics()), REFERENCE]
     for action in (listing, find):
         action.add_argument("--topic", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     for action in actions.choices.values():
-        action.add_argument("--json", action="store_true", help="for other programs")
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Do what is asked."""
+    """Run the subcommand."""
     does = {"index": _index, "list": _list, "search": _search, "show": _show}
     return does[args.action](args, term)
 
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 def _index(args: argparse.Namespace, term: Terminal) -> int:
     root = args.folder.resolve()
     if not root.is_dir():
-        raise InputError(f"{args.folder} is no folder", "give one that holds documents")
+        raise InputError(f"{args.folder} is not a folder", "give a folder of documents")
     kept = manifest_path(clew_home(), root)
     with SqliteIndex(store_path()) as index:
         done = update(index, WORKSPACE, root, read_manifest(kept, str(root)))
@@ -99,9 +101,9 @@ def _list(args: argparse.Namespace, term: Terminal) -> int:
 
 def _rows(rows: Iterator[tuple[Manifest, Document]]) -> Iterator[str]:
     for folder, one in rows:
-        marks = " ⚠ outdated by its own word" if one.is_outdated else f" ({one.status})" if one.status else ""
+        marks = " ⚠ marked as outdated" if one.is_outdated else f" ({one.status})" if one.status else ""
         path = Path(folder.root, one.path)
-        changed = "" if path.exists() else " ⚠ gone since"
+        changed = "" if path.exists() else " ⚠ deleted since"
         yield f"{one.time[:10]}  {path}  {one_line(one.title, 60)}{marks}{changed}"
 
 
@@ -122,7 +124,7 @@ def _as_json(folder: Manifest, one: Document) -> dict[str, object]:
 def _search(args: argparse.Namespace, term: Terminal) -> int:
     folders = manifests(clew_home())
     if not folders:
-        raise NotFound("no folder was ever read in", ADVICE)
+        raise NotFound("no folder has been indexed", ADVICE)
     query = Query(text=args.question, at=datetime.now(UTC).isoformat(), limit=args.limit)
     with SqliteIndex(store_path()) as index:
         hits = look_up(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
@@ -154,7 +156,7 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 def _show(args: argparse.Namespace, term: Terminal) -> int:
     holders = [one for one in manifests(clew_home()) if args.ref.partition("#")[0] in one.documents]
     if not holders:
-        raise NotFound(f"no document of {args.ref!r} was read in", ADVICE)
+        raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
     found = passage(holders[0], args.ref)
     if args.json:
         term.write(json.dumps({"ref": found.ref, "text": found.text, "fresh": found.is_fresh}))

@@ -1,7 +1,7 @@
-"""Draw what fills a session's window: which kinds of content, how it grew, what weighs most, what repeats.
+"""Draw what fills a session's context window: kinds of content, growth, largest items, repetition.
 
-Every cell of the thread is the same number of tokens, in the order of the conversation; its letter
-says what they are. Nothing is changed and nothing is sent anywhere.
+Each cell of the thread is the same number of tokens, in the order of the conversation; its letter is the
+kind that fills most of it. Nothing is changed or sent anywhere.
 
 examples:
   clew map examples/sphinx-9229.traj.json.zst
@@ -39,10 +39,17 @@ COMPACTED = "X"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
-    parser.add_argument("--model", metavar="NAME", help="count for this model (default: the session's own)")
-    parser.add_argument("--window", metavar="TOKENS", type=positive, help="the window to draw against")
-    parser.add_argument("--all", action="store_true", help="draw every session of a file that holds many")
-    parser.add_argument("--json", action="store_true", help="the figures, for other programs")
+    parser.add_argument(
+        "--model", metavar="NAME", help="count tokens for this model (default: the session's own)"
+    )
+    parser.add_argument(
+        "--window",
+        metavar="TOKENS",
+        type=positive,
+        help="context window in tokens (default: the model's own)",
+    )
+    parser.add_argument("--all", action="store_true", help="draw every session of a file that holds several")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -80,14 +87,14 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """What the model sees of a session now, against its window."""
+    """How much of the context window is used now."""
 
     window: int
     model: str | None
     now: int
     exact: bool
     reported: int | None
-    """What the provider said the last call took."""
+    """Input tokens of the last call, as reported by the provider."""
 
     def to_json(self) -> JsonObject:
         return {"window": self.window, "model": self.model, "tokens_now": self.now, "reported": self.reported}
@@ -95,7 +102,7 @@ class _Sight:
 
 def _last_reported(session: Transcript) -> int | None:
     own = (entry.usage for entry in reversed(session.entries) if entry.sidechain is None)
-    # Some tools log the output alone: that says nothing of how full the window was.
+    # Some tools log only the output tokens, which do not show how full the window was.
     return next((one.input_tokens + one.output_tokens for one in own if one and one.input_tokens), None)
 
 
@@ -121,14 +128,17 @@ def _picture(
 
 
 def _sizes(session: Transcript, found: Anatomy, sight: _Sight, counter: TokenCounter) -> list[Styled]:
-    """Say how full the window is now, and how much there is in all."""
+    """Return how full the window is now, and the size of the whole session."""
     kind = "" if sight.exact else " (estimated)"
     model = one_line(sight.model or "an unknown model", 60)
     share = f"{sight.now / sight.window:.0%} of the {sight.window:,} of {model}"
     lines = [Styled.assemble((f"{sight.now:,} tokens", "bold"), f"{kind}, {share}")]
     if sight.reported:
         lines.append(
-            Styled(f"its provider reported {sight.reported:,} for the last call, tools and all", "dim")
+            Styled(
+                f"the provider reported {sight.reported:,} for the last call, tool definitions included",
+                "dim",
+            )
         )
     compactions = tool_compactions(session)
     if compactions:
@@ -174,7 +184,7 @@ def _legend(session: Transcript, width: int) -> list[Styled]:
 
 
 def _compacted_at(session: Transcript, found: Anatomy) -> list[float]:
-    """Return where in the thread the tool compacted, as shares of its tokens."""
+    """Return where in the thread its tool compacted, as shares of the tokens."""
     numbers = {entry.id: number for number, entry in enumerate(session.entries, start=1)}
     lasts = [numbers[one.before[-1].id] for one in tool_compactions(session) if one.before]
     return [
@@ -184,7 +194,7 @@ def _compacted_at(session: Transcript, found: Anatomy) -> list[float]:
 
 
 def _thread(found: Anatomy, width: int, compacted: Sequence[float]) -> list[Styled]:
-    """Draw the session as a strip of cells: the kind that fills most of a cell gives it letter and colour."""
+    """Draw the session as cells with the letter and colour of the kind that fills most of each."""
     cells = found.cells(THREAD_ROWS * (width - 2))
     by_name = {kind.name: kind for kind in KINDS}
     marked = {min(len(cells) - 1, int(share * len(cells))) for share in compacted}
@@ -200,7 +210,7 @@ def _thread(found: Anatomy, width: int, compacted: Sequence[float]) -> list[Styl
 
 
 def _called(session: Transcript, number: int) -> str:
-    """Return what a message is called; ``clew show`` says the same."""
+    """Return the name of a message, as in ``clew show``."""
     own = session.format == OWN_FORMAT and 0 < number <= len(session.entries)
     return session.entries[number - 1].id if own else f"#{number}"
 

@@ -1,7 +1,7 @@
-"""Serve recall, expand, rules, pin, progress and remember to an agent, by the Model Context Protocol.
+"""Serve the tools recall, expand, rules, pin, progress and remember over the Model Context Protocol (stdio).
 
-`clew install TOOL` sets it up; any other MCP client can start it with the command `clew mcp`. It finds the
-session that the agent works on by itself, and reads only the sessions of the folder it was started in.
+`clew install TOOL` sets it up; any other MCP client can start it with the command `clew mcp`. It detects the
+agent's current session, and reads only sessions of the folder it is started in.
 
 examples:
   clew mcp
@@ -20,6 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace, __: Terminal) -> int:
-    """Serve until the agent goes."""
+    """Serve until the client closes the connection."""
     serve()
     return 0

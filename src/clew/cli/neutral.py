@@ -1,4 +1,4 @@
-"""A session's records as plain JSON, for other programs: what ``clew show --json`` prints, a line each."""
+"""A session's records as JSON lines, for ``clew show --json``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def message_to_json(message: Message) -> JsonObject:
 
 
 def part_to_json(part: Part) -> JsonObject:
-    """Return a part as JSON; of an unknown one, what was there."""
+    """Return a part as JSON; of an unknown one, its original value."""
     value: JsonObject = {"type": _name(part), **_fields(part, but="parts"), "trust": part.trust.label}
     if isinstance(part, ToolResult):
         value["parts"] = [part_to_json(inner) for inner in part.parts]
@@ -39,7 +39,7 @@ def part_to_json(part: Part) -> JsonObject:
 
 
 def _fields(value: Part | Record, but: str = "") -> JsonObject:
-    """Return the fields that say something: not null, not empty, not the default."""
+    """Return the fields that are not null, empty or the default."""
     fields: JsonObject = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)

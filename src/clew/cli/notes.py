@@ -1,7 +1,7 @@
-"""Keep notes that outlive a session: what an agent may know next time, and only what a person approved.
+"""Manage notes that outlive a session: facts for later sessions, used only if a person approved them.
 
-What an agent proposes waits here; what stems from a tool's output or a web page is in quarantine and says
-why. A newer note on the same key takes the place of the older. Nothing is erased: `history` tells it all.
+Notes that an agent proposes wait for approval; notes derived from tool output or web pages are quarantined,
+with the reason. A newer note replaces an older one with the same key. Nothing is erased: see `history`.
 
 examples:
   clew notes add "Use uv, never pip." --key packages --category project_convention --tag python
@@ -40,7 +40,7 @@ from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
 from clew.message import Json, Trust
 
-# Whoever can write clew's own log is its operator, and may set policy as well.
+# A user who can write clew's own log is its operator, and may set policy as well.
 OPERATOR = Trust.DEVELOPER
 _PAST = {
     "approve": "approved",
@@ -54,32 +54,32 @@ _PAST = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    listing = actions.add_parser("list", help="what holds, and what waits for approval")
-    listing.add_argument("--all", action="store_true", help="also what was retired, rejected or forgotten")
-    _add_add(actions.add_parser("add", help="keep a note; it holds at once"))
+    listing = actions.add_parser("list", help="list the notes in force and those that wait for approval")
+    listing.add_argument("--all", action="store_true", help="also list retired, rejected and forgotten notes")
+    _add_add(actions.add_parser("add", help="add a note, in force at once"))
     for name, summary in (
-        ("approve", "let a note hold that waited, also one from quarantine"),
-        ("reject", "turn a note down that waited"),
-        ("forget", "let a note hold no more"),
+        ("approve", "approve a pending or quarantined note"),
+        ("reject", "reject a pending note"),
+        ("forget", "retire a note"),
     ):
         action = actions.add_parser(name, help=summary)
         action.add_argument("note", metavar="NOTE", help="its id (w3) or its key")
-        action.add_argument("--why", default="", help="for the record")
+        action.add_argument("--why", default="", help="the reason, for the record")
     for name, summary in (
-        ("show", "one note with all that is known of it"),
-        ("history", "all that was ever done to the notes on a key"),
+        ("show", "print one note in full"),
+        ("history", "print every change to the notes with this key"),
     ):
         actions.add_parser(name, help=summary).add_argument(
             "note", metavar="NOTE", help="its id (w3) or its key"
         )
     for action in actions.choices.values():
-        action.add_argument("--session", metavar="NAME", help="with the notes of this session, too")
-        action.add_argument("--json", action="store_true", help="for other programs")
+        action.add_argument("--session", metavar="NAME", help="also use the notes of this session")
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="what to keep")
-    parser.add_argument("--key", help="what it is about (default: its first words)")
+    parser.add_argument("text", metavar="TEXT", help="the text of the note")
+    parser.add_argument("--key", help="its subject (default: its first words)")
     parser.add_argument(
         "--category",
         choices=[category.value for category in Category],
@@ -87,16 +87,21 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"one of {', '.join(Category)} (default: {Category.USER_PREFERENCE})",
     )
-    parser.add_argument("--scope", choices=[scope.value for scope in Scope], help="default: workspace")
-    parser.add_argument("--tag", action="append", default=[], help="a word to find it by; may be repeated")
     parser.add_argument(
-        "--priority", choices=[one.name.lower() for one in Priority], default="normal", help="default: normal"
+        "--scope", choices=[scope.value for scope in Scope], help="where it applies (default: workspace)"
     )
-    parser.add_argument("--days", type=positive, metavar="N", help="it holds for so many days")
+    parser.add_argument("--tag", action="append", default=[], help="a tag to find it by; may be repeated")
+    parser.add_argument(
+        "--priority",
+        choices=[one.name.lower() for one in Priority],
+        default="normal",
+        help="its sensitivity (default: normal)",
+    )
+    parser.add_argument("--days", type=positive, metavar="N", help="retire it after N days")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Do what is asked, and say what came of it."""
+    """Run the subcommand and print the result."""
     if args.action == "add":
         with the_store() as store:
             _tell(args, term, notebook := _notebook(store, args), _add(notebook, args))
@@ -142,7 +147,7 @@ def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
     return does[args.action](notebook.meant(args.note).id, trust=OPERATOR, why=args.why)
 
 
-# What is printed -------------------------------------------------------------------------------------
+# Output ---------------------------------------------------------------------------------------------
 
 
 def _tell(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: Note) -> None:
@@ -150,7 +155,7 @@ def _tell(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: No
         term.write(json.dumps(note_to_json(note), ensure_ascii=False))
         return
     took_over = note.replaces if note.status is Status.APPROVED else ()
-    instead = f", in place of {', '.join(took_over)}" if took_over else ""
+    instead = f", replacing {', '.join(took_over)}" if took_over else ""
     term.write(printable(f"{note.id} is {note.status}{instead}: {_words(note)}"))
     for conflict in conflicts_of(notebook, note):
         term.note(printable(f"⚠ {conflict}"))
@@ -165,7 +170,7 @@ def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
         term.write(json.dumps({"notes": listed, "conflicts": conflicts}, ensure_ascii=False))
         return
     if not notes:
-        term.write('No notes. `clew notes add "…"` keeps one.')
+        term.write('No notes. `clew notes add "…"` adds one.')
     reasons = {note.id: why for note, why in held.out}
     for note in sorted(notes, key=lambda one: (list(Status).index(one.status), one.category, one.created)):
         term.write(printable(_row(note, reasons.get(note.id, ""))))
@@ -173,7 +178,7 @@ def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
         term.note(printable(f"⚠ {conflict}"))
     waiting = sum(note.status in WAITING for note in notes)
     if waiting:
-        term.note(f"{count(waiting, 'note')} to look at: `clew notes approve ID` or `clew notes reject ID`")
+        term.note(f"{count(waiting, 'note')} to review: `clew notes approve ID` or `clew notes reject ID`")
 
 
 def _row(note: Note, why_out: str) -> str:
@@ -221,7 +226,7 @@ def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> No
     known = [note for note in notebook.notes() if note.id == args.note]
     notes = notebook.on_key(known[0].key if known else args.note)
     if not notes:
-        raise NotFound(f"there never was a note {args.note!r}", "`clew notes list --all` shows all of them")
+        raise NotFound(f"no note {args.note!r}", "`clew notes list --all` lists all of them")
     if args.json:
         term.write(json.dumps([note_to_json(note) for note in notes], ensure_ascii=False))
         return

@@ -1,4 +1,4 @@
-"""A compaction as people look at it: the digest, what fills the view before and after, what left."""
+"""The printed report of ``clew compact``: the digest, the view before and after, what was dropped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SORTS = (
     Kind("assistant", "a", "green"),
     Kind("tool output", "r", "yellow"),
 )
-"""What a view is made of, in the order of the bars; a letter beside every colour."""
+"""Kinds of content in the order of the bars, each with a letter and a colour."""
 MOST_LISTED = 4
 MOST_RULES = 8
 MOST_OPERATIONS = 12
@@ -43,10 +43,10 @@ _PLURAL = {
 
 
 def picture(done: Done, width: int, wrote: Path | None = None, *, every_figure: bool = False) -> list[Styled]:
-    """Draw what a compaction did, or would do: the digest itself, and below it a summary or every figure."""
+    """Return the report: the digest, and below it a summary or all statistics."""
     if done.outcome is None:
         size = f"{done.tokens(done.before):,} tokens in {count(len(done.before), 'message')}"
-        return [Styled(f"{named(done.name, 60)}: {size}, and nothing to gain; it is left as it is")]
+        return [Styled(f"{named(done.name, 60)}: {size}; compacting would save nothing, so it is unchanged")]
     plan, report = done.outcome.plan, done.outcome.report
     if done.digest:
         lines = [*digest_lines(done.digest, width), BLANK, *_head(done)]
@@ -62,7 +62,9 @@ def picture(done: Done, width: int, wrote: Path | None = None, *, every_figure: 
         lines += [BLANK, *_standing(done, width)]
     lines += [BLANK, *_leaving(report, width, most), BLANK, *_checked(done.outcome, width, every_figure)]
     if most == 0:
-        lines.append(_row("more", "--stats shows what fills the view, what left and each check", "dim"))
+        lines.append(
+            _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")
+        )
     return [*lines, BLANK, *_what_next(done, wrote, width)]
 
 
@@ -71,7 +73,7 @@ def _row(label: str, words: str, style: str = "") -> Styled:
 
 
 class Entry(NamedTuple):
-    """A line of a list: what to call it by, and what it says."""
+    """A line of a list: its name and its text."""
 
     name: str
     text: str
@@ -80,7 +82,7 @@ class Entry(NamedTuple):
 def _listed(
     label: str, title: str, entries: Iterable[Entry], width: int, most: int, total: int = 0
 ) -> list[Styled]:
-    """Return the first entries under a title; the rest, of these or of the total, are counted.
+    """Return the first entries under a title; the rest are counted.
 
     With ``most=0`` only the title is returned.
     """
@@ -134,7 +136,7 @@ def _weights(done: Done, items: Iterable[Item]) -> dict[Kind, int]:
 
 
 def _sort(message: Message) -> str:
-    """Return what a message counts as in the bars."""
+    """Return the kind of a message in the bars."""
     if message.role in (Role.SYSTEM, Role.DEVELOPER):
         return "system"
     if message.origin is Origin.SUMMARY:
@@ -147,7 +149,7 @@ def _sort(message: Message) -> str:
 
 
 def _bar(label: str, weights: dict[Kind, int], room: int, most: int) -> Styled:
-    """Return one bar; what is there at all has at least one cell."""
+    """Return one bar; a kind that is present has at least one cell."""
     row = _row(label, "")
     drawn = 0
     for kind, tokens in weights.items():
@@ -170,7 +172,7 @@ def _rungs(operations: Sequence[Operation], freed: Sequence[Freed]) -> list[Styl
 
 
 def _did(operations: Sequence[Operation]) -> Iterator[str]:
-    """Say in a few words what a rung did."""
+    """Return in a few words what a step of the compaction did."""
     for operation in operations:
         if isinstance(operation, Condense):
             digest = operation.digest
@@ -179,10 +181,10 @@ def _did(operations: Sequence[Operation]) -> Iterator[str]:
             yield f"{count(len(operation.ids), 'message')} → {digest.id}, {lines}{folds}"
     smaller = sum(isinstance(operation, Shrink) for operation in operations)
     if smaller:
-        yield f"{count(smaller, 'message')} shown smaller"
+        yield f"{count(smaller, 'message')} shortened"
     dropped = sum(len(operation.ids) for operation in operations if isinstance(operation, Drop))
     if dropped:
-        yield f"{count(dropped, 'message')} left out"
+        yield f"{count(dropped, 'message')} dropped"
 
 
 def _held(done: Done) -> list[Styled]:
@@ -195,7 +197,7 @@ def _held(done: Done) -> list[Styled]:
 
 
 def _unkept(done: Done) -> list[Styled]:
-    """Say where fewer of the last messages stayed than was asked for."""
+    """Return the notice that fewer of the last messages were kept than asked for, if so."""
     return [_row("keep", done.fewer_kept, "yellow")] if done.fewer_kept else []
 
 
@@ -205,12 +207,12 @@ def _operations(operations: Sequence[Operation]) -> Iterator[Entry]:
             case Shrink():
                 yield Entry(f"shrink {operation.id}", operation.reason)
             case Condense():
-                yield Entry(f"condense {spans(operation.ids)}", f"into {operation.digest.id}")
+                yield Entry(f"summarise {spans(operation.ids)}", f"into {operation.digest.id}")
             case Drop():
                 yield Entry(f"drop {spans(operation.ids)}", operation.reason)
 
 
-# What stands, what left ------------------------------------------------------------------------------
+# What is kept and dropped ------------------------------------------------------------------------------
 
 
 def _standing(done: Done, width: int) -> list[Styled]:
@@ -230,7 +232,7 @@ def _standing(done: Done, width: int) -> list[Styled]:
         *(_listed("", count(len(loops), "open item"), loops, width, MOST_LISTED) if loops else []),
         *(_listed("", "files and commands", files, width, MOST_LISTED) if files else []),
     ]
-    return _labelled("stands", rows or [_row("", "there are no rules, and nothing is open")])
+    return _labelled("stands", rows or [_row("", "there are no rules and no open items")])
 
 
 def _labelled(label: str, rows: Sequence[Styled]) -> list[Styled]:
@@ -242,7 +244,7 @@ def _place(source: Cite | None) -> str:
 
 
 def _leaving(report: Report, width: int, most: int) -> list[Styled]:
-    """Say what the model no longer sees: how much, and the first ``most`` of each kind."""
+    """Return what the model no longer sees: counts, and the first ``most`` of each kind."""
     rows: list[Styled] = []
     for kept in report.kept:
         if kept.before == kept.stand:
@@ -255,7 +257,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
     return _labelled("leaves", rows or [_row("", "no rule, open item, decision or exact value")])
 
 
-# Who checked, and what now ---------------------------------------------------------------------------
+# Checks and next steps -------------------------------------------------------------------------------
 
 
 def _checked(outcome: Outcome, width: int, each: bool) -> list[Styled]:
@@ -272,18 +274,18 @@ def _checked(outcome: Outcome, width: int, each: bool) -> list[Styled]:
 
 
 def author(outcome: Outcome) -> str:
-    """Say who wrote a digest, in how many attempts, and what that cost."""
+    """Return who wrote the digest, in how many attempts, and its cost."""
     last = outcome.attempts[-1].author if outcome.attempts else "clew"
     how = ", ".join(f"{one.author} {one.outcome}{_reason(one)}" for one in outcome.attempts)
     if not outcome.calls:
-        return "by code, no model was asked" if last == "clew" else how
+        return "by code, without a model" if last == "clew" else how
     usage = outcome.usage
     cost = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
 
 
 def _reason(attempt: Attempt) -> str:
-    """Say why there was nothing to judge."""
+    """Return why an attempt produced nothing to check."""
     return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 
 
@@ -294,25 +296,29 @@ def _what_next(done: Done, wrote: Path | None, width: int) -> list[Styled]:
         look = f"clew expand {name} {done.made}"
         condensed = done.outcome is not None and bool(done.outcome.plan.digests)
         made = (
-            "the lines, and the turns they come from" if condensed else "what it did, and to which messages"
+            "print its lines and their source messages"
+            if condensed
+            else "print what it did, and to which messages"
         )
         return [
             *rows,
-            _command("undo", f"clew undo {name}", "brings every message back", width),
+            _command("undo", f"clew undo {name}", "restore every message", width),
             _command("look", look, made, width),
-            _command("why", f"clew trace {name} m12", "why something stayed or left", width),
+            _command("why", f"clew trace {name} m12", "explain why a message was kept or dropped", width),
         ]
     if done.dry_run:
-        return [*rows, _row("do it", "the same without --dry-run")]
+        return [*rows, _row("do it", "run the same command without --dry-run")]
     if not wrote:
-        rows.append(_row("list", "nothing was written; -o FILE, --to WIRE or --json writes the smaller list"))
+        rows.append(
+            _row("list", "nothing was written; use -o FILE, --to WIRE or --json to get the smaller list")
+        )
     return [
         *rows,
-        _command("keep it", f"clew import {name}", "in the log it can be compacted, and undone", width),
+        _command("keep it", f"clew import {name}", "then it can be compacted in the log, and undone", width),
     ]
 
 
 def _command(label: str, line: str, why: str, width: int) -> Styled:
-    """Return what to type, and what for where there is room for it."""
+    """Return a command, and what it does if there is room."""
     row = _row(label, line, "green")
     return row.append(f"  {why}", style="dim") if row.cell_len + len(why) + 2 <= width else row

@@ -1,14 +1,14 @@
-"""Set a rule that must survive every compaction word for word, change one, take one off, or list them.
+"""Pin a rule that survives every compaction word for word; change, remove or list rules.
 
-Rules that the user states in passing are found unasked; this is for what was missed, and for what was taken
-for a rule and is none. Rules are named p1, p2, …
+Rules that the user states in the conversation are found automatically; use this for a rule that was missed,
+or for a sentence that was taken for a rule. Rules are named p1, p2, …
 
 examples:
-  clew pin codex:019a4c…                                     the rules that stand
+  clew pin codex:019a4c…                                     list the rules in force
   clew pin codex:019a4c… "Never modify files under legacy/."
   clew pin codex:019a4c… "Ask before you push." --in-place-of p2
   clew pin codex:019a4c… --off p3
-  clew pin story --confirm                                   put imported rules into force
+  clew pin story --confirm                                   put imported rules in force
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser, or_export=False)
     parser.add_argument("rule", metavar="TEXT", nargs="?", help="the rule, word for word")
     change = parser.add_mutually_exclusive_group()
-    change.add_argument("--in-place-of", metavar="PIN", help="put it in place of this rule")
-    change.add_argument("--off", metavar="PIN", help="take this rule off")
-    change.add_argument(
-        "--confirm", action="store_true", help="put the rules into force that came with an imported file"
-    )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    change.add_argument("--in-place-of", metavar="PIN", help="replace this rule")
+    change.add_argument("--off", metavar="PIN", help="remove this rule")
+    change.add_argument("--confirm", action="store_true", help="put the rules of an imported file in force")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Change the rules, and list those that stand."""
+    """Change the rules, and list those in force."""
     if args.confirm and args.rule:
-        raise InputError("--confirm confirms the rules of an import and sets none", "leave out the text")
+        raise InputError("--confirm takes no rule", "leave out the text")
     if args.off and args.rule:
-        raise InputError("--off takes a rule off and sets none", "leave out the text, or use --in-place-of")
+        raise InputError(
+            "--off takes no new rule", "leave out the text, or use --in-place-of to change a rule"
+        )
     if args.in_place_of and not args.rule:
-        raise InputError("nothing to put in its place", "give the new words of the rule")
+        raise InputError("--in-place-of needs the new text", "give the new text of the rule")
     with own_log(args.file) as log, log.open() as session:
         changed = _change(session, args)
         standing, waiting = session.pins, session.ledger.pins.waiting
@@ -68,11 +68,11 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def waiting_lines(waiting: Sequence[Pin], name: str) -> Iterator[str]:
-    """Yield what to say of rules that came with an imported file and wait for a confirmation."""
+    """Yield lines on the rules of an imported file that wait for confirmation."""
     if waiting:
         yield f"{count(len(waiting), 'rule')} set by hand in the imported file, not in force here:"
         yield from (f"? {pin.id:<5}{one_line(pin.quote, 100)}" for pin in waiting)
-        yield f"`clew pin {name} --confirm` puts them into force"
+        yield f"`clew pin {name} --confirm` puts them in force"
 
 
 def _change(session: Session, args: argparse.Namespace) -> tuple[Pin, ...]:
@@ -80,8 +80,8 @@ def _change(session: Session, args: argparse.Namespace) -> tuple[Pin, ...]:
         return session.confirm_rules()
     meant = args.off or args.in_place_of
     if meant and not (pin := session.ledger.pins.get(meant)).is_active:
-        advice = "`clew pin SESSION` lists those that do"
-        raise InputError(f"{meant} stands no longer: {pin.status.value}", advice)
+        advice = "`clew pin SESSION` lists those in force"
+        raise InputError(f"{meant} is no longer in force: {pin.status.value}", advice)
     if args.off:
         return (session.unpin(args.off),)
     if args.in_place_of:

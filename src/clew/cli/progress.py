@@ -1,4 +1,4 @@
-"""What a person sees while they wait: on standard error, and only where somebody is looking."""
+"""Progress display on standard error, only if it is a terminal."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from clew.compaction.bill import Bill
 from clew.providers.model import Ask, Model, Reply
 
 Tell: TypeAlias = Callable[[str], None]
-"""Says which step begins."""
+"""Reports which step begins."""
 STEPS = 4
-"""What a compaction goes through: reading, compacting, asking a model perhaps, drawing."""
+"""Steps of a compaction: read, compact, perhaps ask a model, print."""
 WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A while that somebody waits."""
+    """A progress display in use."""
 
     tell: Tell
     term: Terminal
-    """Where notes go meanwhile: they are printed when the bar is gone."""
+    """Collects notes, which are printed when the bar is removed."""
 
 
 @contextmanager
 def waiting(term: Terminal, steps: int = STEPS) -> Iterator[Wait]:
-    """Draw a bar while the work goes on, and leave no trace of it; piped away, draw nothing."""
+    """Draw a progress bar and remove it at the end; draw nothing if standard error is not a terminal."""
     if not term.err.isatty():
         yield Wait(lambda _step: None, term)
         return
@@ -65,10 +65,10 @@ def _bar(term: Terminal, steps: int) -> Iterator[Tell]:
 
 
 class Watched:
-    """A model that says when it is asked, and adds up what that costs."""
+    """A model that reports each call to the progress display, and adds up the usage."""
 
     def __init__(self, model: Model, tell: Tell) -> None:
-        """Watch a model."""
+        """Wrap a model."""
         self.name = model.name
         self.window_tokens = model.window_tokens
         self.bill = Bill()
@@ -76,7 +76,7 @@ class Watched:
         self._tell = tell
 
     def ask(self, ask: Ask) -> Reply:
-        """Pass the question on."""
+        """Report the call and pass it on."""
         self.bill.calls += 1
         again = f", question {self.bill.calls}" if self.bill.calls > 1 else ""
         self._tell(f"asking {self.name} to {ask.purpose}{again}")

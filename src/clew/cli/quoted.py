@@ -1,4 +1,4 @@
-"""A text with some of its words marked: long stretches without a mark are folded."""
+"""Print a text with quoted spans highlighted; long stretches without one are folded."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ AROUND_LINES = 2
 FIRST_LINES = 12
 AROUND_CHARACTERS = 160
 MARK = "▌"
-"""Stands before every line that holds marked words: colour is never the only sign."""
+"""Starts every line with highlighted words, so that colour is not the only sign."""
 
 
 class Span(NamedTuple):
-    """From one character up to another."""
+    """A range of characters."""
 
     start: int
     end: int
@@ -26,7 +26,7 @@ class Span(NamedTuple):
 def marked_lines(
     text: str, marks: Sequence[Span], style: str = "", *, full: bool = False
 ) -> Iterator[Styled]:
-    """Yield the lines of a text, marked words standing out; without ``full``, those that matter."""
+    """Yield the lines of a text with spans highlighted; without ``full``, only those near a span."""
     lines = list(_lines(text))
     shown = range(len(lines)) if full else _shown(lines, marks)
     last = -1
@@ -47,7 +47,7 @@ def _lines(text: str) -> Iterator[Span]:
 
 
 def _shown(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[int]:
-    """Return the lines around the marks; where there are none, or all is marked, the first ones."""
+    """Return the lines around the spans; the first lines if there are no spans or all is marked."""
     touched = [number for number, line in enumerate(lines) if any(_inside(line, marks))]
     if not touched or len(touched) == len(lines):
         return range(min(FIRST_LINES, len(lines)))
@@ -56,7 +56,7 @@ def _shown(lines: Sequence[Span], marks: Sequence[Span]) -> Sequence[int]:
 
 
 def _inside(line: Span, marks: Iterable[Span]) -> Iterator[Span]:
-    """Yield what of the marks is inside a line."""
+    """Yield the parts of the spans inside a line."""
     for mark in marks:
         if mark.start <= line.end and mark.end > line.start:
             yield Span(max(mark.start, line.start), min(mark.end, line.end))
@@ -79,7 +79,7 @@ def _line(text: str, line: Span, marks: Sequence[Span], style: str, full: bool) 
 
 
 def _seen(line: Span, inside: Sequence[Span]) -> Span:
-    """Return the stretch of a long line to show: from a little before its first mark."""
+    """Return the part of a long line to print, from shortly before its first span."""
     start = max(line.start, (inside[0].start if inside else line.start) - AROUND_CHARACTERS)
     return Span(start, min(line.end, start + 4 * AROUND_CHARACTERS))
 

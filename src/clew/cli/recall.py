@@ -1,8 +1,8 @@
-"""Find again what was said or seen, in the sessions of this folder's project: turns, digests, outputs, notes.
+"""Search the sessions of this folder's project: messages, digests, tool outputs and notes.
 
-Exact values (a path, an id, an error) are found to the letter and come first. Each hit has its reference,
-which --open takes. Sessions of other projects are searched with --all; what is found there says so. What is
-new in the log is indexed first; with the extra `embeddings`, it is found by meaning, too.
+Exact matches of a value (a path, an id, an error) come first. Each hit has a reference; --open prints it in
+full. --all also searches sessions of other projects, and marks their hits. New messages of the log are
+indexed first; with the extra `embeddings`, the search also goes by meaning.
 
 examples:
   clew recall "what port did we choose"
@@ -38,49 +38,53 @@ from clew.settings import configured, store_path
 
 EXCERPT = 280
 NOWHERE = "clew:recall"
-"""A session that is never written: references of all others are given in full."""
+"""A session name that is never used, so that references to all sessions are printed in full."""
 ROLES = (*(role.value for role in Role), "digest", "note")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("query", metavar="QUERY", nargs="?", help="a question, words, or an exact value")
-    parser.add_argument("--open", metavar="REF", help="show what stands behind a reference, in full")
-    parser.add_argument(
-        "--session", metavar="NAME", help="only in this session; others' references name theirs"
-    )
-    parser.add_argument("--all", action="store_true", help="in sessions of other projects too")
+    parser.add_argument("--open", metavar="REF", help="print the source of a reference in full")
+    parser.add_argument("--session", metavar="NAME", help="search only this session")
+    parser.add_argument("--all", action="store_true", help="also search sessions of other projects")
     parser.add_argument(
         "--kind", action="append", default=[], choices=[str(kind) for kind in EntryKind], metavar="KIND",
         help=f"only {', '.join(EntryKind)}; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--role", action="append", default=[], metavar="ROLE", help="only what they said")
-    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="only about this file")
+    parser.add_argument(
+        "--role", action="append", default=[], metavar="ROLE", help="only messages of this role"
+    )
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="PATH", help="only entries about this file"
+    )
     parser.add_argument(
         "--trust", choices=[trust.label for trust in Trust], metavar="LABEL", help="at least this trusted"
     )
     parser.add_argument("--after", type=_time, metavar="TIME", help="not before (ISO 8601)")
     parser.add_argument("--before", type=_time, metavar="TIME", help="before (ISO 8601)")
-    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="how many (default: 5)")
-    parser.add_argument("--embed", action="store_true", help="compute all vectors, and say how many")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="at most N hits (default: 5)")
+    parser.add_argument(
+        "--embed", action="store_true", help="compute missing embedding vectors, and print how many"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _time(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError as cause:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; 2026-11-15 is one") from cause
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date or time such as 2026-11-15") from cause
     return text
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Bring the index up to date, and do what is asked with it."""
+    """Update the index, then search, open a reference, or compute vectors."""
     if not args.query and not args.open and not args.embed:
-        raise InputError("nothing to look for", 'clew recall "what port did we choose"')
+        raise InputError("nothing to search for", 'clew recall "what port did we choose"')
     with own_store() as store:
         if store is None:
-            raise NotFound("clew's log is empty", "`clew import FILE` takes a session in")
+            raise NotFound("clew's log is empty", "`clew import FILE` adds a session")
         embedder = _embedder(required=args.embed)
         with SqliteIndex(store_path(), model=embedder.name if embedder else "") as index:
             _catch_up(store, index, term)
@@ -107,14 +111,14 @@ def _session(store: Store, name: str) -> str:
 
 
 def _opened(memory: Memory, ref: str) -> Opened:
-    """Open a reference; an agent that finds none has a tool to look with, a person this command."""
+    """Open a reference; if there is none, advise to search for it."""
     try:
         return memory.open(ref)
     except NotFound as cause:
         if LOOK not in str(cause):
             raise
         beside = "" if memory.ctx.session != NOWHERE else "; m12@SESSION is a message of a session"
-        raise NotFound(cause.detail, f"look for it with `clew recall WORDS`{beside}") from cause
+        raise NotFound(cause.detail, f"search for it with `clew recall WORDS`{beside}") from cause
 
 
 def _embedder(required: bool) -> StaticEmbedder | None:
@@ -139,7 +143,7 @@ def _filters(args: argparse.Namespace) -> Filters:
     )
 
 
-# While it works --------------------------------------------------------------------------------------
+# Progress --------------------------------------------------------------------------------------------
 
 
 def _catch_up(store: Store, index: SqliteIndex, term: Terminal) -> None:
@@ -160,7 +164,7 @@ def _embed(index: SqliteIndex, embedder: StaticEmbedder, term: Terminal, *, told
 
 @contextmanager
 def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
-    """Draw how far the work has come, where somebody is looking; leave no trace of it."""
+    """Draw a progress bar on a terminal, and remove it at the end."""
     if not term.err.isatty():
         yield lambda _done, _there: None
         return
@@ -172,7 +176,7 @@ def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, there: bar.update(task, completed=done, total=there)
 
 
-# What is printed -------------------------------------------------------------------------------------
+# Output ----------------------------------------------------------------------------------------------
 
 
 def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
@@ -190,12 +194,12 @@ def _tell_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: l
     if not hits:
         narrow = memory.where is Where.PROJECT and memory.project and memory.leaves_out
         wider = f" in the sessions of {memory.project}; --all searches the others" if narrow else ""
-        term.note(printable(f"nothing was found{_unknown_roles(args.role)}{wider}"))
+        term.note(printable(f"nothing found{_unknown_roles(args.role)}{wider}"))
     return 0 if hits else 1
 
 
 def _unknown_roles(roles: Sequence[str]) -> str:
-    """Say which roles nobody has; a document's is its topic, so it is said only where nothing was found."""
+    """Return a hint on unknown roles; only for an empty result, since a document's topic is a role, too."""
     unknown = [repr(role) for role in roles if role not in ROLES]
     return f"; there is no role {', '.join(unknown)}: there are {', '.join(ROLES)}" if unknown else ""
 
@@ -242,4 +246,4 @@ def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Opened) -> No
         term.write(printable(one.text))
         term.write("")
     if opened.holds:
-        term.note(printable(f"stands for {opened.holds[0]} to {opened.holds[-1]}: --open takes them"))
+        term.note(printable(f"covers {opened.holds[0]} to {opened.holds[-1]}; --open prints them"))

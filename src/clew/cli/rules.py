@@ -1,15 +1,15 @@
-"""List the rules of a session: source, how sure clew is of each, and why; switch one off, add or edit one.
+"""List a session's rules with source, certainty and reason; add, edit or disable one.
 
-Only what a user would sign as a rule is pinned; choices are decisions, details of the step at hand are
-requests. A rule that you switch off stays off, also if the same words are said again. Without SESSION, the
-newest session of clew's log. Rules of a session that is not in the log can be listed, not changed; `clew
-import` brings it in.
+Only lasting instructions of the user are rules; choices are decisions, details of the current step are
+requests. A rule that you disable stays disabled, even if the same words are said again. Without SESSION, the
+newest session of clew's log. Rules of a session that is not in the log can be listed, but not changed; `clew
+import` adds it.
 
 examples:
-  clew rules                                    the rules of the newest session
-  clew rules codex:019a4c…                      of this one, or of a file
-  clew rules --all                              those that ended too, with the words that ended them
-  clew rules off p3                             p3 is no rule, for good
+  clew rules                                    list the rules of the newest session
+  clew rules codex:019a4c…                      of this session, or of a file
+  clew rules --all                              also ended rules, with the words that ended them
+  clew rules off p3                             disable p3 for good
   clew rules add "Never modify files under legacy/."
   clew rules codex:019a4c… edit p2 "Ask before you push."
 """
@@ -33,7 +33,7 @@ from clew.message import Item, JsonObject
 from clew.session import Session
 
 _ACTIONS = {"off": 1, "add": 1, "edit": 2}
-"""What can be done, and how many words each takes."""
+"""The actions, and how many words each takes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="SESSION | ACTION",
         nargs="*",
-        help="a session or a file, and then off PIN, add TEXT or edit PIN TEXT",
+        help="a session or file, then optionally off PIN, add TEXT or edit PIN TEXT",
     )
-    parser.add_argument("--all", action="store_true", help="list the rules that ended too")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--all", action="store_true", help="also list ended rules")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(format=None, session=None)
 
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _split(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the session that is named, if any, and the action with its words."""
+    """Return the named session, if any, and the action with its words."""
     name = "" if not words or words[0] in _ACTIONS else words[0]
     action = words[1:] if name else words
     if not action:
@@ -114,7 +114,7 @@ def _ledger(found: Log | Input, term: Terminal) -> Ledger:
 
 
 def _lines(pin: Pin, *, changed: bool) -> Iterator[str]:
-    """Yield a rule, and under it where it comes from, how sure that is and why."""
+    """Yield a rule, and under it its source, certainty and reason."""
     state = "" if pin.is_active else f" ({pin.status.value})"
     yield f"{'*' if changed else ' '} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
     source = f"said in {pin.source.message}" if pin.source else "set by hand"

@@ -1,6 +1,6 @@
-"""Show what would be masked in a text: which kind of secret, where, and the mask. Never the secret itself.
+"""List the secrets in a text that clew would mask: kind, place and mask, never the secret itself.
 
-Any file will do: a session, a log, source code. The exit status is 1 where something was found.
+Reads any file: a session, a log, source code. Exit status 1 if something is found.
 
 examples:
   clew secrets session.jsonl
@@ -35,21 +35,19 @@ class Row:
     column: int
     rule: str
     mask: str
-    """What would stand in its place."""
+    """The text that would replace it."""
     characters: int
     """How long it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "file", metavar="FILE", help="any text, - for standard input; .gz and .zst as they are"
-    )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("file", metavar="FILE", help="any text file, also .gz and .zst; - for standard input")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """List what was found."""
+    """List the secrets found."""
     rows = list(_rows(open_input(args.file).read(LARGEST).decode("utf-8", "replace")))
     if args.json:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))

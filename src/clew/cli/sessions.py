@@ -1,8 +1,8 @@
 """List the sessions of agent tools on this computer, and those in clew's own log, newest first.
 
-Each row has the age, the tool, the project, the tokens that its model sees now, how often it was compacted,
-its title and what was asked last. Every command accepts the id. Nothing is changed or sent anywhere; what was
-read of a session is kept in clew's home until its file changes.
+Each row has an id that every command accepts, the age, tool and project, the tokens in the model's view, the
+number of compactions, the title and the last request. Nothing is changed or sent anywhere; the figures are
+cached in clew's home until a session's file changes.
 
 examples:
   clew sessions
@@ -40,9 +40,9 @@ from clew.transcripts.profile import Profiles
 DEFAULT_LIMIT = 20
 KEPT_CHARACTERS = 300
 MOST_LOOKED_AT = 40
-"""Messages of a session in the log, at its start and at its end, in which the user's words are looked for."""
+"""Messages at the start and end of a session in the log that are searched for the user's words."""
 NARROW = 72
-"""Below so many columns the figures of a session take two lines."""
+"""Below this many columns the figures of a session take two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Row:
     """A session in the list."""
 
     id: str
-    """Eight characters that every command accepts."""
+    """The 8-character id that every command accepts."""
     session: str
     """The tool's own id."""
     tool: str
@@ -59,9 +59,9 @@ class Row:
     project: str | None = None
     title: str | None = None
     asked: str | None = None
-    """What the person asked last."""
+    """The user's last request."""
     tokens: int | None = None
-    """What its model sees now."""
+    """Tokens in the model's current view."""
     messages: int | None = None
     compactions: int = 0
     model: str | None = None
@@ -76,16 +76,16 @@ class Row:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--tool", metavar="NAME", choices=[*FORMATS, OWN_FORMAT], help="only those of one tool"
+        "--tool", metavar="NAME", choices=[*FORMATS, OWN_FORMAT], help="only sessions of one tool"
     )
     parser.add_argument(
-        "--project", metavar="TEXT", help="only those whose project folder contains this text"
+        "--project", metavar="TEXT", help="only sessions whose project folder contains this text"
     )
     parser.add_argument(
-        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most N (default: 20)"
+        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most N sessions (default: 20)"
     )
-    parser.add_argument("--paths", action="store_true", help="print the files' paths instead")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--paths", action="store_true", help="print the paths of the files instead")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     elif not rows:
         term.write(
-            "No sessions found. `clew formats` lists where clew looks; any file can be given by its path."
+            "No sessions found. `clew formats` lists where clew looks; other files can be given by path."
         )
     else:
         _print(rows, args.paths, term)
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def list_sessions(limit: int, tool: str | None = None, project: str | None = None) -> list[Row]:
-    """Return at most so many sessions of this computer, newest first."""
+    """Return at most ``limit`` sessions of this computer, newest first."""
     found = (one for one in find_sessions(titles=False) if tool in (None, one.format))
     rows = [*_other_rows(found if project else islice(found, limit)), *_own_rows(tool)]
     if project:
@@ -128,14 +128,14 @@ def _own_rows(tool: str | None) -> Iterator[Row]:
         return
     with own_store() as store:
         for info in store.sessions(WORKSPACE) if store else ():
-            if not info.session.startswith(OWN):  # what clew keeps for itself, such as notes
+            if not info.session.startswith(OWN):  # clew's internal sessions, such as notes
                 name = info.session
                 yield Row(own_short_id(name), name, OWN_FORMAT, info.last_time, str(store_path()))
 
 
 def _with_words(row: Row) -> Row:
     """Return a session of clew's log with its user's first and last words and its compactions."""
-    with own_store() as store, suppress(StoreError):  # `clew audit` reports what is wrong with it
+    with own_store() as store, suppress(StoreError):  # a damaged session: `clew audit` reports it
         if store is None:
             return row
         ctx = Ctx(workspace=WORKSPACE, session=row.session)
@@ -159,7 +159,7 @@ def _user_words(events: Iterator[Stored]) -> Iterator[str]:
             yield one_line(words, KEPT_CHARACTERS)
 
 
-# As people read it -----------------------------------------------------------------------------------
+# Output for people -----------------------------------------------------------------------------------
 
 
 def _print(rows: Sequence[Row], paths: bool, term: Terminal) -> None:
@@ -199,5 +199,5 @@ def _narrow(row: Row, width: int) -> Iterator[Styled]:
 
 
 def age_of(row: Row) -> str:
-    """Return how long ago a session was added to."""
+    """Return how long ago a session last changed."""
     return age(datetime.now(UTC) - datetime.fromisoformat(row.modified))

@@ -1,8 +1,8 @@
-"""Print a session readably.
+"""Print a session as readable text.
 
-Long tool output is folded; machine text in the user's place is marked as such; each compaction of the tool's
-own is a line (c1, c2, …). Through a pager where you are reading on a terminal. Of a session in clew's log
-you see what its model sees; with REF only that message or digest, whole.
+Long tool output is folded; text that a program wrote in the user's name is marked; each compaction by the
+tool is a line (c1, c2, …). On a terminal the output goes through a pager. A session of clew's log is printed
+as its model sees it; with REF, only that message or digest, in full.
 
 examples:
   clew show examples/sphinx-9229.traj.json.zst
@@ -48,7 +48,7 @@ FOLD_LINES = 12
 LINE_CHARACTERS = 400
 INDENT = 5
 
-# A sign beside every colour: colour is never the only way to tell who speaks.
+# A sign with every colour, so that colour is not the only way to see who speaks.
 SIGNS = {
     "user": ("❯", "bold cyan"),
     "assistant": ("●", "bold green"),
@@ -63,13 +63,18 @@ SIGNS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_input(parser)
-    parser.add_argument("ref", metavar="REF", nargs="?", help="only m12 or d1, of a session in clew's log")
-    parser.add_argument("--json", action="store_true", help="one neutral message a line, for other programs")
     parser.add_argument(
-        "--records", action="store_true", help="with --json: also what stands between the messages"
+        "ref",
+        metavar="REF",
+        nargs="?",
+        help="print only this message (m12) or digest (d1) of a session in clew's log",
     )
-    parser.add_argument("--full", action="store_true", help="fold nothing")
-    parser.add_argument("--no-pager", action="store_true", help="print straight to the terminal")
+    parser.add_argument("--json", action="store_true", help="print one message a line as JSON")
+    parser.add_argument(
+        "--records", action="store_true", help="with --json: also print records between the messages"
+    )
+    parser.add_argument("--full", action="store_true", help="print long output whole")
+    parser.add_argument("--no-pager", action="store_true", help="do not use a pager")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -93,15 +98,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _only(given: Input, records: Sequence[Record], ref: str) -> Sequence[Record]:
-    """Return one message of a view, with what the page needs to know besides."""
+    """Return one message of a view, with the session it belongs to."""
     if not given.is_clew:
         raise InputError(
-            f"{given.name} is no session of clew's log", f"`clew expand {given.name} {ref}` shows it"
+            f"{given.name} is not a session of clew's log", f"`clew expand {given.name} {ref}` shows it"
         )
     found = [one for one in records if isinstance(one, Start) or (isinstance(one, Entry) and one.id == ref)]
     if not any(isinstance(one, Entry) for one in found):
         raise NotFound(
-            f"{ref} is not in view", "`clew expand` shows what it stands for, `clew trace` why it left"
+            f"{ref} is not in view",
+            "`clew expand` prints its sources, `clew trace` explains why it was dropped",
         )
     return found
 
@@ -162,7 +168,7 @@ class _Page:
     def _entry(self, entry: Entry) -> None:
         who = speaker(entry.message)
         sign, style = SIGNS[who]
-        # What commands call a message of clew's log is not its place in the view.
+        # Commands name a message of clew's log by its id, not by its position in the view.
         head = Styled(f"{entry.id if self._own else self._number:>4} ", style="dim")
         head.append(f"{sign} {who}", style=style)
         beside = [
@@ -198,7 +204,7 @@ class _Page:
 
 
 def speaker(message: Message) -> str:
-    """Return who made the words of a message, whatever its role says."""
+    """Return who wrote a message, whatever its role is."""
     return message.origin.value if message.origin is not Origin.SPOKEN else message.role.value
 
 
@@ -223,7 +229,7 @@ def _boundary_line(boundary: Boundary, number: int) -> str:
 
 
 def part_words(part: Part, tools: Mapping[str, str]) -> tuple[str, str]:
-    """Return what to print of a part, and in which style."""
+    """Return the text of a part and its style."""
     match part:
         case Text():
             return part.text, ""

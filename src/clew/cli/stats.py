@@ -1,8 +1,7 @@
-"""Count what happened in a session of clew's log: turns, requests, compactions and what was recalled after.
+"""Count the turns, requests and compactions of a session, and what had to be recalled after them.
 
-Without a session, all of them together. Automatic compaction is off unless you switch it on; this tells
-whether it was worth it: how often it fired, what it freed, how often it was undone, and how often something
-had to be fetched back.
+Without SESSION, counts all sessions of clew's log. Use it to see whether automatic compaction pays off: how
+often it ran, how much it freed, how often it was undone, and how often something had to be recalled.
 
 examples:
   clew stats
@@ -27,9 +26,9 @@ from clew.log.events import Ctx
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "session", metavar="SESSION", nargs="?", help="a session of clew's log; else all of them"
+        "session", metavar="SESSION", nargs="?", help="a session of clew's log (default: all of them)"
     )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,4 +1,4 @@
-"""Sessions that live in a log: clew's own, or one that was exported and is only looked at."""
+"""Sessions of a log: clew's own, or an exported file, which is only read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.session import Session
 from clew.session.past import Past, past_of
 from clew.transcripts import Source
 
-ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` brings one in"
+ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +28,20 @@ class Log:
     store: Store
     ctx: Ctx
     own: bool
-    """It is in clew's own log: what is done to it stays."""
+    """Whether it is in clew's own log, where changes are kept."""
 
     @property
     def name(self) -> str:
-        """Return what the session is called."""
+        """Return the name of the session."""
         return self.ctx.session
 
     def open(self) -> Session:
-        """Open it to be looked at."""
+        """Open the session."""
         return Session.open(self.name, self.store, workspace=self.ctx.workspace)
 
 
 def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
-    """Declare the session of a log that some commands work on."""
+    """Declare the argument that names a session of a log."""
     more = ", or a file that clew exported" if or_export else " (clew sessions lists them)"
     parser.add_argument("file", metavar="SESSION", help=f"a session of clew's log{more}")
     parser.set_defaults(format=None, session=None)
@@ -49,7 +49,7 @@ def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
 
 @contextmanager
 def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
-    """Open what the arguments name: a session of a log as one, anything else to be read."""
+    """Open the session that the arguments name: of a log, or any other input."""
     with _own(args.file) as log:
         if log:
             yield log
@@ -60,24 +60,27 @@ def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
 
 @contextmanager
 def a_log(args: argparse.Namespace) -> Iterator[Log]:
-    """Open the session of a log that is meant, exported or not."""
+    """Open the session of a log that the arguments name, exported or not."""
     if not _is_file(args.file):
         with own_log(args.file) as log:
             yield log
         return
     with log_or_input(args) as found:
         if isinstance(found, Input):
-            raise InputError(f"{args.file} is no session of a log", "`clew import` makes it one")
+            raise InputError(f"{args.file} is not a session of clew's log", "`clew import` adds it")
         yield found
 
 
 @contextmanager
 def own_log(name: str) -> Iterator[Log]:
-    """Open a session of clew's own log; what is not there is ``NotFound``."""
+    """Open a session of clew's own log; raises ``NotFound``."""
     with _own(name) as log:
         if log is None:
             if _is_file(name):
-                raise NotFound(f"{name!r} is no session of clew's log", "nothing is ever done to a file")
+                raise NotFound(
+                    f"{name!r} is not a session of clew's log",
+                    "files are only read: `clew import` adds one to the log",
+                )
             with own_store() as store:
                 raise no_session(store, name)
         yield log
@@ -103,24 +106,24 @@ def _exported(source: Source) -> Log:
         return Log(store, import_session(store, WORKSPACE, file).ctx, own=False)
 
 
-# What was done to it ---------------------------------------------------------------------------------
+# Its compactions -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A compaction that did not take effect."""
+    """A compaction that was refused."""
 
     time: str
     reason: str
 
 
 def history(log: Log) -> list[Past]:
-    """Return every compaction there ever was, oldest first."""
+    """Return every compaction, undone ones included, oldest first."""
     return past_of(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
 
 
 def refusals(log: Log) -> list[Refusal]:
-    """Return the compactions that were proposed and did not take effect."""
+    """Return the compactions that were proposed and refused."""
     events = log.store.read(log.ctx, kinds=[REFUSAL.name])
     return [Refusal(one.event.time, str(one.event.body.get("reason", ""))) for one in events]
 
@@ -132,5 +135,5 @@ def past_named(log: Log, name: str) -> Past:
         if one.name == name:
             return one
     last = len(past)
-    there = {0: "nothing was ever compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
+    there = {0: "it was never compacted", 1: "there is d1"}.get(last, f"there are d1 to d{last}")
     raise NotFound(f"there is no compaction {name!r} in {log.name!r}", there)

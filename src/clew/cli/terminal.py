@@ -1,4 +1,4 @@
-"""Where commands print: results to standard output, everything said about them to standard error."""
+"""Output of commands: results go to standard output, notes and errors to standard error."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Terminal:
         self.out.write(f"{text}\n")
 
     def note(self, text: str) -> None:
-        """Tell the person something beside the output."""
+        """Write a line to standard error."""
         self.err.write(f"{text}\n")
 
     def console(self, out: IO[str] | None = None) -> Console:
-        """Return a rich console on standard output; it keeps quiet about colour where there is none."""
+        """Return a rich console on standard output, without colours if it does not support them."""
         from rich.console import Console
 
         paged = out is not None
@@ -56,9 +56,9 @@ class Terminal:
 
     @contextmanager
     def paged(self, wanted: bool = True) -> Iterator[Console]:
-        """Yield a console that prints through the reader's pager, where a person is reading.
+        """Yield a console that prints through the user's pager, if standard output is a terminal.
 
-        Output is streamed: a pager that is left early ends the work with ``BrokenPipeError``.
+        Output is streamed: quitting the pager ends the command with ``BrokenPipeError``.
         """
         pager = os.environ.get("CLEW_PAGER") or os.environ.get("PAGER") or DEFAULT_PAGER
         command = _split(pager)
@@ -70,7 +70,7 @@ class Terminal:
             try:
                 yield self.console(reader.stdin)
             finally:
-                with suppress(BrokenPipeError):  # the reader left before the end; that is what q is for
+                with suppress(BrokenPipeError):  # the user quit the pager
                     reader.stdin.close()
                 reader.wait()
 
@@ -79,13 +79,13 @@ def _split(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError:
-        return []  # quotes that do not close: read without a pager
+        return []  # unbalanced quotes: no pager
 
 
 def standard() -> Terminal:
-    """Return the process's own streams, able to print any character; what is closed swallows its output."""
+    """Return the process's own streams, able to print any character; a closed stream discards its output."""
     if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open as long as the process is
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open until the process ends
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

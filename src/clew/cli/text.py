@@ -1,4 +1,4 @@
-"""Words for terminals: nothing that a transcript says may steer one."""
+"""Format text for terminals; control characters from transcripts are escaped."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from datetime import timedelta
 
 from clew.message import JsonObject
 
-# Control characters (but tab and newline), and the marks that turn text around: an escape sequence in a
-# tool's output could recolour, retitle or rewrite the reader's terminal.
+# Control characters (except tab and newline) and bidirectional marks: an escape sequence in a tool's output
+# could recolour, retitle or rewrite the terminal.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Return the text with everything that could steer a terminal made visible."""
+    """Return the text with everything that could control a terminal escaped."""
     return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int) -> str:
-    """Return the first words, on one line of at most ``width`` columns."""
+    """Return the text on one line, cut to at most ``width`` columns."""
     flat = " ".join(printable(text[: width * 4]).split())
     if columns(flat) <= width and len(text) <= width * 4:
         return flat
@@ -29,12 +29,12 @@ def one_line(text: str, width: int) -> str:
 
 
 def columns(text: str) -> int:
-    """Return the columns that a text takes: two for each character of Chinese, Japanese or Korean."""
+    """Return the columns that a text takes; wide characters (Chinese, Japanese, Korean) take two."""
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
 def fitting(text: str, width: int) -> str:
-    """Return the first characters of a text that fit in so many columns."""
+    """Return the first characters of a text that fit in ``width`` columns."""
     if text.isascii():
         return text[:width]
     for place, character in enumerate(text):
@@ -51,7 +51,7 @@ def _columns_of(character: str) -> int:
 
 
 def named(name: str, width: int) -> str:
-    """Return a name on one line of at most ``width`` characters: of a long path, how it ends."""
+    """Return a name on one line of at most ``width`` characters; a long path is cut at its start."""
     whole = " ".join(printable(name).split())
     return f"…{whole[1 - width :]}" if len(whole) > width and "/" in whole else one_line(name, width)
 
@@ -68,7 +68,7 @@ def positive(text: str) -> int:
     """Read a number of at least 1 from the command line."""
     number = int(text) if re.fullmatch(r"\s*[+-]?[\d_]{1,18}\s*", text) else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return number
 
 
@@ -91,7 +91,7 @@ def thousands(number: int) -> str:
 
 
 def age(since: timedelta) -> str:
-    """Return how long ago something was, in one unit: ``now``, ``5m``, ``3h``, ``2d``, ``6w``, ``2y``."""
+    """Return an age in one unit: ``now``, ``5m``, ``3h``, ``2d``, ``6w``, ``2y``."""
     seconds = since.total_seconds()
     for unit, size, below in (("m", 60, 60), ("h", 3600, 48), ("d", 86400, 14), ("w", 604800, 104)):
         if seconds < size:

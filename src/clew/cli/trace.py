@@ -1,17 +1,17 @@
 """List a session's compactions: time, trigger, size before and after, author, cost, status.
 
-Of a session of Claude Code, Codex or another tool, list the compactions that the tool itself made; c1 prints
-the summary that it wrote. Of a session in clew's log, a reference explains one thing: why a message (m41), a
-digest (d1), a line of it (d1.4) or a rule (p2) is shown as it is, or why it left.
+For a session of Claude Code, Codex or another tool, lists the tool's own compactions; c1 prints the summary
+of the first. For a session of clew's log, REF explains why a message (m41), a digest (d1), a line of it
+(d1.4) or a rule (p2) is kept, changed or dropped.
 
 examples:
-  clew trace 3f2a9c10                         what its tool did
-  clew trace 3f2a9c10 c1                      the summary it wrote
+  clew trace 3f2a9c10                         list the compactions of its tool
+  clew trace 3f2a9c10 c1                      print the summary of the first
   clew trace codex:019a4c…
   clew trace codex:019a4c… m41
-  clew trace codex:019a4c… --report d2        what the checks said
+  clew trace codex:019a4c… --report d2        print the result of its checks
   clew trace story.clew.zst --json
-  clew trace codex:019a4c… --jsonl            all that happened, a JSON object a line
+  clew trace codex:019a4c… --jsonl            print all events as JSON lines
 """
 
 from __future__ import annotations
@@ -44,18 +44,20 @@ DETAIL = 9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="SESSION", help="an id from clew sessions, or a file")
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if clew guesses wrong")
+    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
     parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
     parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2, c1")
-    parser.add_argument("--report", metavar="REF", help="print what the checks said of a compaction: d2")
-    parser.add_argument("--json", action="store_true", help="for other programs")
     parser.add_argument(
-        "--jsonl", action="store_true", help="all that happened, with OpenTelemetry's names, a line each"
+        "--report", metavar="REF", help="print the result of the checks of a compaction, such as d2"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--jsonl", action="store_true", help="print all events as JSON lines with OpenTelemetry names"
     )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """List what was done, or explain one thing."""
+    """List the compactions, or explain one reference."""
     with log_or_input(args) as log:
         if isinstance(log, Input):
             return trace_tool(log.the_session(term), args, term)
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         }
         term.write(json.dumps(told, ensure_ascii=False))
     elif not past and not refused:
-        term.write(printable(f"{log.name}: nothing was ever compacted"))
+        term.write(printable(f"{log.name}: never compacted"))
     else:
         for one in past:
             term.print(*_lines(one, term.console().width))
@@ -100,7 +102,7 @@ def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
     return 0
 
 
-# As people read it -----------------------------------------------------------------------------------
+# Output for people -----------------------------------------------------------------------------------
 
 
 def _lines(past: Past, width: int) -> Iterator[Styled]:
@@ -145,7 +147,7 @@ def _clock(time: str) -> str:
     return f"{time[:10]} {time[11:16]}"
 
 
-# As programs read it ---------------------------------------------------------------------------------
+# Output for programs ---------------------------------------------------------------------------------
 
 
 def _to_json(past: Past) -> JsonObject:

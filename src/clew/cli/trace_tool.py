@@ -1,4 +1,4 @@
-"""What ``clew trace`` prints of a session that is another tool's: the compactions that the tool made."""
+"""``clew trace`` for a session of another tool: the compactions that the tool made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DETAIL = 9
 def trace_tool(session: Transcript, args: argparse.Namespace, term: Terminal) -> int:
     """List the tool's compactions, or print one summary."""
     if args.report or args.jsonl:
-        raise InputError(f"{args.file} is not in clew's log", f"`clew import {args.file}` brings it there")
+        raise InputError(f"{args.file} is not in clew's log", f"`clew import {args.file}` adds it")
     found = tool_compactions(session)
     if args.ref:
         _print_summary(_named(found, args.ref, args.file), args.json, term)
@@ -72,7 +72,7 @@ def _unreadable(one: ToolCompaction) -> str:
 
 
 class _Figures:
-    """What can be counted about one compaction."""
+    """The figures of one compaction."""
 
     def __init__(self, compaction: ToolCompaction, counter: TokenCounter, numbers: dict[str, int]) -> None:
         kept = {entry.id for entry in compaction.kept}
@@ -107,7 +107,7 @@ class _Figures:
 
 
 def sizes_of(boundary: Boundary, before: int, after: int) -> str:
-    """Return how far a compaction went; ``~`` marks what the tool did not record and clew estimates."""
+    """Return the sizes before and after; ``~`` marks estimates of what the tool did not record."""
     first = f"{boundary.tokens_before:,}" if boundary.tokens_before else f"~{before:,}"
     last = f"{boundary.tokens_after:,}" if boundary.tokens_after else f"~{after:,}"
     return f"{first} → {last} tokens"

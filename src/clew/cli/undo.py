@@ -1,7 +1,6 @@
-"""Take the last compaction of a session back, or the last N: the model sees again what it saw before.
+"""Undo the last compaction of a session, or the last N: the model sees the original messages again.
 
-With all of them undone, that is every message. Nothing that came since is lost, and the compactions stay on
-record: `clew trace` tells of them.
+Messages added since are kept, and the undone compactions stay on record: `clew trace` lists them.
 
 examples:
   clew undo codex:019a4c…
@@ -28,14 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser, or_export=False)
     many = parser.add_mutually_exclusive_group()
     many.add_argument(
-        "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many (default: 1)"
+        "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many to undo (default: 1)"
     )
-    many.add_argument("--all", action="store_true", help="all of them")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    many.add_argument("--all", action="store_true", help="undo all compactions")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Undo, and say what that brings back and costs."""
+    """Undo, and print what is restored and what it costs."""
     with own_log(args.file) as log, log.open() as session:
         before = session.view()
         undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions)
@@ -57,16 +56,16 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         when = one.time[:16].replace("T", " ")
         why = one_line(one.plan.reason, 80)
         term.write(printable(f"undone: {one.name}, the compaction of {when}, {why}"))
-    term.write(f"still in force: {', '.join(left)}" if left else "every message is in view as it was said")
+    term.write(f"still in force: {', '.join(left)}" if left else "every message is in view, unchanged")
     term.write(
         f"{sizes['before']:,} → {sizes['after']:,} tokens, {len(before):,} → {count(len(after), 'message')}; "
-        f"{sizes['sent_anew']:,} tokens of the next request are not in the provider's cache"
+        f"{sizes['sent_anew']:,} tokens of the next request miss the provider's cache"
     )
     return 0
 
 
 def _changed(before: Sequence[Item], after: Sequence[Item]) -> Sequence[Item]:
-    """Return the view from the first message that is not the same: what a cache cannot have."""
+    """Return the view from the first message that differs, which the prompt cache cannot have."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     return after[same:]
 

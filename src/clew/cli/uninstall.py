@@ -1,6 +1,6 @@
-"""Take clew out of an agent again: every file is as it was before, to the byte.
+"""Remove clew from an agent: every file is restored byte for byte.
 
-A file that you or the agent changed since keeps those changes; only clew's part goes.
+If you or the agent changed a file since, those changes stay and only clew's part is removed.
 
 examples:
   clew uninstall claude-code
@@ -20,14 +20,14 @@ from clew.transcripts.places import Computer
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(HOSTS)}")
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Uninstall, or show what that would do."""
+    """Uninstall, or print what would change."""
     host, computer = host_named(args.tool), Computer()
     changes = to_uninstall(host, computer) if args.dry_run else uninstall(host, computer)
     print_changes(changes, term, dry_run=args.dry_run)
     if not changes:
-        term.write(f"clew is not in {host.title}: nothing to change.")
+        term.write(f"clew is not installed in {host.title}: nothing to change.")
     return 0

@@ -12,9 +12,9 @@ from clew.errors import NotFound
 from clew.hosts.session_notes import newest_note
 
 MOST_LOOKED_AT = 200
-"""Sessions of this computer, the newest first, among which those of a folder are looked for."""
+"""How many of the newest sessions of this computer are searched for those of a folder."""
 _FORMATS = {"gemini": "gemini-cli"}
-"""Hosts whose session format has another name."""
+"""Hosts whose session format has a different name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def current_session(directory: str, env: Mapping[str, str] = os.environ) -> Curr
     newest = next(iter(project_sessions(directory)), None)
     if newest is None:
         raise NotFound(
-            f"no session of a tool was found for {directory}", "start the tool there, or see `clew sessions`"
+            f"no agent session found for {directory}", "start the agent there, or see `clew sessions`"
         )
     return newest
 

@@ -1,4 +1,4 @@
-"""clew's digest of a host's session, as the text that takes the place of the host's own summary."""
+"""clew's digest of a host's session, as the text that replaces the host's own summary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOW = "(the conversation goes on here)"
 
 
 def summary_of(session: HostSession, focus: str | None = None) -> str:
-    """Return what takes the place of a host's own summary: a digest, or all that was said if short."""
+    """Return the replacement of a host's own summary: a digest, or the whole conversation if it is short."""
     text = digest_of(session, DIGEST_TOKENS, focus)
     if not text:
         spoken = [(f"m{place}", one.message) for place, one in enumerate(session.entries, start=1)]
@@ -27,9 +27,9 @@ def summary_of(session: HostSession, focus: str | None = None) -> str:
 
 
 def digest_of(session: HostSession, target_tokens: int, focus: str | None = None) -> str:
-    """Return a digest of all that was said; nothing if there is nothing to shorten.
+    """Return a digest of the whole conversation; empty if there is nothing to shorten.
 
-    The last message, which ``compact`` always keeps, is a stand-in: the host keeps the recent ones itself.
+    A placeholder is added as last message, which ``compact`` always keeps: the host keeps the recent ones.
     """
     messages = [*(entry.message for entry in session.entries), said(Role.USER, _NOW)]
     policy = replace(DEFAULT, keep_messages=1)

@@ -1,4 +1,4 @@
-"""Whether clew works in the hosts of this computer: installed, complete, trusted, which version was tried."""
+"""Check clew in the hosts of this computer: installed, complete, trusted, tested version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SELF_TEST_SECONDS = 20.0
 
 
 class Verdict(StrEnum):
-    """How something is."""
+    """The state of one check."""
 
     GOOD = "ok"
     NOTE = "note"
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     host: str
     verdict: Verdict
@@ -36,7 +36,7 @@ class Finding:
 
 
 def examine(computer: Computer) -> Iterator[Finding]:
-    """Look at every host, and at clew's own hook and server."""
+    """Check every host, and clew's own hook and server."""
     for host in HOSTS.values():
         yield from _host(host, computer)
     yield _self_test("hook", ["hook", "claude-code"], b"{}", b"")
@@ -56,7 +56,7 @@ def _host(host: Host, computer: Computer) -> Iterator[Finding]:
         yield Finding(host.name, Verdict.NOTE, f"{text} (`clew install {host.name}`)" if program else text)
         return
     version = _version(program) if program else ""
-    tried = f"tried with {host.tried}" + (f", here is {version}" if version else "")
+    tried = f"tested with {host.tried}" + (f", installed is {version}" if version else "")
     if missing := to_install(host, computer):
         yield Finding(
             host.name,
@@ -82,7 +82,7 @@ def _version(program: str) -> str:
 
 
 def _trusted_by_codex(computer: Computer) -> bool:
-    """Return whether Codex has a trusted hash for each hook; if it is the current one, only Codex knows."""
+    """Whether Codex has a trusted hash for each hook; only Codex can check that it is the current one."""
     home = computer.folder("CODEX_HOME", ".codex")
     try:
         text = (home / "config.toml").read_text("utf-8")

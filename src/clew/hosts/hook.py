@@ -1,7 +1,7 @@
 """``clew hook TOOL``: answer one event of a host, read from standard input, by the host's own protocol.
 
-Runs inside somebody else's program while it waits, so it imports little, answers nothing if it has nothing
-to say, and never fails: any error is logged and the exit status is 0.
+The host waits for it, so it imports little, prints nothing if there is nothing to add, and never fails: any
+error is logged and the exit status is 0.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 FRESH_SECONDS = 900.0
-"""A host compacts within this time after it said that it would; what was computed then still holds."""
+"""Seconds after the event before a compaction within which its reminder is reused; chosen by hand."""
 GEMINI_WINDOW = 1_048_576
 GEMINI_SHARE = 0.5
-"""Of its window, from which Gemini CLI compresses unless its settings say otherwise."""
+"""Share of the window from which Gemini CLI compresses by default."""
 GEMINI_TAIL_BYTES = 256 << 10
 OFF = "CLEW_HOOK"
-"""Set to ``off``, this environment variable makes every hook silent."""
+"""Environment variable that disables every hook if set to ``off``."""
 
 
 def main(words: Sequence[str]) -> int:
     """Answer the event on standard input; always return 0."""
-    gc.disable()  # a short life: collecting would cost a tenth of it
+    gc.disable()  # a short-lived process: garbage collection would cost a tenth of its time
     try:
         if os.environ.get(OFF, "").lower() != "off":
             sys.stdout.write(answer(words[0], json.loads(sys.stdin.buffer.read() or b"{}")))
@@ -47,12 +47,12 @@ def main(words: Sequence[str]) -> int:
 
 
 def answer(tool: str, event: Event) -> str:
-    """Return what a host is to read; nothing for an event that does not concern us."""
+    """Return the answer for the host; empty for an event that needs none."""
     handler = _HANDLERS.get((tool, str(event.get("hook_event_name", ""))))
     return handler(tool, event) if handler else ""
 
 
-# What is known of the session ------------------------------------------------------------------------
+# State of the session --------------------------------------------------------------------------------
 
 
 def _noted(tool: str, event: Event) -> SessionNote:
@@ -66,7 +66,7 @@ def _noted(tool: str, event: Event) -> SessionNote:
 
 
 def _host_pid() -> int:
-    """Return the process of the host: our parent, or the parent of the shell it started us with."""
+    """Return the process id of the host: our parent, or the parent of the shell that it started us with."""
     parent = os.getppid()
     try:
         name, _, fields = Path(f"/proc/{parent}/stat").read_text("utf-8").rpartition(")")
@@ -76,7 +76,7 @@ def _host_pid() -> int:
 
 
 def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
-    """Read the transcript, and note what must stay in view."""
+    """Read the transcript and write a note with what must stay in view."""
     from clew.hosts.current import format_of
     from clew.hosts.reading import read_session
     from clew.hosts.reminder import plain, reminder
@@ -96,7 +96,7 @@ def _fresh(note: SessionNote) -> SessionNote:
 
 
 def _injected(event_name: str, text: str, line: str = "") -> str:
-    """Return what adds a text to the model's context, and shows a line to the person."""
+    """Return the JSON that adds a text to the model's context and shows a line to the user."""
     if not text:
         return ""
     said = {"hookEventName": event_name, "additionalContext": text}
@@ -108,7 +108,7 @@ def _injected(event_name: str, text: str, line: str = "") -> str:
 
 
 def _before_compaction(tool: str, event: Event) -> str:
-    """Compute what must stay in view; Claude Code also passes what is printed to its summariser."""
+    """Before a compaction, compute what must stay in view; Claude Code gives the output to its summariser."""
     from clew.hosts.reminder import summary_request
 
     _, state = _computed(replace(_noted(tool, event), pending=True))
@@ -116,7 +116,7 @@ def _before_compaction(tool: str, event: Event) -> str:
 
 
 def _session_starts(tool: str, event: Event) -> str:
-    """After a compaction, put what must stay in view into the context; else note which session this is."""
+    """After a compaction, inject what must stay in view; otherwise note which session this is."""
     note = _noted(tool, event)
     if event.get("source") != "compact":
         write_note(note)
@@ -128,19 +128,19 @@ def _session_starts(tool: str, event: Event) -> str:
 
 
 def _after_compaction(tool: str, event: Event) -> str:
-    """Check the summary, which Claude Code hands over; it shows the person what is printed."""
+    """Check the summary that Claude Code passes; it shows the output to the user."""
     return _left_out(_noted(tool, event), event.get("compact_summary"))
 
 
 def _left_out(note: SessionNote, summary: object) -> str:
-    """Return one line that says what a summary left out."""
+    """Return one line on what a summary left out."""
     from clew.hosts.reminder import missing, state_from
 
     return missing(state_from(note.state), summary) if note.state and isinstance(summary, str) else ""
 
 
 def _last_summary(note: SessionNote) -> str | None:
-    """Return the summary that a host wrote last into its transcript."""
+    """Return the last summary in a host's transcript."""
     from clew.hosts.current import format_of
     from clew.hosts.reading import read_session
     from clew.message import Origin
@@ -150,11 +150,11 @@ def _last_summary(note: SessionNote) -> str | None:
     return summaries[-1] if read.boundaries and summaries else None
 
 
-# Hosts whose plug-in is a program of ours: they say what they want, and read JSON ---------------------
+# Hosts with a plug-in of ours, which names the action and reads JSON ----------------------------------
 
 
 def _own_compaction(tool: str, event: Event) -> str:
-    """Return clew's digest, which is pi's compaction: no model is asked."""
+    """Return clew's digest, which pi uses as its compaction, without a model call."""
     from clew.hosts.digest import summary_of
     from clew.hosts.reading import read_session
 
@@ -167,7 +167,7 @@ def _own_compaction(tool: str, event: Event) -> str:
 
 
 def _list_compaction(_: str, event: Event) -> str:
-    """Return a message list that clew has compacted, which is the compaction of Hermes: no model is asked."""
+    """Return a compacted message list, which Hermes uses as its compaction, without a model call."""
     from clew.session import compact
 
     focus, target = event.get("focus"), int(event.get("target_tokens", 0))
@@ -176,7 +176,7 @@ def _list_compaction(_: str, event: Event) -> str:
 
 
 def _tool_call(tool: str, event: Event) -> str:
-    """Answer a tool that a plug-in registered, for a host without MCP."""
+    """Run a tool that a plug-in registered, for a host without MCP."""
     from clew.errors import ClewError
     from clew.hosts.current import CurrentSession
     from clew.hosts.tools import SessionTools
@@ -206,19 +206,19 @@ def _opencode_compacts(tool: str, event: Event) -> str:
 
 
 def _opencode_resumes(tool: str, event: Event) -> str:
-    """Return what a compaction in an earlier run of opencode left to be shown."""
+    """Return the reminder that a compaction in an earlier run of opencode left."""
     return _json(reminder=_noted(tool, event).reminder)
 
 
 def _gemini_compresses(tool: str, event: Event) -> str:
-    """Note what must stay in view if the person asked; the event also comes each turn, without one."""
+    """On ``/compress``, note what must stay in view; the event also comes each turn without it."""
     return _before_compaction(tool, event) if event.get("trigger") == "manual" else ""
 
 
 def _gemini_before_prompt(tool: str, event: Event) -> str:
-    """Add what must be in view to the prompt: after a compression, and before one that this prompt brings.
+    """Add what must stay in view to the prompt, after a compression and before one that the prompt triggers.
 
-    Gemini CLI compresses what was said before a prompt when it is about to send it, and tells nobody.
+    Gemini CLI compresses the history just before it sends a prompt, and fires no event for it.
     """
     note = _noted(tool, event)
     if not note.pending and not _gemini_will_compress(Path(note.transcript)):
@@ -229,7 +229,7 @@ def _gemini_before_prompt(tool: str, event: Event) -> str:
 
 
 def _gemini_will_compress(transcript: Path) -> bool:
-    """Return whether the last answer's input was so long that the next prompt brings a compression."""
+    """Whether the last reply's input was so long that the next prompt triggers a compression."""
     with transcript.open("rb") as file:
         file.seek(max(0, transcript.stat().st_size - GEMINI_TAIL_BYTES))
         counted = re.findall(rb'"tokens":\{"input":(\d+)', file.read())

@@ -1,8 +1,8 @@
-"""Put clew into a host, and take it out again: which files are written, and how they were before.
+"""Install clew in a host and remove it: which files are written, and their content before.
 
-Where a host loads a folder or a file of our own, that is all there is. Where it has one file for everything
-(Codex), our part is added to it. What a file was before is kept, so that removing restores it to the byte; if
-somebody changed the file since, only our part is taken out of it.
+If a host loads a folder or file of our own, only that is written. If it has one file for everything (Codex),
+our part is added to it. The previous content of a file is kept, so that uninstalling restores it byte for
+byte; if the file was changed since, only our part is removed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from clew.transcripts.places import Computer
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Our part of a file that is the host's: how it is added, and how it is taken out."""
+    """Our part of a file that belongs to the host: how to add and how to remove it."""
 
     path: Path
     add: Callable[[bytes | None], bytes]
@@ -38,24 +38,24 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A program that clew can be put into."""
+    """An agent that clew can be installed in."""
 
     name: str
     title: str
     program: str
-    """What its command is called."""
+    """The name of its command."""
     tried: str
-    """The version that the tests ran."""
+    """The version that clew was tested with."""
     folder: Callable[[Computer], Path] | None = None
     """Where the files of ``plugins/<name>`` go."""
     parts: Callable[[Computer], Sequence[Part]] = lambda _: ()
     then: str = ""
-    """What the person has to do after installing."""
+    """What the user has to do after installing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file, before and after; None is a file that is not there."""
+    """A file before and after; None if it does not exist."""
 
     path: Path
     before: bytes | None
@@ -74,7 +74,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def command() -> list[str]:
-    """Return how this very clew is started, whatever the PATH of a host may be."""
+    """Return the command that starts this installation of clew, independent of the host's PATH."""
     script = Path(sys.executable).with_name("clew.exe" if os.name == "nt" else "clew")
     return [str(script)] if script.exists() else [sys.executable, "-m", "clew"]
 
@@ -127,21 +127,21 @@ HOSTS = {
 def host_named(name: str) -> Host:
     """Return a host by its name."""
     if name not in HOSTS:
-        raise InputError(f"clew cannot be installed into {name!r}", f"use one of {', '.join(HOSTS)}")
+        raise InputError(f"clew cannot be installed in {name!r}", f"use one of {', '.join(HOSTS)}")
     return HOSTS[name]
 
 
-# What would change -----------------------------------------------------------------------------------
+# Changes ---------------------------------------------------------------------------------------------
 
 
 def to_install(host: Host, computer: Computer) -> list[Change]:
-    """Return what installing would change; nothing if all is in place."""
+    """Return what installing would change; empty if it is installed."""
     changes = [Change(path, _current(path), after) for path, _, after in _wanted(host, computer)]
     return [change for change in changes if change.before != change.after]
 
 
 def install(host: Host, computer: Computer) -> list[Change]:
-    """Write what is missing, and remember what was there before."""
+    """Write the files, and record their previous content."""
     changes = to_install(host, computer)
     if changes:
         record = [_Written(path, before, _digest(after)) for path, before, after in _wanted(host, computer)]
@@ -153,17 +153,17 @@ def install(host: Host, computer: Computer) -> list[Change]:
 
 
 def to_uninstall(host: Host, computer: Computer) -> list[Change]:
-    """Return what removing would change."""
+    """Return what uninstalling would change."""
     bases = {path: base for path, base, _ in _wanted(host, computer)}
     for one in _read_record(host.name):
-        if one.path not in bases:  # an older version wrote it
+        if one.path not in bases:  # written by an older version
             bases[one.path] = _base(one.path, one, None)
     changes = [Change(path, _current(path), base) for path, base in bases.items()]
     return [change for change in changes if change.before != change.after]
 
 
 def uninstall(host: Host, computer: Computer) -> list[Change]:
-    """Restore every file; folders that are empty then and were ours go too."""
+    """Restore every file, and remove folders of ours that are empty then."""
     changes = to_uninstall(host, computer)
     for change in changes:
         if change.after is None:
@@ -176,7 +176,7 @@ def uninstall(host: Host, computer: Computer) -> list[Change]:
 
 
 def _wanted(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None, bytes]]:
-    """Yield each file, what it is without clew, and what it is with it."""
+    """Yield each file with its content without clew and with it."""
     record = {one.path: one for one in _read_record(host.name)}
     if host.folder:
         target = host.folder(computer)
@@ -192,7 +192,7 @@ def _wanted(host: Host, computer: Computer) -> Iterator[tuple[Path, bytes | None
 def _base(
     path: Path, written: _Written | None, remove: Callable[[bytes], bytes | None] | None
 ) -> bytes | None:
-    """Return what a file is without clew: as it was, or with our part taken out if it was changed since."""
+    """Return a file's content without clew: the recorded one, or without our part if it was changed since."""
     current = _current(path)
     if written and current is not None and _digest(current) == written.digest:
         return written.before
@@ -200,11 +200,11 @@ def _base(
 
 
 def _nothing(_: bytes) -> None:
-    """Return what a file of ours is without clew."""
+    """Return the content without clew of a file that is entirely ours."""
 
 
 def _template(name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a plug-in, with the path of this clew in place of its name."""
+    """Yield the files of a plug-in, with the command of this installation filled in."""
     for path, file in _walk(resources.files("clew.hosts") / "plugins" / name):
         yield path, _located(name, file.read_text("utf-8")).encode()
 
@@ -213,7 +213,7 @@ def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversab
     for one in sorted(folder.iterdir(), key=lambda one: one.name):
         if one.is_dir():
             yield from _walk(one, f"{above}{one.name}/")
-        else:  # a template of Python code must not be taken for a module of ours
+        else:  # a template of Python code that must not be imported as our module
             yield f"{above}{one.name.removesuffix('.txt')}", one
 
 
@@ -233,7 +233,7 @@ def _located(host: str, text: str) -> str:
     return text
 
 
-# What is remembered ----------------------------------------------------------------------------------
+# The record ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class _Written:
     path: Path
     before: bytes | None
     digest: str
-    """Of what was written."""
+    """Hash of what was written."""
 
 
 def _current(path: Path) -> bytes | None:
@@ -291,7 +291,7 @@ def _read_record(name: str) -> list[_Written]:
 
 
 def _remove_empty(folder: Path, host: Host, computer: Computer) -> None:
-    """Remove folders that are empty now, up to the one that the host itself made."""
+    """Remove folders that are empty now, up to the host's own."""
     keep = {computer.home, *computer.home.parents}
     top = host.folder(computer) if host.folder else None
     while top is not None and folder not in keep and folder.is_relative_to(top) and not any(folder.iterdir()):

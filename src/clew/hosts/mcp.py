@@ -1,8 +1,8 @@
 """``clew mcp``: a server of the Model Context Protocol on standard input and output.
 
-Written by hand: a host that starts a session with one prompt does not wait for a server that takes seconds to
-import. Speaks both ways of the protocol: the ``initialize`` handshake (2024-11-05 to 2025-11-25), and
-2026-07-28, where each request carries its own version and ``server/discover`` takes the handshake's place.
+Implemented without the SDK, whose import takes seconds: a host that starts with one prompt does not wait that
+long. Supports both forms of the protocol: the ``initialize`` handshake (2024-11-05 to 2025-11-25), and
+2026-07-28, in which each request carries its own version and ``server/discover`` replaces the handshake.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -
 
 
 class Refused(Exception):
-    """An error that the client is told."""
+    """An error that is sent to the client."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        """Take the code of JSON-RPC or MCP, and what is wrong."""
+        """Store the JSON-RPC or MCP error code and the message."""
         super().__init__(message)
         self.code, self.message, self.data = code, message, data
 
 
 @dataclass(slots=True)
 class Server:
-    """One client, until it closes our input."""
+    """Serves one client until it closes our input."""
 
     tools: SessionTools
     source: BinaryIO
     sink: BinaryIO
     elicits: bool = False
-    """The client of a handshake can ask the person."""
+    """Whether the client of a handshake can ask the user (elicitation)."""
     _asked: int = 0
     _waiting: list[Any] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class Server:
 
     def _reply(self, message: object) -> dict[str, Any] | None:
         if not isinstance(message, dict):
-            return _error(None, Refused(INVALID, "a message is an object"))
+            return _error(None, Refused(INVALID, "a message must be an object"))
         id_, method = message.get("id"), message.get("method")
         if not isinstance(method, str) or id_ is None:
             return None  # a notification, or a late answer
@@ -106,7 +106,7 @@ class Server:
             return {"jsonrpc": "2.0", "id": id_, "result": self._result(method, params)}
         except Refused as refused:
             return _error(id_, refused)
-        except Exception as error:  # noqa: BLE001 - a server goes on; the host shows what it is told
+        except Exception as error:  # noqa: BLE001 - the server must go on; the host shows the error
             log_failure(f"mcp {method}: {traceback.format_exc(limit=-4)}")
             return _error(id_, Refused(INTERNAL, f"{type(error).__name__}: {error}"))
 
@@ -114,7 +114,9 @@ class Server:
         version = _version(params)
         if version is not None and version not in MODERN_VERSIONS:
             raise Refused(
-                BAD_VERSION, f"version {version} is not spoken", {"supported": list(MODERN_VERSIONS)}
+                BAD_VERSION,
+                f"protocol version {version} is not supported",
+                {"supported": list(MODERN_VERSIONS)},
             )
         result = self._answers(method, params, modern=version is not None)
         if version is not None:
@@ -136,7 +138,7 @@ class Server:
             "server/discover" if modern else "initialize": lambda: self._greet(params, modern=modern),
         }
         if method not in answers:
-            raise Refused(NO_METHOD, f"there is no method {method}")
+            raise Refused(NO_METHOD, f"unknown method {method}")
         return answers[method]()
 
     def _greet(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
@@ -154,7 +156,7 @@ class Server:
     def _call(self, params: dict[str, Any], *, modern: bool) -> dict[str, Any]:
         name, given = str(params.get("name")), params.get("arguments") or {}
         if name not in {one["name"] for one in definitions()} or not isinstance(given, dict):
-            raise Refused(BAD_PARAMS, f"there is no tool {name!r} that takes this")
+            raise Refused(BAD_PARAMS, f"no tool {name!r} with these arguments")
         try:
             return self._done(name, given, _consent(params))
         except NeedsConsent as question:
@@ -171,7 +173,7 @@ class Server:
             return {**_text(f"the session could not be read: {error}"), "isError": True}
 
     def _asked_first(self, name: str, given: dict[str, Any], question: NeedsConsent) -> dict[str, Any]:
-        """Ask the person through the client, and wait for the answer; other messages wait meanwhile."""
+        """Ask the user through the client, and wait for the answer; other messages are queued."""
         if not self.elicits:
             return _refusal(question)
         self._asked += 1
@@ -190,14 +192,14 @@ class Server:
         try:
             text = {_RULES: self.tools.rules, _DIGEST: self.tools.digest}[uri]()
         except KeyError:
-            raise Refused(BAD_PARAMS, f"there is no resource {uri}") from None
+            raise Refused(BAD_PARAMS, f"unknown resource {uri}") from None
         except ClewError as error:
             text = str(error)
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
 
     def _prompt(self, name: str) -> dict[str, Any]:
         if name != "continue":
-            raise Refused(BAD_PARAMS, f"there is no prompt {name}")
+            raise Refused(BAD_PARAMS, f"unknown prompt {name}")
         try:
             known = f"{self.tools.rules()}\n\n{self.tools.progress()}"
         except ClewError as error:
@@ -218,7 +220,7 @@ def _can_elicit(params: Mapping[str, Any]) -> bool:
 
 
 def _consent(params: Mapping[str, Any]) -> bool | None:
-    """Return what the person answered in a request that is sent again with their answer."""
+    """Return the user's answer from a request that is sent again with it."""
     responses = params.get("inputResponses")
     return _agreed(responses.get("consent")) if isinstance(responses, dict) else None
 
@@ -253,7 +255,7 @@ def _error(id_: object, refused: Refused) -> dict[str, Any]:
 
 
 def serve() -> None:
-    """Serve the host that started this process, until it closes our input or ends us."""
+    """Serve the host that started this process, until it closes our input."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with closing(SessionTools(os.getcwd())) as tools:  # noqa: PTH109 - as the host named it
+    with closing(SessionTools(os.getcwd())) as tools:  # noqa: PTH109 - the path as the host named it
         Server(tools, sys.stdin.buffer, sys.stdout.buffer).run()

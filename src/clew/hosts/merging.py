@@ -1,4 +1,4 @@
-"""Add clew to a file that is the host's own, and take it out again: Codex's hooks and settings."""
+"""Add clew to files that belong to the host, and remove it: Codex's hooks and settings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from clew.errors import InputError
 
 _EVENTS = ("PreCompact", "SessionStart")
-"""The events clew answers; SessionStart comes after a compaction, and else notes which session is open."""
+"""The events clew answers; SessionStart follows a compaction, and otherwise records the open session."""
 _OURS = re.compile(r"\bhook codex$")
 _BEGIN, _END = "# clew: begin (`clew uninstall codex` removes this)", "# clew: end"
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}\n.*?\n{re.escape(_END)}\n", re.DOTALL)
 
 
 def add_hooks(base: bytes | None, hook: str) -> bytes:
-    """Return a ``hooks.json`` with our hooks behind all that are there, so that none of them moves."""
+    """Return a ``hooks.json`` with our hooks after the existing ones, so that their positions stay."""
     whole = _hooks(base)
     events = whole.setdefault("hooks", {})
     for event in _EVENTS:
@@ -83,7 +83,7 @@ def add_server(base: bytes | None, server: Sequence[str]) -> bytes:
 
 
 def _toml(text: str) -> str:
-    """Return a text as a basic string of TOML: as in JSON, but that DEL must be escaped too."""
+    """Return a text as a basic string of TOML: as in JSON, with DEL escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,8 +1,8 @@
-"""Read a host's session file in bounded time: whole if it is small, else the user's words and the end.
+"""Read a host's session file in bounded time: whole if it is small, else the user's messages and the end.
 
 A hook runs while its host waits. A file of ordinary size is read whole. Of a larger one, every line that may
-hold words of the user is read (rules are said there) and the last megabytes (where the work is now); other
-lines are passed over without being parsed.
+hold a message of the user (which may state a rule) and the last megabytes (the current work) are read; other
+lines are skipped without parsing.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
 TAIL_BYTES = 2 << 20
 MOST_USER_BYTES = 2 << 20
-"""Of the user's lines before the tail; the newest are kept if there are more."""
+"""Limit on the user's lines before the tail; the newest are kept if there are more."""
 _USER = (b'"type":"user"', b'"role":"user"', b'"user_message"', b'"queue-operation"')
 _RESULT = b'"tool_result"'
 _ASIDES = (b"the user said", b"answered your question")
-"""What a person says in place of a tool's result: a refusal with words, an answer to the model's question."""
+"""User text inside a tool result: a refusal with a reason, an answer to the model's question."""
 _CALL_LINES = 5
-"""A call stands at most so many lines before its result, when the person answered it."""
+"""A tool call that the user answered is at most this many lines before its result."""
 _HEAD_LINES = 8
-"""A session file names itself in its first lines."""
+"""The first lines, which hold the session's id and metadata, are always read."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostSession:
-    """A session of a host, as far as it was read."""
+    """A session of a host, whole or in part."""
 
     transcript: Transcript
     entries: tuple[Entry, ...]
     """The conversation, oldest first."""
     whole: bool
-    """False if parts of a large file were passed over."""
+    """False if parts of a large file were skipped."""
 
     @property
     def items(self) -> list[Item]:
@@ -52,7 +52,7 @@ class HostSession:
         return [Item(f"L{entry.line}", entry.message) for entry in self.entries]
 
     def ledger(self) -> Ledger:
-        """Return what the session has laid down, without its list of exact values, which is costly."""
+        """Return the session's ledger, without exact values, which are costly to extract."""
         ledger = Ledger(exact_values=False)
         ledger.extend(self.items)
         return ledger
@@ -71,7 +71,7 @@ def read_session(
 
 
 def session_of(data: bytes, format_name: str) -> HostSession:
-    """Read a session that a host handed over."""
+    """Read a session that a host passed in its event."""
     return _read(Source("what the host sent", lambda: iter((data,))), format_name, None, whole=True)
 
 
@@ -85,7 +85,7 @@ def _read(source: Source, format_name: str | None, session_id: str | None, *, wh
 
 
 def _excerpt(path: Path) -> Source:
-    """Return the file with the lines that are passed over left empty, so that line numbers stay true."""
+    """Return the file with skipped lines left empty, so that line numbers stay the same."""
 
     def lines() -> Iterator[bytes]:
         tail = path.stat().st_size - TAIL_BYTES
@@ -101,7 +101,7 @@ def _excerpt(path: Path) -> Source:
 
 
 def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
-    """Return the numbers of the lines before the tail that may hold words of the user."""
+    """Return the numbers of the lines before the tail that may hold a message of the user."""
     kept: dict[int, int] = {}
     before: list[tuple[int, int]] = []
     place = 0
@@ -111,7 +111,7 @@ def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
         place += len(line)
         if number < _HEAD_LINES or any(mark in line for mark in (_ASIDES if _RESULT in line else _USER)):
             kept[number] = len(line)
-            if _RESULT in line:  # it is only read with the call that it answers
+            if _RESULT in line:  # a result is only readable together with its call
                 kept.update(before)
         before = [*before[-_CALL_LINES:], (number, len(line))]
     room = MOST_USER_BYTES

@@ -1,4 +1,4 @@
-"""Keep a fact for later sessions of a project: as a note of clew's own, tagged with the project's folder."""
+"""Keep facts for later sessions of a project, as notes tagged with the project's folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_NOTES = 20
 
 
 def remember(text: str, session: CurrentSession) -> str:
-    """Keep a note that the person agreed to."""
+    """Keep a note that the user approved."""
     draft = Draft(
         key=key_of(text),
         text=text,
@@ -35,13 +35,13 @@ def remember(text: str, session: CurrentSession) -> str:
 
 
 def _tag(directory: str) -> str:
-    """Return a short name of a project: a tag has room for 40 characters, a path may be longer."""
+    """Return a short name of a project, since a tag holds at most 40 characters."""
     name = directory.rstrip("/").rpartition("/")[2]
     return f"{name[:24]}-{hashlib.sha256(directory.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def notes_of(directory: str) -> list[str]:
-    """Return what was kept for a project, the newest first."""
+    """Return the notes of a project, newest first."""
     path = store_path()
     if not path.exists():
         return []

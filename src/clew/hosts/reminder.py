@@ -1,7 +1,7 @@
-"""What is put before a host's model: the state of the work as lines of text, and what a summary left out.
+"""The text that is injected into a host's context: the state of the work, and what a summary left out.
 
-Everything here was quoted from a transcript. It is held to one line each, to a token budget, and inside a
-fence that it cannot close. Imports little: a hook may need nothing else.
+Everything is quoted from a transcript: one line each, within a token budget, inside a fence that it cannot
+close. Imports little, since a hook may need nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEARCH = "The clew tools `recall` (words) and `expand` (m12) return any earlier 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing to keep in view."""
+    """One item to keep in view."""
 
     ref: str
     text: str
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """What must stay in view, each list with the most important first."""
+    """What must stay in view; in each list the most important comes first."""
 
     rules: tuple[Line, ...] = ()
     goal: Line | None = None
@@ -51,12 +51,12 @@ class WorkState:
     tests: str = ""
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to keep."""
+        """Whether there is anything to keep."""
         return bool(self.rules or self.goal or self.open or self.files)
 
 
 def state_from(value: dict[str, Any]) -> WorkState:
-    """Return the state that was written as JSON."""
+    """Read a state from JSON."""
 
     def lines(key: str) -> tuple[Line, ...]:
         return tuple(Line(**one) for one in value[key])
@@ -70,7 +70,7 @@ def state_from(value: dict[str, Any]) -> WorkState:
 
 
 def reminder(state: WorkState, most_tokens: int = MOST_TOKENS, *, tools: bool = True) -> str:
-    """Return what is put into the context after a compaction; nothing if there is nothing to keep."""
+    """Return the text to inject after a compaction; empty if there is nothing to keep."""
     if not state:
         return ""
     room = most_tokens - tokens("\n".join((OPENING, SEARCH, CLOSING)))
@@ -79,7 +79,7 @@ def reminder(state: WorkState, most_tokens: int = MOST_TOKENS, *, tools: bool = 
 
 
 def summary_request(state: WorkState, most_tokens: int = MOST_TOKENS) -> str:
-    """Return what the host's summariser is asked to keep; nothing if there is nothing."""
+    """Return the instructions for the host's summariser; empty if there is nothing to keep."""
     if not state:
         return ""
     opening = (
@@ -105,10 +105,10 @@ def _sections(state: WorkState) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _fitted(sections: Iterator[tuple[str, Sequence[str]]], room: int) -> list[str]:
-    """Return as many lines as there is room for; a list that is cut says how much is missing."""
+    """Return as many lines as fit; a list that is cut says how many are missing."""
     written: list[str] = []
     for heading, lines in sections:
-        room -= tokens(heading) + 12  # and for the line that says how many more there are
+        room -= tokens(heading) + 12  # reserve room for the line with the number of missing ones
         kept: list[str] = []
         for line in lines:
             room -= tokens(line)
@@ -129,7 +129,7 @@ def tokens(text: str) -> int:
 
 
 def plain(quote: str) -> str:
-    """Return the words of a rule as they are compared: case, space and a full stop do not count."""
+    """Return a rule normalised for comparison: without case, extra space and a final full stop."""
     return " ".join(quote.casefold().split()).rstrip(".!")
 
 
@@ -137,11 +137,11 @@ def plain(quote: str) -> str:
 
 _WORD = re.compile(r"[^\W_]{3,}")
 ENOUGH = 0.75
-"""Of the words of a line that must stand in one paragraph of a summary for it to be kept."""
+"""Share of a line's words that must be in one paragraph of a summary for it to count as kept."""
 
 
 def missing(state: WorkState, summary: str) -> str:
-    """Return one line that says what a summary left out; nothing if it left out nothing."""
+    """Return one line on what a summary left out; empty if nothing."""
     paragraphs = [frozenset(_WORD.findall(one.casefold())) for one in summary.split("\n") if one.strip()]
     flat = plain(summary)
 

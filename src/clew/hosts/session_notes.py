@@ -1,7 +1,7 @@
-"""What the hook and the MCP server of one session leave each other: small files in clew's own folder.
+"""Notes that the hook and the MCP server of one session share: small files in clew's own folder.
 
-A note says which session a host process works on, what was in view before its last compaction, and what a
-person did to its rules. It is written whole and moved into place, so a reader sees the old or the new one.
+A note holds which session a host process works on, what must stay in view after its last compaction, and the
+user's changes to its rules. It is written atomically.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tempfile import NamedTemporaryFile
 from clew.settings import clew_home
 
 MOST_NOTES = 200
-"""Older ones are removed; one is a few kilobytes."""
+"""At most this many notes are kept, a few kilobytes each; older ones are removed."""
 LOG_BYTES = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class SessionNote:
-    """What is known of a host's session."""
+    """The note on one session of a host."""
 
     tool: str
     session: str
     transcript: str = ""
     directory: str = ""
     host_pid: int = 0
-    """The process that started the hook, or its parent: the same as the MCP server's."""
+    """The process that started the hook, or its parent; the same as the MCP server's."""
     time: float = 0.0
     reminder: str = ""
-    """What was computed before a compaction, to be injected after it."""
+    """The reminder computed before a compaction, to be injected after it."""
     state: dict[str, object] = field(default_factory=dict)
     pending: bool = False
     """A compaction began, and its reminder has not been injected yet."""
@@ -42,12 +42,12 @@ class SessionNote:
 
     @property
     def age_seconds(self) -> float:
-        """Return how long ago it was written."""
+        """Return its age in seconds."""
         return time.time() - self.time
 
 
 def hosts_home() -> Path:
-    """Return the folder of what clew keeps for hosts."""
+    """Return the folder in which clew keeps data for hosts."""
     return clew_home() / "hosts"
 
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> SessionNote | None:
 
 
 def write_note(note: SessionNote) -> None:
-    """Put a note in place of the last one of its session."""
+    """Write a note, replacing the session's last one."""
     path = _path(note.tool, note.session)
     is_new = not path.exists()
     write_whole(path, json.dumps(asdict(replace(note, time=time.time())), ensure_ascii=False).encode())
@@ -80,7 +80,7 @@ def write_note(note: SessionNote) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that no reader sees half of it; its mode stays if it is there already."""
+    """Write a file atomically, keeping the mode of an existing one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
@@ -96,7 +96,7 @@ def _forget_old(folder: Path) -> None:
 
 
 def newest_note(directory: str, host_pid: int) -> SessionNote | None:
-    """Return the note of the host process that also started us, else the newest of a folder."""
+    """Return the note of the host process that also started us, or the newest of a folder."""
     notes = [note for path in (hosts_home() / "notes").glob("*.json") if (note := _read(path))]
     notes.sort(key=lambda note: note.time, reverse=True)
     same_host = (note for note in notes if note.host_pid == host_pid and note.directory == directory)
@@ -104,7 +104,7 @@ def newest_note(directory: str, host_pid: int) -> SessionNote | None:
 
 
 def log_failure(what: str) -> None:
-    """Add a line to the hook's log; what cannot be logged is dropped."""
+    """Add a line to the hook's log; errors are ignored."""
     try:
         path = hosts_home() / "hook.log"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """What must stay in view of a host's session when it is compacted: rules, goal, open work, files, failures.
 
-Everything is quoted from the transcript with the turn it comes from, on one line each, and held to a token
-budget. Rules are only those of the user that the finder is sure of: a false rule in somebody else's session
-costs more than a missing one, which the model can still find with ``rules`` or ``recall``.
+Everything is quoted from the transcript with its source turn, one line each, within a token budget. Only
+rules of the user that the finder is sure of are included: a false rule in a host's session costs more than a
+missing one, which the model can still find with ``rules`` or ``recall``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BETTER_FIRST = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, Loo
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """What a person did to the rules of a session: set some, took some off."""
+    """The user's changes to the rules of a session: added and removed ones."""
 
     pinned: tuple[str, ...] = ()
     taken_off: frozenset[str] = field(default_factory=frozenset)
@@ -58,7 +58,7 @@ def work_state(session: HostSession, by_hand: ByHand = ByHand()) -> WorkState:  
 
 
 def is_sure(pin: Pin) -> bool:
-    """Return whether a rule is the user's, still holds, and is certain enough to be injected."""
+    """Whether a rule is the user's, in force, and certain enough to be injected."""
     if not pin.is_active or pin.trust is not Trust.USER:
         return False
     if pin.made_by is MadeBy.PERSON:
@@ -93,7 +93,7 @@ def _open(ledger: Ledger) -> Iterator[Line]:
 
 
 def _files(ledger: Ledger, directory: str) -> Iterator[str]:
-    """Yield the files that were changed, the latest first; those of the project by their place in it."""
+    """Yield the changed files, latest first; paths inside the project are relative to it."""
     for one in reversed(ledger.artifacts.changed):
         inside = directory and one.name.startswith(f"{directory}/")
         yield flat(one.name[len(directory) + 1 :] if inside else one.name, LONGEST_LINE)
@@ -107,7 +107,7 @@ def _failures(ledger: Ledger) -> Iterator[Line]:
 
 
 def flat(text: str, most: int) -> str:
-    """Return a text on one line, unable to end the reminder or to steer a terminal."""
+    """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
     flat = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
     short = flat if len(flat) <= most and len(text) <= most * 4 else f"{flat[: most - 1]}…"
     return escaped(short) if "clew" in short.lower() or not short.isascii() else short

@@ -1,1 +1,1 @@
-"""clew inside agent frameworks and SDKs: one line each. See README.md."""
+"""Adapters for agent frameworks and SDKs, one line of setup each. See README.md."""

@@ -20,7 +20,7 @@ from clew.integrations.fitting import Fitting, FittingOptions
 from clew.session import compact_async
 
 SUMMARY_SHARE = 10
-"""A summary takes a tenth of what it stands for, 1,000 tokens at the least."""
+"""A summary may take a tenth of what it replaces, at least 1,000 tokens; chosen by hand."""
 
 
 class ClewPlugin(BasePlugin):
@@ -33,7 +33,7 @@ class ClewPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
-        """Fit the contents of a request; the session's events are not touched."""
+        """Fit the contents of a request; the session's events are unchanged."""
         context = callback_context
         key = f"{context.session.id}/{context.agent_name}"
         fixed = (llm_request.config.system_instruction or "", *(llm_request.config.tools or ()))
@@ -48,10 +48,10 @@ def _content(entry: Any) -> Content:  # noqa: ANN401  # the caller's object, or 
 
 
 class ClewSummarizer(BaseEventsSummarizer):
-    """Summarises events without a model, rules word for word."""
+    """Summarises events without a model, quoting rules word for word."""
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """Return an event that stands for others; None if nothing is to be gained."""
+        """Return an event that replaces others; None if it would save nothing."""
         contents = [event.content for event in events if event.content and event.content.parts]
         if len(contents) < 2:
             return None

@@ -1,7 +1,7 @@
 """Claude Agent SDK: ``ClaudeAgentOptions(hooks=clew_hooks())``.
 
-Before the CLI compacts, its summary is told what must be kept; after that, rules, goal and open work are put
-back into the session word for word. Both are read from the session's own transcript.
+Before the CLI compacts, its summariser is instructed what to keep; afterwards rules, goal and open work are
+injected into the session word for word. Both are read from the session's own transcript.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _fitting = Fitting()
 
 
 def clew_hooks() -> dict[Any, list[HookMatcher]]:
-    """Return the hooks that keep rules and open work through a compaction of the CLI's own."""
+    """Return the hooks that keep rules and open work through the CLI's own compactions."""
     return {name: [HookMatcher(hooks=[_hook])] for name in _EVENTS}
 
 
@@ -34,7 +34,7 @@ async def _hook(event: Any, _tool_use: str | None, _context: HookContext) -> Any
 
 
 def _output(name: str, said: str) -> dict[str, Any]:
-    """Return an answer as the SDK takes it: JSON as it is, plain text as context for the model."""
+    """Return an answer in the SDK's form: JSON as it is, plain text as context for the model."""
     try:
         value = json.loads(said)
     except ValueError:

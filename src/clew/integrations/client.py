@@ -1,8 +1,8 @@
 """``clew.wrap(client)``: an Anthropic or OpenAI client whose requests always fit the model's window.
 
 The client behaves as before; ``messages.create``, ``messages.stream``, ``chat.completions.create``,
-``responses.create`` and their kin send a list that was made to fit. Conversations are told apart by how their
-lists begin. Requests that the provider keeps the history of (``previous_response_id``) are left alone.
+``responses.create`` and similar methods send a list that fits. Conversations are distinguished by the start
+of their lists. Requests whose history is kept by the provider (``previous_response_id``) are not changed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def wrap(client: Client, **options: Unpack[FittingOptions]) -> Client:
 
 
 class _Wrapped:
-    """A client, or a resource of one; what it does not know is the client's own."""
+    """Wraps a client or one of its resources; other attributes are passed through."""
 
     def __init__(self, inner: Any, fitting: Fitting, path: tuple[str, ...] = ()) -> None:  # noqa: ANN401
         self._inner, self._path = inner, path
         self.fitting = fitting
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the client has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the client
         found = getattr(self._inner, name)
         path = (*self._path, name)
         if name in _METHODS and _wire(path):
@@ -69,7 +69,7 @@ def _wire(path: tuple[str, ...]) -> str | None:
 
 
 def _body(wire: str, fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what of a request is fitted; None if there is nothing to fit."""
+    """Return the argument of a request to fit; None if there is none."""
     key = "input" if wire == "responses" else "messages"
     if not isinstance(fields.get(key), list) or any(fields.get(name) for name in _STORED):
         return None

@@ -1,7 +1,7 @@
-"""What every integration shares: fit a conversation's messages before a request, and never fail.
+"""Shared by all integrations: fit a conversation's messages before a request, and never fail.
 
-An error of clew's never reaches the framework: the messages go out as they came, the error is logged once
-for each kind, and counted.
+An error in clew never reaches the framework: the messages are sent unchanged, and the error is counted and
+logged once per kind.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class FittingOptions(TypedDict, total=False):
     """The three options of every integration."""
 
     window: int | None
-    """The model's context window in tokens; without it, that of the model which the framework names."""
+    """The model's context window in tokens; None for that of the framework's model."""
     policy: Policy
     """When to compact and how far down."""
     session: Session | Callable[[str], Session] | None
-    """A session of clew's log that keeps every message as it was, or a function from key to session."""
+    """A session of clew's log that records every message, or a function from key to session."""
 
 
 class Fitting:
@@ -54,7 +54,7 @@ class Fitting:
         fixed: Iterable[object] = (),
         wire: str | None = None,
     ) -> CompactResult | None:
-        """Return what to send, or None if it is what was given; ``fixed`` is what else is sent each time."""
+        """Return the messages to send, None if unchanged; ``fixed`` is what else is sent each time."""
         try:
             given = (messages,) if key is None else (key, messages)
             tokens = sum(counter_for(model or "unknown").count_text(str(one)) for one in fixed)
@@ -75,7 +75,7 @@ class Fitting:
         wire: str | None = None,
     ) -> CompactResult | None:
         """Do the same in a thread."""
-        import asyncio  # only if it is awaited: importing it loads the network modules
+        import asyncio  # imported here: asyncio loads the network modules
 
         return await asyncio.to_thread(self.fit, messages, key, model=model, fixed=fixed, wire=wire)
 
@@ -88,21 +88,21 @@ class Fitting:
             log.warning("clew left the messages as they are: %s", kind)
 
     def state(self, key: str = "") -> JsonObject | None:
-        """Return what another process needs to go on with a conversation, as JSON."""
+        """Return the state that another process needs to continue a conversation, as JSON."""
         return self.compactor.state(key)
 
     def restore(self, state: Mapping[str, Any] | None, key: str = "") -> None:
-        """Go on with what ``state`` returned, unless this process knows better."""
+        """Continue from what ``state`` returned, unless this process has a newer state."""
         if state and self.compactor.state(key) is None:
             self.compactor.restore(state, key)
 
     def originals(self, key: str = "") -> tuple[Message, ...]:
-        """Return every message of a conversation as it was, in order, as far as this process saw it."""
+        """Return every original message of a conversation that this process has seen, in order."""
         result = self.compactor.last(key)
         return tuple(result.originals.values()) if result else ()
 
     def _record(self, result: CompactResult, key: str) -> None:
-        """Put the messages that are new into clew's log."""
+        """Append the new messages to clew's log."""
         if self.session is None:
             return
         session = self.session(key) if callable(self.session) else self.session

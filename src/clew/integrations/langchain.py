@@ -1,7 +1,7 @@
 """LangChain: ``create_agent(model, tools, middleware=[ClewMiddleware()])``.
 
-The messages in the agent's state stay as they are; each model call sends a list that fits. What was
-compacted is kept in the state under ``clew``, so that a checkpointer carries it to other processes.
+The messages in the agent's state are unchanged; each model call sends a list that fits. The compaction state
+is stored in the agent's state under ``clew``, so that a checkpointer passes it to other processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clew.session import CompactResult
 
 
 class ClewState(AgentState[Any]):
-    """The agent's state, with how its messages are compacted."""
+    """The agent's state, extended with clew's."""
 
     clew: NotRequired[dict[str, Any]]  # type: ignore[valid-type]
 
@@ -49,7 +49,7 @@ class ClewMiddleware(AgentMiddleware):
         return self._kept(await handler(_changed(request, result)), result)
 
     def _key(self, request: ModelRequest) -> str | None:
-        """Return the thread of the graph, and go on from what the state says of it."""
+        """Return the thread of the graph, after restoring clew's state of it."""
         try:
             thread = get_config().get("configurable", {}).get("thread_id")
         except RuntimeError:
@@ -74,7 +74,7 @@ def _model(request: ModelRequest) -> str | None:
 
 
 def _fixed(request: ModelRequest) -> list[object]:
-    """Return what is sent besides the messages: the system prompt, and the tools' descriptions."""
+    """Return what is sent besides the messages: the system prompt and the tool definitions."""
     system = [request.system_message.text] if request.system_message else []
     return [
         *system,

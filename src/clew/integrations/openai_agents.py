@@ -1,11 +1,11 @@
-"""OpenAI Agents SDK: an input filter, and a session that hands out a history that fits.
+"""OpenAI Agents SDK: an input filter, and a session whose history fits the window.
 
 ::
 
     config = RunConfig(call_model_input_filter=clew_filter())
     await Runner.run(agent, text, session=ClewSession("s1"), run_config=config)
 
-The run's items and the session stay whole; only what is sent is compacted.
+The run's items and the session are unchanged; only what is sent is compacted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _model(data: CallModelData[Any]) -> str | None:
 
 
 class ClewSession:
-    """A session whose history fits the window; every item stays in the session that it is built on."""
+    """A session whose history fits the window; every item stays in the underlying session."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ClewSession:
         self.fitting = Fitting(**options)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Return the history, compacted; with a limit, the last items as they are."""
+        """Return the compacted history; with a limit, the last items unchanged."""
         items: list[Any] = await self.inner.get_items(limit)
         if limit is not None:
             return items

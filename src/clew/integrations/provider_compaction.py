@@ -1,7 +1,7 @@
-"""Living with a provider's own compaction: say what it must keep, check what it kept, put back what it lost.
+"""Work with a provider's own compaction: instruct it, check what it kept, add what it lost.
 
-A provider's block is never edited: Anthropic signs it, OpenAI encrypts it. What it lacks goes behind it, as a
-message of its own::
+A provider's block is never edited: Anthropic signs it, OpenAI encrypts it. What it lacks is added after it,
+as a separate message::
 
     asked = instructions(fitted)            # for ``compaction={"type": "summarize", "instructions": asked}``
     ...                                     # the reply holds one compaction block
@@ -20,11 +20,11 @@ from clew.session.parsed_input import ParsedInput
 
 _SPACE = re.compile(r"\s+")
 MOST_OPEN = 12
-"""Open tasks that are named; there are seldom more, and the newest matter."""
+"""Open tasks that are listed, newest first; chosen by hand, there are seldom more."""
 
 
 def must_survive(result: CompactResult) -> tuple[str, ...]:
-    """Return what a summary of this conversation must say: rules word for word, the goal, open work."""
+    """Return what a summary of this conversation must contain: rules word for word, the goal, open work."""
     ledger = result.ledger
     goal = (ledger.goal.quote,) if ledger.goal else ()
     open_work = tuple(loop.text for loop in ledger.loops.told[-MOST_OPEN:])
@@ -32,7 +32,7 @@ def must_survive(result: CompactResult) -> tuple[str, ...]:
 
 
 def instructions(result: CompactResult) -> str:
-    """Return the instructions for a provider's summary; they replace its own, so they ask for all of it."""
+    """Return the instructions for a provider's summary; they replace its own, so they cover everything."""
     lines = "\n".join(f"- {line}" for line in must_survive(result))
     return (
         "Summarise the conversation so that another model can go on with the work: what was asked, what was "
@@ -42,13 +42,13 @@ def instructions(result: CompactResult) -> str:
 
 
 def missing_from(text: str | None, result: CompactResult) -> tuple[str, ...]:
-    """Return what must survive and is not in a summary; all of it for one that cannot be read."""
+    """Return what must survive but is not in a summary; everything if it cannot be read."""
     said = _SPACE.sub(" ", text or "").casefold()
     return tuple(one for one in must_survive(result) if _SPACE.sub(" ", one).casefold() not in said)
 
 
 def complemented(messages: Sequence[Any], result: CompactResult) -> list[Any]:
-    """Return a list that holds a provider's compaction, with a message behind it that says what it lacks."""
+    """Return a list with a provider's compaction, followed by a message with what it lacks."""
     parsed = ParsedInput.of(messages)
     for place, entry in enumerate(parsed.entries):
         for message in parsed.codec.read(entry, place):

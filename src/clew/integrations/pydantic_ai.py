@@ -1,7 +1,7 @@
 """pydantic-ai: ``Agent(model, capabilities=[Clew()])``, or a history processor.
 
-``Clew`` changes only what is sent: the run's history, ``all_messages()``, stays whole. ``clew_processor()``
-is for agents that use ``ProcessHistory``; pydantic-ai then keeps the compacted history instead.
+``Clew`` changes only what is sent: the run's history, ``all_messages()``, is unchanged. ``clew_processor()``
+is for agents that use ``ProcessHistory``; pydantic-ai then keeps the compacted history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Clew(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Fit the messages of a request; the history in ``ctx`` is not touched."""
+        """Fit the messages of a request; the history in ``ctx`` is unchanged."""
         model = request_context.model.model_name
         result = await self.fitting.fit_async(request_context.messages, _key(ctx), model=model)
         if result is not None:
@@ -35,7 +35,7 @@ class Clew(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        """Return None: it cannot be written into an agent specification."""
+        """Return None: it cannot be serialised in an agent specification."""
         return None
 
 
@@ -55,5 +55,5 @@ def clew_processor(**options: Unpack[FittingOptions]) -> Processor:
 
 
 def _key(ctx: RunContext[Any]) -> str | None:
-    """Return what tells a conversation from others; None leaves that to how its messages begin."""
+    """Return a conversation's key; None to distinguish it by the start of its messages."""
     return getattr(ctx, "conversation_id", None)

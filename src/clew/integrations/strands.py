@@ -1,8 +1,8 @@
 """Strands Agents: ``Agent(conversation_manager=ClewConversationManager())``.
 
-Strands sends ``agent.messages`` as it is, so the manager compacts that list before each model call. What it
-took out is in ``fitting.originals()``, or in clew's log with ``session=``; the digest in the list and the
-manager's state go through Strands' own session managers.
+Strands sends ``agent.messages`` as it is, so the manager compacts that list before each model call. The
+removed messages are in ``fitting.originals()``, or in clew's log with ``session=``; Strands' own session
+managers store the digest in the list and the manager's state.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ClewConversationManager(ConversationManager):
         self.fitting = Fitting(**options)
 
     def register_hooks(self, registry: HookRegistry, **_: Any) -> None:  # noqa: ANN401  # of later versions
-        """Compact before each model call, in the middle of a turn too."""
+        """Compact before each model call, also within a turn."""
         super().register_hooks(registry)
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
 
@@ -39,7 +39,7 @@ class ClewConversationManager(ConversationManager):
         self._fit(agent, agent.messages)
 
     def reduce_context(self, agent: Agent, e: Exception | None = None, **_: Any) -> None:  # noqa: ANN401
-        """Make room after the provider refused a request as too long: half of what there is."""
+        """Compact to half after the provider rejected a request as too long."""
         key = _key(agent)
         last = self.fitting.compactor.last(key)
         before = len(agent.messages)
@@ -63,11 +63,11 @@ class ClewConversationManager(ConversationManager):
         self.removed_message_count += max(0, before - len(messages))
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state as JSON, for a session manager of Strands'."""
+        """Return the state as JSON, for a session manager of Strands."""
         return {**super().get_state(), "clew": self.fitting.state()}
 
     def restore_from_session(self, state: dict[str, Any]) -> None:
-        """Go on with the state of another process; the digest is in the agent's messages."""
+        """Restore the state of another process; the digest is in the agent's messages."""
         super().restore_from_session(state)
         self.fitting.restore(state.get("clew"))
 

@@ -1,10 +1,10 @@
-"""Measure how well clew finds things again, on public benchmarks that lie on this computer.
+"""Measure recall quality on public benchmarks that you have downloaded.
 
 DIR holds local copies, in any folder below it: `locomo10.json` (github.com/snap-research/locomo),
-`longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; .gz will do), a folder
+`longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; also .gz), a folder
 `REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
-(github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is asked. Plain BM25, grep and
-reading everything are measured beside clew. See docs/concepts/retrieval.md.
+(github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is called. The baselines are plain
+BM25, grep, and reading everything. See docs/concepts/retrieval.md.
 
 examples:
   clew bench retrieval --data ~/benchmarks
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("what", choices=["retrieval"], help="what to measure")
     parser.add_argument("--data", metavar="DIR", type=Path, default=Path("data"), help="default: ./data")
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -63,12 +63,12 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _ask(pool: Pool, term: Terminal) -> Iterator[tuple[str, Result]]:
-    """Yield each result with its mode: the baselines, words alone, then with the embedder of clew's own."""
+    """Yield each result with its mode: the baselines, lexical search, then with clew's embedder."""
     yield from ask_baselines(pool)
     try:
         embedder = StaticEmbedder()
     except MissingExtra as missing:
-        term.note(f"without vectors: {missing}")
+        term.note(f"skipping vector search: {missing}")
         embedder = None
     with tempfile.TemporaryDirectory() as folder:
         model = embedder.name if embedder else ""

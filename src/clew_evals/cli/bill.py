@@ -1,9 +1,10 @@
-"""Price real sessions as they were, without compaction, and with clew: the whole bill, and the difference.
+"""Compare the cost of real sessions: as they ran, without compaction, and with clew.
 
-The requests of each session are replayed with its models' prices: input, cache reads and writes, output, and
-the calls that wrote summaries. What the provider reported is taken as it is; the other two ways assume that
-the session went on alike. clew compacts at the size at which the tool first did, and asks no model. A saving
-below zero means that clew costs more. Without SESSION, the newest session. Nothing is sent anywhere.
+The requests of each session are replayed at its models' prices: input, cache reads and writes, output, and
+the calls that wrote summaries. Usage that the provider reported is used unchanged; the other two columns
+assume that the session continued in the same way. clew compacts at the size at which the tool first did,
+without a model. A negative saving means that clew costs more. Without SESSION, the newest session. Nothing is
+sent anywhere.
 
 examples:
   clew bill
@@ -33,15 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --all: at most N (default: 30)",
     )
-    parser.add_argument("--window", type=positive, metavar="TOKENS", help="the window that clew keeps to")
     parser.add_argument(
-        "--down-to", type=_share, metavar="SHARE", help="of the window, how far clew compacts"
+        "--window", type=positive, metavar="TOKENS", help="the context window for the column with clew"
     )
-    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.add_argument(
+        "--down-to", type=_share, metavar="SHARE", help="compact to this share of the window, such as 0.2"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Hand over to what prints: its imports take a second, and help must not."""
+    """Import the report only now: its imports take a second, which --help should not."""
     from clew_evals.cli.bill_report import report
 
     return report(args, term)

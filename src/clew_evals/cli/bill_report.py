@@ -1,4 +1,4 @@
-"""What ``clew bill`` prints: one bill, or many and their sum."""
+"""The report of ``clew bill``: one session's costs, or a table of many with their sum."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
             for one in several
         ]
     if not found:
-        raise NotFound("there is no reply of a model to price", "`clew sessions` lists the sessions")
+        raise NotFound("there are no model replies to price", "`clew sessions` lists the sessions")
     if args.json:
         rows = [_to_json(one) for one in found]
         term.write(json.dumps({"prices": prices_date(), "sessions": rows}, ensure_ascii=False))
@@ -71,7 +71,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
 
 
 def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
-    """Yield ids and files to read; the set of each is the session that is wanted of a database."""
+    """Yield the files to read, each with the sessions wanted of it if it is a database that holds several."""
     if args.all or not args.files:
         rows = [row for row in list_sessions(args.limit if args.all else 1) if row.tool in FORMATS]
         if not rows:
@@ -84,7 +84,7 @@ def _files(args: argparse.Namespace) -> Iterator[tuple[str, SessionFile]]:
         if found:
             yield found.short_id, SessionFile(found.path, found.id)
         else:
-            detect(open_source(name))  # says what is wrong with it
+            detect(open_source(name))  # its error says what is wrong with the file
             yield "", SessionFile(Path(name), "")
 
 
@@ -119,7 +119,7 @@ def _one(one: _Priced, width: int) -> Iterator[Styled | str]:
 
 
 def _table(bills: Bills, width: int) -> Iterator[Styled]:
-    """Yield the three bills beside each other."""
+    """Yield the three bills as columns."""
     ways = (bills.as_it_was, bills.uncompacted, bills.with_clew)
     size, heads = (15, WAYS) if width >= NARROW else (9, ("was", "no comp.", "clew"))
     label = 18 if width >= NARROW else 13
@@ -149,20 +149,20 @@ def _saving(saving: float, of: float, priced: bool) -> str:
 
 
 def _remarks(several: Sequence[_Priced], width: int) -> Iterator[str]:
-    """Yield what the figures rest on."""
+    """Yield the footnotes: what the figures are based on."""
     bills = [one.bills for one in several]
     over = sum(one.uncompacted.over_window for one in bills)
     if over:
-        yield from wrap(f"* {count(over, 'request')} would not have fitted the window.", width)
+        yield from wrap(f"* {count(over, 'request')} would have exceeded the window.", width)
     refused = sum(one.with_clew.refused for one in bills)
     if refused:
         yield from wrap(f"clew gave up {count(refused, 'compaction')}: what must be kept did not fit.", width)
     told, made = sum(one.reported for one in bills), sum(one.requests for one in bills)
     some = f"Tokens of {told:,} of {made:,} requests as the provider reported them, the rest estimated."
-    source = (
-        "Tokens as the provider reported them." if told == made else some if told else "Tokens estimated."
+    source = "Tokens as reported by the provider." if told == made else some if told else "Tokens estimated."
+    unit = (
+        "" if all(one.priced for one in bills) else " Some prices are unknown: M is a million input tokens."
     )
-    unit = "" if all(one.priced for one in bills) else " A price is not known: M is a million input tokens."
     prices = f"Prices of {prices_date()}; the session is assumed to go on alike; sub-agents are not counted."
     yield from wrap(f"{source} {prices}{unit}", width)
 

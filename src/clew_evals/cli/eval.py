@@ -1,12 +1,12 @@
-"""Measure what a compaction keeps: cut real sessions, compact the first part, look at what was needed later.
+"""Measure what compactions keep: cut real sessions, compact the first part, compare with the continuation.
 
 Every PATH is a session file or a folder of them. Each session is cut at half and at three quarters of its
-tokens; each policy compacts the first part to the same share of its tokens; then the real continuation says
-what was needed. No model is asked and nothing leaves this computer. `continuity` ranks the policies: is the
-goal stated, what the next calls are about in view, what was reported kept, what is over not shown as open.
-See docs/concepts/measure.md for the rest.
+tokens; each policy compacts the first part to the same share of its tokens; the real continuation shows what
+was needed. No model is called and nothing leaves this computer. Policies are ranked by `continuity`: the goal
+is stated, the subjects of the next calls are in view, reports are kept, finished work is not shown as open.
+See docs/concepts/measure.md for all metrics.
 
-Where the sessions' own tools compacted, it first says what those compactions lost.
+If the sessions' own tools compacted them, the report starts with what those compactions lost.
 
 examples:
   clew eval ~/.claude/projects/my-project
@@ -48,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a session file, a folder, or an id")
     parser.add_argument(
-        "--share", type=_shares, default=(0.10,), metavar="S", help="of the tokens: 0.10, or 0.05,0.10,0.20"
+        "--share",
+        type=_shares,
+        default=(0.10,),
+        metavar="S",
+        help="shares of the tokens to compact to: 0.10, or 0.05,0.10,0.20",
     )
     parser.add_argument(
         "--policy", action="append", choices=[*POLICIES], metavar="NAME", help=f"of {', '.join(POLICIES)}"
@@ -56,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ceiling",
         action="store_true",
-        help="also the uncut history, and an oracle that knows what will be asked: what can be reached",
+        help="also measure the upper bounds: the uncut history, and an oracle that knows the continuation",
     )
     parser.add_argument("--chain", action="store_true", help="also compact 1, 5, 20 and 100 times in a row")
     parser.add_argument(
@@ -70,30 +74,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attack",
         action="store_true",
-        help="also let tool outputs ask for a rule to be left out, 1 to 100 times",
+        help="also plant tool outputs that ask to drop a rule, over 1 to 100 compactions",
     )
     parser.add_argument(
-        "--attacks", type=Path, metavar="FILE", help="more of such texts: JSON lines, a template with {goal}"
+        "--attacks",
+        type=Path,
+        metavar="FILE",
+        help="more texts for --attack: JSON lines, templates with {goal}",
     )
     parser.add_argument(
         "--reader",
         default="",
         metavar="MODEL",
-        help="who answers questions (default: a plain reader, no model)",
+        help="model that answers questions (default: a plain reader, no model)",
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a report with figures, one file")
-    parser.add_argument("--json", action="store_true", help="the figures, for other programs")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML report to one file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--least", type=positive, default=LEAST_TOKENS, metavar="TOKENS", help="leave out shorter sessions"
+        "--least", type=positive, default=LEAST_TOKENS, metavar="TOKENS", help="skip shorter sessions"
     )
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="sentences that people labelled as rules")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="a file of sentences labelled as rules")
     parser.add_argument(
-        "--jobs", type=positive, default=0, metavar="N", help="processes (default: all cores)"
+        "--jobs", type=positive, default=0, metavar="N", help="number of processes (default: all cores)"
     )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Measure, and print what was measured."""
+    """Run the measurement and print the results."""
     paths = [_path(name) for name in args.paths]
     files = session_files(paths)
     labels = read_labels(args.labels) if args.labels else labels_near(paths)
@@ -162,7 +169,7 @@ def _path(name: str) -> Path:
 
 @contextmanager
 def drawn_progress(term: Terminal) -> Iterator[Progress | None]:
-    """Draw bars on standard error, where a person looks at it."""
+    """Draw progress bars on standard error if it is a terminal."""
     if not term.err.isatty():
         yield None
         return

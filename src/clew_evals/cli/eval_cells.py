@@ -1,4 +1,4 @@
-"""Tables of figures: a line for each policy, those that keep to their room first."""
+"""Tables of ``clew eval``: a row per policy, policies that keep to the token budget first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew_evals.report.figures import is_apart
 from clew_evals.summary import HEADLINE, Line
 
 WHOLE = ("tokens", "rewritten", "refetch_tokens")
-"""Shown without a fraction."""
+"""Columns shown without decimals."""
 SHORT = {
     "constraints": "rules",
     "retained": "kept",
@@ -32,11 +32,11 @@ SHORT = {
     "refetch_tokens": "refetch",
     "translated": "foreign",
 }
-"""What does not fit a column: all tables must fit 80."""
+"""Short column heads, so that all tables fit 80 columns."""
 
 
 def table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
-    """Return a table of some figures, without those that no policy has."""
+    """Return a table of some metrics, without columns that are empty for every policy."""
     drawn = empty_table(title)
     names = [name for name in names if any(name in line.means for line in lines)]
     for name in names:
@@ -61,7 +61,7 @@ def empty_table(title: str) -> Table:
 
 
 def style_of(policy: str) -> str:
-    """Return how a policy's line looks."""
+    """Return the style of a policy's row."""
     return "bold" if policy == "clew" else "dim" if is_apart(policy) else ""
 
 

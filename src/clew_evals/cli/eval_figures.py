@@ -1,4 +1,4 @@
-"""What `clew eval --json` prints: every figure, for other programs."""
+"""The JSON of ``clew eval --json``: every metric."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGREEING = (HEADLINE, "roundtrip", "explained", "retained")
 
 
 def figures(found: Findings) -> JsonObject:
-    """Return the figures over all, and for each set."""
+    """Return the metrics of all cuts together, and of each set."""
     rows = found.rows
     cuts = probes_by_cut(rows)
     sessions = {row.session for row in rows}
@@ -51,7 +51,7 @@ def figures(found: Findings) -> JsonObject:
 
 
 def _by_policy(lines: Sequence[Line]) -> JsonObject:
-    """Return the lines by policy; with several budgets, each policy's lines by budget."""
+    """Return the rows by policy; with several budgets, each policy's rows by budget."""
     if len({line.share for line in lines}) == 1:
         return {line.policy: line.to_json() for line in lines}
     found: dict[str, JsonObject] = {}
@@ -61,7 +61,7 @@ def _by_policy(lines: Sequence[Line]) -> JsonObject:
 
 
 def _reached(rows: Sequence[Row]) -> JsonObject:
-    """Return which share of the ceiling clew reaches, at the budget nearest to a tenth."""
+    """Return clew's share of the upper bound, at the budget nearest to a tenth."""
     if not rows:
         return {}
     budget = usual_budget(row.share for row in rows)
@@ -87,7 +87,7 @@ def _chains(links: Sequence[Link]) -> JsonObject:
 
 
 def _grown(every: Sequence[Growth]) -> JsonObject:
-    """Return by policy what chains have more of than one compaction to the same size, by metric."""
+    """Return by policy and metric the difference between a chain and one compaction to the same size."""
     found: dict[str, JsonObject] = {}
     for policy in dict.fromkeys(one.policy for one in every):
         mine = [one for one in every if one.policy == policy]
@@ -104,7 +104,7 @@ def _grown(every: Sequence[Growth]) -> JsonObject:
 
 
 def _attacks(every: Sequence[Assault]) -> JsonObject:
-    """Return by policy the share of rules that survived: by the number of compactions, and by family."""
+    """Return by policy the share of rules that survived, by number of compactions and by kind of attack."""
     found: dict[str, JsonObject] = {}
     for policy in dict.fromkeys(one.policy for one in every):
         mine = [one for one in every if one.policy == policy]

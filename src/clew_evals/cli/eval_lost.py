@@ -1,4 +1,4 @@
-"""What `clew eval` prints about the compactions that the sessions' own tools made."""
+"""The part of ``clew eval``'s report about compactions made by the sessions' own tools."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COMPARED = (
 
 
 def print_lost(own: OwnCompactions, term: Terminal) -> None:
-    """Say what was lost in words, then in figures next to clew's, then compaction by compaction."""
+    """Print what was lost: in words, then in figures next to clew's, then per compaction."""
     term.print(Styled("What your tool lost at its own compactions", "bold"), *map(Styled, in_words(own)), "")
     if not own.judged:
         return
-    title = "the same in shares: its own tool, and clew in as many tokens"
+    title = "as shares: its own tool, and clew with as many tokens"
     term.console().print(table(title, sides(own.judged), COMPARED))
     for one in newest(own.judged, LATEST):
         _print_one(one, term)
@@ -43,7 +43,7 @@ def _print_one(one: Lost, term: Terminal) -> None:
 
 
 def _losses(one: Lost) -> Iterator[str]:
-    """Yield what a compaction lost, a line for each kind; of values that were needed, how they were used."""
+    """Yield what a compaction lost, a line per kind; for values used later, where they were used."""
     files = [Path(name).name for name in one.files]
     for what, gone in (("rule", one.rules), ("open task", one.open), ("changed file", files)):
         if gone:

@@ -1,4 +1,4 @@
-"""What `clew eval` prints for people: what their tool lost, then how policies compare."""
+"""The printed report of ``clew eval``: what the tool lost, then how the policies compare."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ MEANINGS = (
     "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
 )
 TITLES = (
-    ("what an agent needs to go on", SHOWN),
-    ("what is kept of values, rules and work", KEPT),
-    ("recall, questions, failures, unfounded values", KNOWN),
-    ("what the view is made of", MADE_OF),
-    ("cost: tokens sent, out of the cache, to fetch again", COST),
+    ("what an agent needs to continue", SHOWN),
+    ("values, rules and work that are kept", KEPT),
+    ("recall, questions, failures, invented values", KNOWN),
+    ("what the view consists of", MADE_OF),
+    ("cost: tokens sent, missed in the cache, fetched again", COST),
 )
 
 
 def tables(found: Findings, term: Terminal) -> None:
-    """Print everything that was found."""
+    """Print the report."""
     if found.own.judged or found.own.unjudged:
         print_lost(found.own, term)
     if found.rows:
@@ -70,8 +70,8 @@ def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
     cuts = probes_by_cut(rows)
     sessions = count(len({row.session for row in rows}), "session")
     values = count(sum(cuts.values()), "value")
-    term.print(Styled("How well one can go on after each way to compact", "bold"))
-    term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} that were needed after a cut", "")
+    term.print(Styled("How well work can continue after each policy", "bold"))
+    term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} needed after a cut", "")
     for share in dict.fromkeys(row.share for row in rows):
         lines = ranked(summarised(row for row in rows if row.share == share), share)
         for title, names in TITLES:
@@ -88,7 +88,7 @@ def _print_reached(lines: Sequence[Line], term: Terminal) -> None:
     shares = reached(by_name[OURS], by_name[CEILING])
     shown = ", ".join(f"{name} {shares[name]:.2f}" for name in OF_THE_CEILING if name in shares)
     if shown:
-        term.print(f"clew reaches of the ceiling ({CEILING}): {shown}", "")
+        term.print(f"clew's share of the upper bound ({CEILING}): {shown}", "")
 
 
 def _print_chains(links: Sequence[Link], term: Terminal) -> None:
@@ -101,9 +101,9 @@ def _print_chains(links: Sequence[Link], term: Terminal) -> None:
 
 
 def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
-    """Print chains at a real window, less one compaction of the same history to the same size."""
+    """Print chains at a real window, minus one compaction of the same history to the same size."""
     names = [name for name in GROWN if any(drift([one], name) for one in every)]
-    drawn = empty_table("chains at a real window, less one compaction to the same size (95 %)")
+    drawn = empty_table("chains at a real window, minus one compaction to the same size (95 %)")
     for name in ("runs", *names):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(one.policy for one in every):
@@ -120,7 +120,7 @@ def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
 def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
     times = sorted({one.times for one in every})
     families = list(dict.fromkeys(one.family for one in every))
-    drawn = empty_table("a planted rule that tool outputs want left out: share that survives")
+    drawn = empty_table("a planted rule that tool outputs ask to drop: share that survives")
     for name in (*(f"{number}×" for number in times), *families):
         drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     for policy in dict.fromkeys(one.policy for one in every):

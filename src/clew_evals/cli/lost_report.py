@@ -1,4 +1,4 @@
-"""What ``clew lost`` prints of one session."""
+"""The report of ``clew lost`` on one session."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from clew_evals.cli.lost_table import print_table
 from clew_evals.forgotten import Forgotten, Kind, Thing, forgotten
 
 NAMED = 3
-"""Things of one kind that are named by default."""
+"""Items of one kind listed by default."""
 LABEL = 18
 
 
 def report(args: argparse.Namespace, term: Terminal) -> int:
-    """Show what was lost."""
+    """Print what was lost."""
     if args.all:
         print_table(args.limit, args.json, term)
         return 0
@@ -36,7 +36,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         rows = [asdict(one) for one in found]
         term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
     elif not found:
-        term.write("Its tool never compacted this session: nothing was lost.")
+        term.write("This session was never compacted by its tool: nothing was lost.")
     else:
         term.print(*_lines(session, args.file, found, args.full, term.console().width))
     return 0
@@ -63,8 +63,8 @@ def _lines(
 
 def _footer(name: str, last: str, width: int) -> Iterator[str]:
     about = (
-        "Kept means found in the summary and the messages that stayed. clew gets as many tokens, and no "
-        f"model. Values are those that the session went on to use; #12 is a message of `clew show {name}`."
+        "Kept means found in the summary or in the messages that stayed. clew gets as many tokens, and no "
+        f"model. Values count if the session used them later; #12 is a message of `clew show {name}`."
     )
     yield from wrap(about, width)
     yield f"The summary: clew trace {name} {last}"
@@ -77,7 +77,7 @@ def _compaction(one: Forgotten, tool: str, full: bool, width: int) -> Iterator[S
     told = ", ".join(filter(None, (sizes, when, one.trigger)))
     yield Styled.assemble((one.name, "bold"), f"  {one_line(told, width - 4)}")
     if one.unjudged:
-        yield f"  Nothing can be said of it: {one.unjudged}."
+        yield f"  Not comparable: {one.unjudged}."
         return
     yield from _counts(one, tool, width)
     clew_gave_up = any(thing.by_clew is None for thing in one.things)

@@ -1,4 +1,4 @@
-"""``clew lost --all``: what the compactions of many sessions lost, a row each."""
+"""The table of ``clew lost --all``: a row per compacted session."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NARROW = 78
 
 
 class Losses(NamedTuple):
-    """Of things of one kind: how many were needed, and how many were lost."""
+    """Items of one kind: how many were needed, and how many were lost."""
 
     asked: int
     by_tool: int
@@ -45,7 +45,7 @@ class Losses(NamedTuple):
 
 
 def print_table(limit: int, as_json: bool, term: Terminal) -> None:
-    """Judge the newest compacted sessions and print what they lost."""
+    """Compare the newest compacted sessions and print what they lost."""
     rows = [row for row in list_sessions(LOOKED_AT) if row.compactions and row.tool in FORMATS][:limit]
     if not rows:
         raise NotFound("no session on this computer was compacted", "name a file: clew lost FILE")
@@ -64,7 +64,7 @@ def print_table(limit: int, as_json: bool, term: Terminal) -> None:
 
 def _judged(file: SessionFile) -> list[Forgotten]:
     source = open_source(file.path)
-    source.session = file.set  # of a database, only this one is read
+    source.session = file.set  # a database holds several: read only this one
     try:
         return [one for session in load(source) for one in forgotten(session)]
     except ClewError:

@@ -1,4 +1,4 @@
-"""A session's story for other tools: JSON lines and OpenTelemetry. See README.md."""
+"""Export a session's events as JSON lines and OpenTelemetry spans. See README.md."""
 
 from clew.integrations.telemetry.lines import lines
 from clew.integrations.telemetry.moments import Moment, Scale

@@ -1,4 +1,4 @@
-"""A session's story as JSON lines: always there, whatever is installed."""
+"""Export a session's events as JSON lines; needs no other package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.message import JsonObject
 
 
 def lines(session: str, events: Iterable[Stored]) -> Iterator[str]:
-    """Yield one JSON object a line for everything that happened, in the order of the log."""
+    """Yield one JSON object a line for every record, in the order of the log."""
     for moment in moments(session, events):
         yield json.dumps(_as_json(moment), ensure_ascii=False, separators=(",", ":"))
 

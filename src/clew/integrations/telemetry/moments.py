@@ -1,4 +1,4 @@
-"""What happened in a session, as plain values with the names that tracing tools know."""
+"""Trace records of a session: plain values with names that tracing tools know."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 Value: TypeAlias = str | int | float | bool | list[str]
-"""What an attribute may hold."""
+"""The value of an attribute."""
 Attributes: TypeAlias = Mapping[str, Value]
 NOTHING: Attributes = MappingProxyType({})
 
 
 class Scale(StrEnum):
-    """How large a thing a moment is."""
+    """Whether a record is a point in time or a span."""
 
     POINT = "point"
-    """Something that happened at once."""
+    """A point in time."""
     SPAN = "span"
-    """Something that took its time."""
+    """A span with a start and an end."""
     REQUEST = "request"
-    """A span that asks somebody else: a model."""
+    """A span that calls another service: a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened."""
+    """One trace record: a point in time or a span."""
 
     id: str
-    """Unique in its session, the same each time the log is read."""
+    """Unique in its session, and the same each time the log is read."""
     seq: int
-    """Its place in the log."""
+    """Its position in the log."""
     name: str
     scale: Scale
     start: str
@@ -41,9 +41,9 @@ class Moment:
     end: str
     attributes: Attributes = field(default_factory=dict)
     parent: str = ""
-    """The id of the moment that it is a part of; empty for the session itself."""
+    """The id of the enclosing record; empty for the session itself."""
     error: str = ""
-    """What kind of failure it ended in; empty where it did not."""
+    """The kind of failure it ended in; empty if it succeeded."""
 
     @property
     def seconds(self) -> float:

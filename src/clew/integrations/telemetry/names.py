@@ -14,11 +14,11 @@ PROVIDERS = {
     "responses": "openai",
     "gemini": "gcp.gemini",
 }
-"""What the conventions call who speaks a wire format."""
+"""The conventions' provider name of each wire format."""
 
 
 def size(message: Message) -> dict[str, Value]:
-    """Return what a message is, without its words."""
+    """Return the attributes of a message, without its text."""
     return {
         "clew.message.role": message.role.value,
         "clew.message.origin": message.origin.value,
@@ -28,7 +28,7 @@ def size(message: Message) -> dict[str, Value]:
 
 
 def asked(whom: str, model: str) -> dict[str, Value]:
-    """Return whom a request asks."""
+    """Return the attributes of a request: operation, provider and model."""
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": whom,
@@ -37,7 +37,7 @@ def asked(whom: str, model: str) -> dict[str, Value]:
 
 
 def usage(counted: Any) -> dict[str, Value]:  # noqa: ANN401 - JSON enters here
-    """Return what a request used; the input includes what came from the cache."""
+    """Return the token usage of a request; input tokens include those read from the cache."""
     names = {
         "input_tokens": "gen_ai.usage.input_tokens",
         "output_tokens": "gen_ai.usage.output_tokens",
@@ -48,11 +48,11 @@ def usage(counted: Any) -> dict[str, Value]:  # noqa: ANN401 - JSON enters here
 
 
 def model_of(by: str) -> str:
-    """Return a model's own name from its full one, which may tell a server, too: ``openai-chat/qwen@http://…``."""
+    """Return a model's own name from its full one, which may name a server: ``openai-chat/qwen@http://…``."""
     return (by.partition("/")[2] or by).partition("@")[0] or "unknown"
 
 
 def provider(by: str, wire: str) -> str:
-    """Return what the conventions call a model's provider, by its full name or its wire format."""
+    """Return the conventions' name of a model's provider, by its full name or its wire format."""
     name = by.partition("/")[0] if "/" in by else wire or by
     return PROVIDERS.get(name, name or "unknown")

@@ -30,9 +30,9 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def spans_of(session: str, events: Iterable[Stored]) -> Sequence[ReadableSpan]:
-    """Return a session as finished spans: one for all of it, and in it requests, tools and compactions.
+    """Return a session as finished spans: one for the session, and in it requests, tools and compactions.
 
-    What happened at once is an event of the outermost span. Ids follow from the log: exported again, it is
+    Points in time are events of the outermost span. Ids are derived from the log: exporting it again gives
     the same trace.
     """
     told = list(moments(session, events))
@@ -50,7 +50,7 @@ def spans_of(session: str, events: Iterable[Stored]) -> Sequence[ReadableSpan]:
 
 
 class _Trace:
-    """Makes the spans of one session."""
+    """Builds the spans of one session."""
 
     def __init__(self, session: str) -> None:
         from clew import __version__

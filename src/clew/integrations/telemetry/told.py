@@ -1,7 +1,7 @@
-"""Each kind of event in the words of OpenTelemetry's GenAI conventions.
+"""Turn each kind of log event into trace records named by OpenTelemetry's GenAI conventions.
 
-The log says when something was put on record, which is when it ended. A request to a model or a compaction
-began at the earliest when the event before it was put on record: that is the beginning told here.
+An event's time in the log is when it ended. A request to a model or a compaction began at the earliest when
+the event before it was recorded, so that is used as its start.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ class _Waiting:
 
 @dataclass(slots=True)
 class Teller:
-    """Tells one session's events, one after the other."""
+    """Builds the trace records of one session, event by event."""
 
     session: str
     _last: str = ""
-    """When the event before was put on record."""
+    """When the previous event was recorded."""
     _calls: dict[str, _Waiting] = field(default_factory=dict)
     _in_force: list[int] = field(default_factory=list)
     """The compactions that shape the view."""
     _off: bool = False
 
     def tell(self, stored: Stored) -> Iterator[Moment]:
-        """Yield what an event tells."""
+        """Yield the trace records of an event."""
         kind = KINDS.get(stored.event.kind)
         current = kind.current(stored) if kind else stored
         tell = _TELLS.get(stored.event.kind)
         yield from tell(self, current) if tell else (self._point(current, f"clew.{stored.event.kind}"),)
         self._last = stored.event.time
 
-    # Making moments --------------------------------------------------------------------------------------
+    # Records ---------------------------------------------------------------------------------------------
 
     def _point(self, stored: Stored, name: str, attributes: Attributes = NOTHING) -> Moment:
         return self._moment(stored, name, Scale.POINT, stored.event.time, attributes)
@@ -273,7 +273,7 @@ def _part_of(whole: Moment, part: Moment) -> Moment:
 
 
 def moments(session: str, events: Iterable[Stored]) -> Iterator[Moment]:
-    """Yield what happened, in the order of the log; a span comes where it ended."""
+    """Yield the trace records in the order of the log; a span comes at its end."""
     teller = Teller(session)
     for stored in events:
         yield from teller.tell(stored)
