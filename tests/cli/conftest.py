@@ -1,4 +1,4 @@
-"""Run clew: in this process by default, which is fast, and in a process of its own where that is the point."""
+"""Run clew: in this process by default, which is fast, or in a process of its own if a test needs one."""
 
 from __future__ import annotations
 
