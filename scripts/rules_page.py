@@ -20,10 +20,10 @@ INTRODUCTION = """\
 What each provider's API refuses, as far as it is recorded, specified or reported. `clew check` and
 `Wire.check` run these rules over a request body, or over a bare message list.
 
-- **refuse**: the API answers with an error. **warn**: it accepts, but its documentation asks for more.
-- **unverified** rules are widely reported but neither recorded nor read in a source. They count as warnings
+- **refuse**: the API answers with an error. **warn**: it accepts the request, against its own documentation.
+- **unverified** rules are widely reported but neither recorded nor documented in a source. They count as warnings
   unless you ask for more (`Unverified.REFUSE`) or less (`Unverified.OFF`).
-- **whole request**: the rule is skipped where only a message list is checked (`Scope.MESSAGES`).
+- **whole request**: the rule is skipped if only a message list is checked (`Scope.MESSAGES`).
 - A model that clew does not know is never refused by a rule that depends on the model.
 
 This page is written by `scripts/rules_page.py`.

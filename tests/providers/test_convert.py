@@ -100,7 +100,7 @@ def test_an_answer_that_came_late_moves_to_its_call_and_the_move_is_told():
     converted = convert([asked("a"), said(Role.USER, "wait"), asked("b"), answers("b", "a")], OPENAI)
     assert [item["role"] for item in converted.items] == ["assistant", "tool", "user", "assistant", "tool"]
     assert converted.losses == (
-        Loss(3, 1, LossKind.MOVED, "the answer came later and stands next to its call"),
+        Loss(3, 1, LossKind.MOVED, "the result came later and was moved next to its call"),
     )
 
 
@@ -116,7 +116,7 @@ def test_words_after_a_call_go_before_it_for_anthropic():
 def test_a_dangling_call_is_told_and_answered_with_a_note():
     converted = convert([asked("a")], ANTHROPIC)
     assert converted.items[1]["content"][0]["tool_use_id"] == "a"
-    assert converted.losses == (Loss(0, 0, LossKind.DANGLING, "nothing answers this call"),)
+    assert converted.losses == (Loss(0, 0, LossKind.DANGLING, "this call has no result"),)
 
 
 def test_without_repair_a_dangling_call_and_an_orphan_stay():
@@ -296,7 +296,7 @@ def test_a_message_of_nothing_but_foreign_thinking_is_left_out():
     [
         (
             {"type": "mcp_approval_request", "id": "a", "name": "f", "arguments": "{}"},
-            "[asks for leave to run f: {}]",
+            "[asks for approval to run f: {}]",
             LossKind.APPROVAL,
         ),
         (

@@ -159,7 +159,7 @@ def test_objects_without_end_are_refused():
 
 def test_a_number_that_cannot_be_written_is_said_to_be_one():
     call = {"type": "tool_use", "id": "t1", "name": "f", "input": {"n": 10**5_000}}
-    with pytest.raises(InputError, match="number of thousands of digits: nobody writes that as JSON"):
+    with pytest.raises(InputError, match="integer with thousands of digits: JSON writers reject it"):
         clew.compact([{"role": "assistant", "content": [call]}], window=2_000)
 
 

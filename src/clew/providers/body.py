@@ -1,4 +1,4 @@
-"""A whole request body: read, change what you mean to, and send the rest on byte for byte."""
+"""A request body that can be read, changed and rendered; unchanged parts are rendered byte for byte."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIST_KEYS = frozenset(wire.list_key for wire in WIRES.values())
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a body was read from: its value, and the text of that where it was known."""
+    """What a body was read from: its value, and its text if it was read from text."""
 
     value: Json = None
     text: str | None = None
@@ -32,26 +32,26 @@ class Source:
 class Body:
     """A request body, or a bare message list, in one wire format.
 
-    Change it with ``dataclasses.replace``. What you do not touch renders as the very same objects and,
-    where it was read from text, as the very same bytes: white space, escapes, the spelling of numbers,
-    keys that stand there twice.
+    Change it with ``dataclasses.replace``. Unchanged content is rendered as the same objects and, if it was
+    read from text, as the same bytes, including white space, escapes, the spelling of numbers and repeated
+    keys.
     """
 
     wire: Wire
     system: tuple[Message, ...] = ()
-    """The system field; empty where there is none or the format keeps it in the list."""
+    """The system field; empty if there is none or the format keeps it in the list."""
     messages: tuple[Message, ...] = ()
     rest: JsonObject = field(default_factory=dict)
-    """Every other field of the request, as it came."""
+    """Every other field of the request, unchanged."""
     note: str = ""
-    """What to know about the guess of the wire format; empty where it was named or beyond doubt."""
+    """A note on the detected wire format; empty if it was given or is certain."""
     source: Source = field(default=Source(), compare=False, repr=False)
 
     @classmethod
     def parse(cls, given: bytes | Json | Mapping[str, Any] | Sequence[Any], wire: Wire | None = None) -> Body:
-        """Read a body from JSON text or from its value; without a wire format, guess it.
+        """Read a body from JSON text or from its value; without ``wire``, detect the wire format.
 
-        Bytes that are not UTF-8 do not fail: they are carried through.
+        Bytes that are not UTF-8 do not fail; they are preserved.
         """
         if isinstance(given, bytes):
             given = given.decode("utf-8", "surrogateescape")
@@ -65,8 +65,8 @@ class Body:
         guess = detect(source.value)
         return replace(_read(WIRES[guess.wire], source), note=guess.note)
 
-    def render(self) -> Any:  # noqa: ANN401 - JSON leaves here, for SDKs that type it their own way
-        """Return the body as a value: an object, or a list where it came as one."""
+    def render(self) -> Any:  # noqa: ANN401 - JSON, for SDKs that have their own types for it
+        """Return the body as a value: an object, or a list if it was read from one."""
         before = self.source.value
         if isinstance(before, list) and not self.system and not self.rest:
             return self._items(before)
@@ -76,7 +76,7 @@ class Body:
         return before if same else {key: fields[key] for key in (*before, *fields) if key in fields}
 
     def render_text(self) -> str:
-        """Return the body as JSON text; all that nobody touched is the text it came as."""
+        """Return the body as JSON text; unchanged content keeps its original text."""
         value, source = self.render(), self.source
         if source.text is not None and value is source.value:
             return source.text
@@ -94,7 +94,7 @@ class Body:
         text = self.render_text()
         try:
             return text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:  # it came as a str that no bytes decode to
+        except UnicodeEncodeError:  # it was read from a str with lone surrogates
             return text.encode("utf-8", "surrogatepass")
 
     def _system_field(self, before: JsonObject) -> JsonObject:
@@ -172,7 +172,7 @@ def _read(wire: Wire, source: Source) -> Body:
 
 
 def _messages(wire: Wire, listed: Json, entries: Sequence[Entry]) -> tuple[Message, ...]:
-    """Read the messages; where the text of each is known, it goes along."""
+    """Read the messages, with the text of each entry if it is known."""
     if entries:
         return tuple([_with_text(wire.parse_item(entry.value), entry.text) for entry in entries])
     return tuple(wire.parse(listed if isinstance(listed, list) else [listed]))
@@ -188,12 +188,12 @@ def _holds_messages(wire: Wire, value: Json) -> bool:
 
 
 def _system_key(wire: Wire, body: JsonObject) -> str | None:
-    """Return the name of the system field in the spelling that a body uses."""
+    """Return the name of the system field as the body spells it."""
     return next((key for key in wire.system_aliases if key in body), wire.system_key)
 
 
 def _writer(style: str) -> json.JSONEncoder:
-    """Return an encoder that writes new pieces like the text around them: spaced or not, escaped or not."""
+    """Return an encoder that writes new content in the style of a text: its separators and escapes."""
     spaced = re.search(r'":(\s?)', style)
     separators = (",", ":") if spaced and not spaced[1] else (", ", ": ")
     return json.JSONEncoder(ensure_ascii=bool(style) and style.isascii(), separators=separators)
@@ -203,6 +203,6 @@ def _written(value: Json, writer: json.JSONEncoder) -> str:
     text = writer.encode(value)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a character, which JSON can only hold escaped
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only contain escaped
         return json.dumps(value, separators=(writer.item_separator, writer.key_separator))
     return text

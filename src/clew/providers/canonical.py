@@ -1,8 +1,8 @@
-"""Entries of a message list without their cache marks: to recognise a list, and to put the marks back.
+"""Compare entries of message lists without their cache marks, remove the marks and put them back.
 
 Clients of Anthropic mark the last messages of each request for the prompt cache (``cache_control``) and
-unmark those of the request before; some write a text as a block to be able to mark it. Bedrock marks with a
-block of its own (``cachePoint``). None of that changes what was said.
+unmark those of the previous request; some write a text as a block to be able to mark it. Bedrock uses a
+separate block as a mark (``cachePoint``). None of this changes the content of a message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, or objects of SDKs
-    """Whether two entries say the same, whatever is marked for the cache."""
+    """Whether two entries are equal apart from cache marks."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -30,9 +30,9 @@ def same_entry(one: Any, other: Any) -> bool:  # noqa: ANN401  # dictionaries, o
 
 
 def begins_with(entries: Sequence[Any], known: Sequence[Any]) -> int:
-    """Return how many entries a list and a known beginning have in common."""
+    """Return the length of the common prefix of a list and a known one."""
     shared = min(len(entries), len(known))
-    if entries[:shared] == known[:shared]:  # by identity, as fast as a list can be walked
+    if entries[:shared] == known[:shared]:  # fast: identical objects are not compared by value
         return shared
     for place in range(shared):
         if not same_entry(entries[place], known[place]):
@@ -41,7 +41,7 @@ def begins_with(entries: Sequence[Any], known: Sequence[Any]) -> int:
 
 
 def unmarked(entry: JsonObject) -> JsonObject:
-    """Return an entry without marks, a lone block of text as the text itself; the same object if it is so."""
+    """Return an entry without marks, with a single text block as a string; the same object if unchanged."""
     bare = _unmarked_block(entry)
     content = bare.get("content")
     if isinstance(content, list) and len(content) == 1:
@@ -66,7 +66,7 @@ def _is_point(block: Json) -> bool:
 
 
 def marks_in(entry: Any) -> list[Json]:  # noqa: ANN401  # dictionaries, or objects of SDKs
-    """Return the marks of an entry, in order: their values, or whole blocks where a block is the mark."""
+    """Return the marks of an entry in order: their values, or the whole block if a block is the mark."""
     return list(_marks(entry)) if isinstance(entry, dict) else []
 
 
@@ -83,7 +83,7 @@ def _marks(block: JsonObject) -> Iterator[Json]:
 
 
 def with_mark(entry: JsonObject, mark: Json) -> JsonObject | None:
-    """Return an entry with a mark on its last block; None if it cannot hold one."""
+    """Return an entry with a mark on its last block, or None if it cannot have one."""
     content = entry.get("content")
     if _is_point(mark):
         return {**entry, "content": [*content, mark]} if isinstance(content, list) else None
@@ -99,9 +99,9 @@ def with_mark(entry: JsonObject, mark: Json) -> JsonObject | None:
 
 
 def place_marks(shown: list[Any], marks: Iterable[tuple[int, Json]]) -> list[Any]:
-    """Return a list with marks put back, each near the place in it where its entry was.
+    """Return a list with marks put back, each as near as possible to its place.
 
-    Each goes to that entry if it has none, else to the nearest one without, earlier ones first.
+    A mark goes to the entry at its place if that has none, else to the nearest one without, earlier first.
     """
     placed = list(shown)
     for place, mark in marks:
@@ -116,7 +116,7 @@ def place_marks(shown: list[Any], marks: Iterable[tuple[int, Json]]) -> list[Any
 
 
 def chained(values: Iterable[Json]) -> str:
-    """Return the hash of a list of JSON values: the same in any process."""
+    """Return a hash of a list of JSON values that is the same in every process."""
     digest = b""
     for value in values:
         text = _encode(value).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The ``content`` field that Anthropic and OpenAI share: text, or a list of blocks."""
+"""Read and write the ``content`` field of Anthropic and OpenAI: text, or a list of blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from clew.message import Json, Native, Part, Text, Trust, Unknown
 def read_content(
     content: Json, trust: Trust, wire: str, read_block: Callable[[Json, Trust], Part]
 ) -> tuple[Part, ...]:
-    """Read a ``content`` field. Empty text and null are no part at all.
+    """Read a ``content`` field. Empty text and null give no parts.
 
-    Plain text becomes a ``Text`` without ``native``: it has no block of its own.
+    Plain text becomes a ``Text`` without ``native``, because it has no block of its own.
     """
     if isinstance(content, str):
         return (Text(content, trust=trust),) if content else ()
@@ -26,13 +26,13 @@ def read_content(
 def write_content(
     parts: Sequence[Part], given: Json, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
 ) -> Json:
-    """Write parts in the form they were given in: text where it was text or nothing, else blocks."""
+    """Write parts in the form they were read in: plain text if it was text or absent, else blocks."""
     match parts:
         case [] if not given:
             return given
         case [Text(text=text, native=None)] if isinstance(given, str | None):
             return text
         case [Unknown(native=Native() as native)] if given is not None and native.value is given:
-            return given  # neither text nor a list when it came
+            return given  # was neither text nor a list
         case _:
             return list(write_blocks(parts))

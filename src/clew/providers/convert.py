@@ -1,18 +1,16 @@
-"""Carry a history from one wire format to another, and say what could not be carried.
+"""Convert a history to another wire format, and list what could not be converted.
 
-The rules of the crossing:
-
-- What came in the target's own format and passes its check goes out as it is.
-- Every answer stands where the target wants it: Anthropic and Gemini, all answers of a batch in the one
-  next message of the user, first; OpenAI Chat, one ``tool`` message each, right after the calls; OpenAI
-  Responses, one item each, wherever it came.
-- Leading system messages go to the target's system field. Later ones stay where the target lets them,
-  else they become a user message between ``<system>`` tags.
-- A failed result whose target has no flag begins with ``[tool error]``; converted on to a format with the
-  flag, it is the flag again.
-- Thinking goes back only to the provider that signed it; elsewhere it is dropped, or on request carried as
-  words. Tools that a provider ran, approvals and compactions are told in words.
-- Ids that the target refuses, and ids used twice, are replaced, each by one of its own.
+- A history that is in the target's format and passes its check is returned unchanged.
+- Tool results are placed as the target requires. Anthropic and Gemini: all results of a batch at the start of
+  the next user message. OpenAI Chat: one ``tool`` message each, right after the calls. OpenAI Responses: one
+  item each, at its original place.
+- Leading system messages go to the target's system field. Later ones stay in the list if the target allows
+  it; otherwise they become user messages between ``<system>`` tags.
+- If the target has no error flag, a failed result begins with ``[tool error]``; converting to a format with
+  the flag turns that back into the flag.
+- Thinking is only kept for the provider that signed it; for others it is dropped or, on request, becomes
+  text. Server-side tools, approvals and compactions become text.
+- Ids that the target refuses, and repeated ids, are replaced by unique ones.
 """
 
 from __future__ import annotations
@@ -53,28 +51,28 @@ class Converted:
 
     wire: Wire
     items: list[Any]
-    """The message list; JSON, for SDKs that type it their own way."""
+    """The message list as JSON (``Any``, for SDKs that have their own types)."""
     system: Json
-    """The system field; None where there is none or the list holds it."""
+    """The system field; None if there is none or it is part of the list."""
     losses: tuple[Loss, ...]
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return the fields of a request body that hold the history."""
+        """Return the request fields with the history."""
         if self.system is None or self.wire.system_key is None:
             return {self.wire.list_key: self.items}
         return {self.wire.system_key: self.system, self.wire.list_key: self.items}
 
 
 def convert(messages: Sequence[Message], to: Wire | str, choices: Choices = AS_USUAL) -> Converted:
-    """Write messages in another wire format; system messages may lead, as ``Body.system`` has them."""
+    """Write messages in another wire format; they may begin with system messages, as in ``Body.system``."""
     target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
     messages = [as_entry(message) for message in messages]
     return _as_it_is(messages, target) or _carried_over(messages, target, choices)
 
 
 def _as_it_is(messages: Sequence[Message], target: Target) -> Converted | None:
-    """Return a history that is in the target's format already, if its API would take it."""
+    """Return the history unchanged if it is already in the target's format and passes its check."""
     if not all(target.native(message.native) for message in messages):
         return None
     written = _written(messages, target, ())
@@ -88,7 +86,7 @@ def _written(messages: Sequence[Message], target: Target, losses: Sequence[Loss]
 
 
 def _system_apart(messages: Sequence[Message], target: Target) -> int:
-    """Return how many of the leading messages go to the system field."""
+    """Return the number of leading messages that go to the system field."""
     if target.wire.system_key is None:
         return 0
     leading = 0
@@ -96,7 +94,7 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
         leading += 1
     if not target.instructions_anywhere:
         return leading
-    # One plain text can be the field; more than that keeps its shape in the list.
+    # A single plain text can be the field; anything else keeps its structure in the list.
     plain = leading == 1 and messages[0].role is Role.SYSTEM and len(messages[0].parts) == 1
     listed = plain and "role" in (own(messages[0].native, target.wire.name) or {})
     return int(plain and not listed and isinstance(messages[0].parts[0], Text))
@@ -118,7 +116,7 @@ def _carried_over(messages: Sequence[Message], target: Target, choices: Choices)
 
 
 def _with_some_content(message: Message, target: Target) -> Message:
-    """Return a message with empty text for an empty list of parts, which OpenAI's APIs refuse."""
+    """Replace an empty list of parts by an empty string, because OpenAI's APIs refuse the list."""
     entry = own(message.native, target.wire.name)
     if entry is None or entry.get("content") != [] or not target.blank_text:
         return message
@@ -126,7 +124,7 @@ def _with_some_content(message: Message, target: Target) -> Message:
 
 
 def _without_server_tools(message: Message) -> Message:
-    """Return a message in which only the caller's own tools call and answer, each at its old place."""
+    """Replace server-side calls and results by placeholders, so that only client tools are paired."""
     if not any(part.server_side for part in message.parts if isinstance(part, ToolCall | ToolResult)):
         return message
     return replace(message, parts=tuple([_hidden(part) for part in message.parts]))
@@ -138,7 +136,7 @@ def _hidden(part: Part) -> Part:
 
 
 def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> frozenset[Place]:
-    """Return the calls of tools that take plain text, and their results, if the target knows such tools."""
+    """Return the calls of tools that take plain text, and their results, if the target has such tools."""
     if target.object_arguments:
         return frozenset()
     calls = {
@@ -156,7 +154,7 @@ def _draft(crossing: Crossing, index: int, message: Message) -> Draft:
 
 
 def _speaker(message: Message) -> Role:
-    """Return who must have said this: only assistants call, and results are nobody else's words."""
+    """Return the role that fits the parts: assistant for calls, tool for results outside a user message."""
     if any(map(is_call, message.parts)):
         return Role.ASSISTANT
     if any(map(is_answer, message.parts)) and message.role is not Role.USER:
@@ -165,7 +163,7 @@ def _speaker(message: Message) -> Role:
 
 
 def _spoken(drafts: Sequence[Draft], messages: Sequence[Message], crossing: Crossing) -> list[Draft]:
-    """Give every message a speaker that the target has at its place."""
+    """Give every message a role that the target allows at its place."""
     out: list[Draft] = []
     leading = True
     for i, draft in enumerate(drafts):
@@ -174,10 +172,12 @@ def _spoken(drafts: Sequence[Draft], messages: Sequence[Message], crossing: Cros
             out.append(draft)
         elif leading or crossing.to.native(messages[i].native):
             if draft.role is Role.DEVELOPER:
-                crossing.lose((i, None), LossKind.ROLE, "the developer speaks as the system")
+                crossing.lose((i, None), LossKind.ROLE, "the developer message became a system message")
             out.append(draft)
         else:
-            crossing.lose((i, None), LossKind.ROLE, f"the {draft.role} speaks as the user, between tags")
+            crossing.lose(
+                (i, None), LossKind.ROLE, f"the {draft.role} message became a user message, between tags"
+            )
             out.append(Draft(Role.USER, tuple(map(_tagged, draft.pieces))))
     return out
 
@@ -192,12 +192,12 @@ def _without_last_space(crossing: Crossing, draft: Draft) -> Draft:
     place, part = draft.pieces[-1]
     if draft.role is not Role.ASSISTANT or not isinstance(part, Text) or part.text == part.text.rstrip():
         return draft
-    crossing.lose(place, LossKind.BLANK, "white space at the end of the assistant's last words")
+    crossing.lose(place, LossKind.BLANK, "white space at the end of the last assistant text")
     return replace(draft, pieces=(*draft.pieces[:-1], Piece(place, replace(part, text=part.text.rstrip()))))
 
 
 def _finished(draft: Draft, messages: Sequence[Message], target: Target) -> Message:
-    """Return the message of a draft: the one it came from, where it is all and nothing but that."""
+    """Return the message of a draft: the original one if it is unchanged."""
     first = messages[draft.pieces[0].place.message]
     parts = tuple([piece.part for piece in draft.pieces])
     if draft.role is first.role and same_parts(parts, first.parts):

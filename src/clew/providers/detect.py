@@ -1,18 +1,18 @@
-"""Guess which wire format a message list or a request body is in, from its shape alone.
+"""Detect the wire format of a message list or a request body from its shape.
 
-In this order:
+The evidence, in order:
 
 1. A body with ``contents`` is Gemini's, one with ``input`` is OpenAI Responses'. For a body with
    ``messages``, and for a bare list, the entries decide.
-2. The first entry that only one format can have decides: ``parts`` (Gemini), an item type such as
+2. The first entry that only one format can contain decides: ``parts`` (Gemini), an item type such as
    ``function_call`` or a block such as ``input_text`` (Responses), a block such as ``tool_use`` or an image
    with a ``source`` (Anthropic), ``tool_calls``, the role ``tool``, content that is null, or a block such as
    ``image_url`` (OpenAI Chat).
 3. Otherwise the other fields of the body decide, such as ``system`` (Anthropic) or ``response_format``
    (OpenAI Chat).
-4. Otherwise the roles ``system`` and ``developer`` are taken for OpenAI Chat's.
-5. What is left says only who said what. It is read as OpenAI Chat, with a note that it might as well be
-   another: plain ``{role, content}`` entries mean the same in all of them.
+4. Otherwise the roles ``system`` and ``developer`` mean OpenAI Chat.
+5. Otherwise there are only roles and text. The list is read as OpenAI Chat, with a note that it is ambiguous:
+   plain ``{role, content}`` entries mean the same in several formats.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from clew.errors import UnknownWire
 from clew.message import Json, JsonObject
 
-AMBIGUOUS = "nothing but roles and text: read as openai, though it may as well be anthropic or responses"
+AMBIGUOUS = "only roles and text: read as openai, but it could also be anthropic or responses"
 
 _ANTHROPIC_BLOCKS = frozenset(
     {
@@ -54,15 +54,15 @@ _CHAT_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The name of a wire format, and what to know about the guess."""
+    """The name of a detected wire format, with a note if the detection is uncertain."""
 
     wire: str
     note: str = ""
-    """Empty where the shape leaves no doubt."""
+    """Empty if the detection is certain."""
 
 
 def detect(value: Json) -> Guess:
-    """Guess the wire format of a request body or a message list."""
+    """Return the most likely wire format of a request body or a message list."""
     if isinstance(value, list):
         return _of_entries(value) or Guess("openai", AMBIGUOUS)
     if not isinstance(value, dict):
@@ -93,7 +93,7 @@ def _of_entries(entries: list[Json], body: JsonObject | None = None) -> Guess | 
 
 
 def _of_entry(entry: JsonObject) -> str | None:
-    """Return the only format that can have such an entry, if there is only one."""
+    """Return the only format that can contain such an entry, or None if several can."""
     content = entry.get("content")
     if isinstance(entry.get("parts"), list):
         return "gemini"
@@ -137,7 +137,7 @@ def _of_fields(body: JsonObject) -> str | None:
     if not _CHAT_FIELDS.isdisjoint(body) or (isinstance(tool, dict) and "function" in tool):
         return "openai"
     model = body.get("model")
-    # Anthropic's own API asks for max_tokens; servers that speak Chat may name a Claude as well.
+    # Anthropic's API requires max_tokens; servers with the Chat format may serve a Claude model as well.
     if isinstance(model, str) and model.startswith("claude") and "max_tokens" in body:
         return "anthropic"
     return None

@@ -1,4 +1,4 @@
-"""The wire formats that clew speaks, by name."""
+"""The wire formats that clew supports, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIRES: dict[str, Wire] = {wire.name: wire for wire in (ANTHROPIC, OPENAI, RESPON
 
 
 def wire_named(name: str) -> Wire:
-    """Return the wire format of that name."""
+    """Return the wire format with this name."""
     try:
         return WIRES[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""How media are spelled: kinds by type, and OpenAI's ``data:`` addresses and names of sound formats."""
+"""Read and write media: kinds of media types, OpenAI's ``data:`` URLs, audio and file objects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple
 from clew.message import JsonObject, Media, Native, Trust
 from clew.providers.wire import only_texts, text_at
 
-# Only the plain form is taken apart; one with parameters stays whole, as an address.
+# Only the plain form is parsed; a data URL with parameters is kept as a URL.
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,")
 
 _SOUNDS = {"mp3": "audio/mpeg", "wav": "audio/wav"}
 
 
 def kind_of_type(media_type: str | None) -> Literal["image", "audio", "video", "document"]:
-    """Return the kind of medium that a media type such as ``image/png`` names."""
+    """Return the kind of media for a media type such as ``image/png``."""
     match (media_type or "").partition("/")[0]:
         case "image" | "audio" | "video" as kind:
             return kind
@@ -24,7 +24,7 @@ def kind_of_type(media_type: str | None) -> Literal["image", "audio", "video", "
 
 
 class Source(NamedTuple):
-    """Where bytes are: in place (with their type), or at an address."""
+    """The contents of a medium: inline data with its type, or a URL."""
 
     media_type: str | None = None
     data: str | None = None
@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
 
 def read_url(url: str | None) -> Source:
-    """Read an address; a ``data:`` one becomes its type and base64."""
+    """Read a URL; a ``data:`` URL becomes its type and base64."""
     match = _DATA_URL.match(url) if url else None
     if match is None or url is None:
         return Source(url=url)
@@ -40,7 +40,7 @@ def read_url(url: str | None) -> Source:
 
 
 def write_url(media: Media, assumed_type: str = "application/octet-stream") -> str | None:
-    """Return the address of a medium, a ``data:`` one where its bytes are at hand."""
+    """Return the URL of a medium: a ``data:`` URL if it has data."""
     if media.data is None:
         return media.url
     return f"data:{media.media_type or assumed_type};base64,{media.data}"
@@ -95,9 +95,9 @@ _FIRST_BYTES = {
     "UklGR": "image/webp",
     "JVBERi": "application/pdf",
 }
-"""How base64 of well-known types begins."""
+"""The first base64 characters of common media types."""
 
 
 def known_type(data: str) -> str | None:
-    """Return the media type that base64 data begins like, where it is one of the common ones."""
+    """Return the media type of base64 data from its first characters, or None if it is not a common one."""
     return next((kind for start, kind in _FIRST_BYTES.items() if data.startswith(start)), None)

@@ -1,8 +1,8 @@
-"""What an API refuses, as named rules.
+"""Named rules for what a provider's API refuses, and the check that runs them.
 
-A rule is an object: an id that error messages and docs share, how hard it is, where we know it from, and
-a function that finds what breaks it. Rules look at the request body as it would be sent, not at our own
-messages, so they judge what others build as well.
+A rule has an id that error messages and docs share, a level, a source that documents it, and a function that
+finds violations. Rules look at the request body as it would be sent, not at clew's messages, so that they can
+also check requests built by others.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ View = TypeVar("View")
 
 
 class Level(StrEnum):
-    """How hard a rule is."""
+    """How the API treats a violation."""
 
     REFUSE = "refuse"
     """The API answers with an error."""
     WARN = "warn"
-    """The API accepts it, but it is not what its documentation asks for."""
+    """The API accepts it, against its own documentation."""
 
 
 class Unverified(StrEnum):
-    """What to do with rules that are widely reported but not recorded or read in a source."""
+    """How to treat rules that are widely reported but neither recorded nor documented in a source."""
 
     OFF = "off"
     WARN = "warn"
@@ -36,23 +36,23 @@ class Unverified(StrEnum):
 
 
 class Scope(StrEnum):
-    """How much of a request is there to be judged."""
+    """How much of a request is being checked."""
 
     BODY = "body"
-    """A whole request: what it does not say is missing."""
+    """A whole request: absent fields are missing."""
     MESSAGES = "messages"
-    """A message list, perhaps with a model or tools: what it does not say may come later."""
+    """A message list, perhaps with a model or tools: absent fields may be added later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place where a rule is broken."""
+    """One violation of a rule, with its place."""
 
     where: str
     """A path into the body: ``messages.3.content.1``."""
     problem: str
     api_where: str | None = None
-    """The place as the API's own error names it, where that differs: Anthropic counts merged messages."""
+    """The place in the API's own error message, if it differs: Anthropic counts merged messages."""
 
 
 Finder = Callable[[JsonObject], Iterable[Finding]]
@@ -60,62 +60,62 @@ Finder = Callable[[JsonObject], Iterable[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing an API refuses."""
+    """One requirement of an API."""
 
     id: str
     name: str
     level: Level
     source: str
-    """Where we know it from: a recorded exchange, a specification, an issue."""
+    """The evidence: a recorded exchange, a specification, an issue."""
     advice: str
     """What to do about it."""
     find: Finder = field(repr=False)
-    """Yield what breaks the rule. Takes any JSON object and never raises."""
+    """Yields the violations. Accepts any JSON object and never raises."""
     verified: bool = True
-    """False where it is widely reported but neither recorded nor read in a source."""
+    """False if it is widely reported but neither recorded nor documented in a source."""
     scope: Scope = Scope.MESSAGES
-    """The least that must be there for the rule to judge."""
+    """The part of a request that the rule needs."""
 
     @property
     def number(self) -> str:
-        """Return the number it shares with its sister rules: ``A12`` of ``A12b``."""
+        """Return the id without its letter suffix: ``A12`` for ``A12b``."""
         return self.id.rstrip("abcdefghijklmnopqrstuvwxyz")
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A finding with the rule that made it and how it counts in this check."""
+    """A finding with its rule and its level in this check."""
 
     rule: Rule
     finding: Finding
     level: Level
 
     def __str__(self) -> str:
-        """Return one line a person can act on."""
+        """Return one line with the rule, the place, the problem and what to do."""
         told = f" [the API says {self.finding.api_where}]" if self.finding.api_where else ""
         return f"{self.rule.id} {self.finding.where}{told}: {self.finding.problem} ({self.rule.advice})"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of a check."""
+    """The result of a check."""
 
     violations: tuple[Violation, ...]
 
     @property
     def refused(self) -> bool:
-        """Tell whether the API would refuse the request."""
+        """Whether the API would refuse the request."""
         return any(violation.level is Level.REFUSE for violation in self.violations)
 
     @property
     def rule_ids(self) -> tuple[str, ...]:
-        """Return the ids of the rules that refuse, each once, in order."""
+        """Return the ids of the violated rules that refuse, each once, in order."""
         refusing = (v.rule.id for v in self.violations if v.level is Level.REFUSE)
         return tuple(dict.fromkeys(refusing))
 
 
 def in_order(*groups: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return rules sorted by id as people count: A2, A2b, A10."""
+    """Return rules sorted by id in natural order: A2, A2b, A10."""
     return tuple(sorted((rule for group in groups for rule in group), key=_counted))
 
 
@@ -131,7 +131,7 @@ def check_body(
     unverified: Unverified = Unverified.WARN,
     scope: Scope = Scope.BODY,
 ) -> Report:
-    """Run every rule that can judge this much of a request."""
+    """Run every rule that applies to this scope."""
     return Report(tuple(_violations(rules, _Checked(body), unverified, scope)))
 
 
@@ -149,7 +149,7 @@ def _violations(
 
 
 class _Checked(dict[str, Json]):
-    """The body for as long as one check lasts, with what rules have worked out from it."""
+    """The body during one check, with views computed from it that rules share."""
 
     __slots__ = ("views",)
 
@@ -159,7 +159,7 @@ class _Checked(dict[str, Json]):
 
 
 def once_per_check(make: Callable[[JsonObject], View]) -> Callable[[JsonObject], View]:
-    """Work a view of the body out once per check, however many rules look at it."""
+    """Cache a function of the body for the duration of one check, because many rules use it."""
 
     @wraps(make)
     def look(body: JsonObject) -> View:

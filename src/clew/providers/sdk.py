@@ -1,4 +1,4 @@
-"""Objects of SDKs, as the JSON that they stand for."""
+"""Convert SDK objects to plain JSON."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from clew.errors import InputError
 
 _DUMPS = ("model_dump", "to_dict", "dict")
-"""How objects of SDKs tell what they hold, the most faithful first."""
+"""Methods with which SDK objects export their fields, the most faithful first."""
 
 LONGEST_NUMBER_BITS = 14_000
-"""Of a whole number: of longer ones Python refuses to write the digits, 4,300 or more."""
+"""About 4,200 decimal digits: Python refuses to write integers of more than 4,300."""
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401  # whatever an SDK hands out
-    """Return a value as JSON; the very same object where it is plain already."""
+def plain(value: Any) -> Any:  # noqa: ANN401  # any object of an SDK
+    """Return a value as plain JSON; the same object if it is plain already."""
     if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER_BITS:
-        what = "a message list holds a number of thousands of digits"
-        raise InputError(what, "nobody writes that as JSON: give it as text")
+        what = "the message list contains an integer with thousands of digits"
+        raise InputError(what, "JSON writers reject it: pass it as a string")
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
@@ -32,8 +32,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # whatever an SDK hands out
     for name in _DUMPS:
         dump = getattr(value, name, None)
         if callable(dump):
-            # Fields that were never set would be sent as null, and some APIs refuse that.
+            # Unset fields would be sent as null, which some APIs refuse.
             return plain(dump(exclude_unset=True) if name == "model_dump" else dump())
     raise InputError(
-        f"a message list holds an object of type {type(value).__name__}", "give dictionaries or SDK objects"
+        f"the message list contains an object of type {type(value).__name__}",
+        "pass dictionaries or SDK objects",
     )

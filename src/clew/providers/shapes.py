@@ -1,7 +1,7 @@
-"""Look at JSON of any shape without raising.
+"""Read JSON of unknown shape without raising.
 
-Rules judge what others built, so nothing about a body may be taken for granted. These functions give
-the value if it has the shape asked for and an empty one if not; a shape rule says what was wrong.
+Rules check bodies built by others, so they cannot assume any shape. These functions return the value if it
+has the expected type and an empty one if not; separate rules report wrong shapes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def as_text(value: Json) -> str:
 
 
 def as_number(value: Json) -> float | None:
-    """Return the number; booleans are not numbers."""
+    """Return the number, or None; booleans are not numbers."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -43,14 +43,14 @@ def objects(value: Json) -> Iterator[tuple[int, JsonObject]]:
 
 
 def misfits(value: JsonObject, wanted: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
-    """Yield each field that does not have its shape, with what it should be."""
+    """Yield each field that does not have its type, with a message that names the type."""
     for field, shape in wanted.items():
         if not isinstance(value.get(field), shape):
             yield field, f"must be {name_of(shape)}"
 
 
 def name_of(shape: Shape) -> str:
-    """Return a shape in words: ``a string or a list``."""
+    """Return a type or a tuple of types in words: ``a string or a list``."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
     return " or ".join(_NAMES[one] for one in shapes)
 
@@ -58,7 +58,7 @@ def name_of(shape: Shape) -> str:
 def misfit_numbers(
     value: JsonObject, whole: Iterable[str], any_number: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each field that is given and is not the number it should be, with what it should be."""
+    """Yield each given field that is not a number of its type, with a message that names the type."""
     for field in whole:
         given = value.get(field)
         if given is not None and (not isinstance(given, int) or isinstance(given, bool)):

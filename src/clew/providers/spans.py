@@ -1,7 +1,7 @@
-"""JSON with the exact text of each piece, so that what nobody touched can go out byte for byte.
+"""Parse JSON and keep the exact text of each entry, so that unchanged entries can be written byte for byte.
 
-Only one level is taken apart: the members of an object, the entries of a list. Everything in between,
-commas and white space included, is kept, so the pieces put together again are the whole text.
+Only one level is split: the members of an object, or the entries of a list. All text in between, such as
+commas and white space, is kept as well, so that the pieces joined again are the whole text.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _scan = json.JSONDecoder().raw_decode
 
 
 class Entry(NamedTuple):
-    """An entry of a list: its value, and the text it stood there as."""
+    """An entry of a list: its value and its original text."""
 
     value: Json
     text: str
 
 
 class Member(NamedTuple):
-    """A member of an object. A list under one of the asked-for keys is taken apart itself."""
+    """A member of an object. If its value is a list under one of the requested keys, it is split too."""
 
     key: str
     label: str
-    """The key's text up to the value: ``"messages": ``."""
+    """The text of the key up to the value: ``"messages": ``."""
     value: Json
     text: str
     entries: Taken[Entry] | None
@@ -43,13 +43,13 @@ Piece = TypeVar("Piece", Entry, Member)
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[Piece]):
-    """A list or object taken apart."""
+    """A list or object split into its pieces."""
 
     head: str
-    """All before the first piece."""
+    """The text before the first piece."""
     pieces: Sequence[Piece]
     gaps: Sequence[str]
-    """What stands between the pieces."""
+    """The texts between the pieces."""
     tail: str
 
     def within(self, before: str, after: str) -> Taken[Piece]:
@@ -57,7 +57,7 @@ class Taken(Generic[Piece]):
         return Taken(before + self.head, self.pieces, self.gaps, self.tail + after)
 
     def joined(self, texts: Sequence[str]) -> str:
-        """Put texts in the places of the pieces; where they are more, repeat the last gap."""
+        """Return the text with other texts in place of the pieces; extra ones are joined by the last gap."""
         out = [self.head]
         spare = self.gaps[-1] if self.gaps else ","
         for i, text in enumerate(texts):
@@ -69,15 +69,15 @@ class Taken(Generic[Piece]):
 
 
 def take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | Taken[Entry] | None]:
-    """Read JSON text; take its object or list apart, and the lists under ``keys`` of an object.
+    """Parse JSON text; split its object or list, and the lists under ``keys`` of an object.
 
-    Other values come back alone. Text that is not JSON raises ``NotJson`` with the place.
+    For other values only the value is returned. Text that is not JSON raises ``NotJson`` with the position.
     """
     try:
         return _take_apart(text, keys)
     except RecursionError as cause:
         raise NotJson("nested too deeply to read") from cause
-    except ValueError as cause:  # not JSON, or a whole number too long for Python to read
+    except ValueError as cause:  # not JSON, or an integer too long for Python to parse
         raise NotJson(str(cause)) from cause
 
 
@@ -99,7 +99,7 @@ def _take_apart(text: str, keys: frozenset[str]) -> tuple[Json, Taken[Member] | 
 
 
 def _rest(text: str, end: int) -> str:
-    """Return the white space after a value; anything else there is an error."""
+    """Return the white space after a value; raise if there is anything else."""
     after = _skip(text, end)
     if after != len(text):
         raise json.JSONDecodeError("Extra data", text, after)
@@ -154,7 +154,7 @@ def _take_member(text: str, start: int, keys: frozenset[str]) -> tuple[Member, i
 
 def _skip(text: str, at: int) -> int:
     if text[at : at + 1] not in _SPACES:
-        return at  # the usual case, worth the shortcut
+        return at  # the common case, without a regular expression
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

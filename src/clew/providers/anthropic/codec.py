@@ -49,7 +49,7 @@ UNDERSTOOD = frozenset(
 
 
 def parse_item(item: Json) -> Message:
-    """Read one message. What is not of a known shape becomes an ``Unknown`` part."""
+    """Read one message. Content of unknown shape becomes an ``Unknown`` part."""
     native = Native(NAME, item)
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
@@ -123,7 +123,7 @@ def _parse_result(block: JsonObject, _trust: Trust, native: Native) -> Part | No
 
 
 def _parse_server_result(block: JsonObject, trust: Trust, native: Native) -> Part | None:
-    """Read the answer of a tool the provider ran: any ``*_tool_result`` block with its call's id."""
+    """Read the result of a server-side tool: any ``*_tool_result`` block with its call's id."""
     return _parse_result(block, trust, native) if kind_of(block).endswith("_tool_result") else None
 
 
@@ -173,7 +173,7 @@ def render_items(message: Message) -> list[Json]:
     """Write one message as one entry."""
     native = message.native
     if native and native.wire == NAME and not isinstance(native.value, dict):
-        return [native.value]  # not an object when it came, so nothing of it can have been changed
+        return [native.value]  # was not an object, so no part of it can have changed
     return [_render_message(message)]
 
 
@@ -183,7 +183,7 @@ def _render_message(message: Message) -> JsonObject:
         return {"role": _role_name(message.role), "content": render_content(message.parts) or []}
     fields: JsonObject = {"content": render_content(message.parts, base.get("content"))}
     role = _role_name(message.role)
-    if _role(base.get("role")) != role:  # whatever spelling came in may mean this role already
+    if _role(base.get("role")) != role:  # the original spelling may already mean this role
         fields["role"] = role
     return overlay(base, fields)
 
@@ -193,7 +193,7 @@ def _role_name(role: Role) -> str:
 
 
 def render_system(messages: Sequence[Message]) -> Json:
-    """Write the ``system`` field; a lone untouched one comes back as it was."""
+    """Write the ``system`` field; a single unchanged message is written as it was read."""
     given = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = write_content(parts, given, _blocks)
@@ -201,7 +201,7 @@ def render_system(messages: Sequence[Message]) -> Json:
 
 
 def render_content(parts: Sequence[Part], given: Json = None) -> Json:
-    """Write parts in the form they came in: text where it was text, else blocks."""
+    """Write parts in the form they were read in: plain text if it was text, else blocks."""
     return write_content(parts, given, _blocks)
 
 

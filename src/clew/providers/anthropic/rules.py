@@ -1,4 +1,4 @@
-"""What Anthropic's API refuses: the rules of this format, in order of their ids."""
+"""All rules of Anthropic's API, in order of their ids."""
 
 from clew.providers.anthropic import (
     rules_compaction,

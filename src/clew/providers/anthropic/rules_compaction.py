@@ -1,4 +1,4 @@
-"""Rules about Anthropic's own compaction: what may be asked with it (A32, A34, A35; the rest: A15b, A22)."""
+"""Rules about Anthropic's server-side compaction (A32, A34, A35; see also A15b and A22)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LEAST_TRIGGER = 50_000
 
 
 def _compactions(body: JsonObject) -> list[Block]:
-    """Return the compaction blocks that hold something; null marks one that failed and does nothing."""
+    """Return the compaction blocks with content; null content means that the compaction failed."""
     return [block for block in blocks(body) if block.kind == "compaction" and block.value.get("content")]
 
 
 def unsigned_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A32: a signed block without its signature, or with tool changes that are no list."""
+    """A32: a signed block without its signature, or with tool changes that are not a list."""
     for block in _compactions(body):
         if "signature" in block.value and not block.value["signature"]:
             yield Finding(f"{block.where}.signature", "the signature is empty")
@@ -29,7 +29,7 @@ def unsigned_compaction(body: JsonObject) -> Iterator[Finding]:
 
 
 def compaction_of_an_open_turn(body: JsonObject) -> Iterator[Finding]:
-    """A34: a compaction on demand in the middle of a turn, or of nothing."""
+    """A34: a compaction on demand in the middle of a turn, or of an empty history."""
     if not body.get("compaction"):
         return
     every = turns(body)
@@ -41,7 +41,7 @@ def compaction_of_an_open_turn(body: JsonObject) -> Iterator[Finding]:
 
 
 def low_compaction_trigger(body: JsonObject) -> Iterator[Finding]:
-    """A35: an automatic compaction that starts below what the API takes."""
+    """A35: an automatic compaction with a trigger below the API's minimum."""
     for number, edit in enumerate(as_list(as_object(body.get("context_management")).get("edits"))):
         value = as_object(as_object(edit).get("trigger")).get("value")
         is_compact = str(as_object(edit).get("type", "")).startswith("compact_")

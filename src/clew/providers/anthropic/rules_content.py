@@ -1,4 +1,4 @@
-"""Rules about what stands inside messages (A0, A7, A9, A15, A16b, A18)."""
+"""Rules about the content of messages (A0, A7, A9, A15, A16b, A18)."""
 
 from __future__ import annotations
 
@@ -45,15 +45,17 @@ _OTHERS = frozenset(
     {"input_text", "output_text", "input_image", "input_file", "input_audio", "image_url", "refusal"}
     | {"function_call", "function_call_output", "file"}
 )
-"""Blocks of other APIs, which this one does not know under any name."""
+"""Blocks of other APIs that this one refuses."""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_CALLED_NAME = re.compile(r"(?s).{1,200}")  # a call may name a tool that could not be defined so
+_CALLED_NAME = re.compile(
+    r"(?s).{1,200}"
+)  # a call may name a tool with a name that a definition could not have
 
 
 def malformed(body: JsonObject) -> Iterator[Finding]:
-    """A0: anything that is not of the documented shape."""
+    """A0: messages that do not have the documented shape."""
     given = body.get("messages")
     if not isinstance(given, list):
         yield Finding("messages", "must be a list")
@@ -93,7 +95,7 @@ def _malformed_block(where: str, block: Json, role: str) -> Iterator[Finding]:
 
 
 def blank_text(body: JsonObject) -> Iterator[Finding]:
-    """A7: empty text, turns of nothing but white space, and messages of nothing."""
+    """A7: empty text, turns of white space only, and empty messages."""
     last = len(as_list(body.get("messages"))) - 1
     for i, role, message in messages(body):
         if message.get("content") in ("", []) and not (role == "assistant" and i == last):
@@ -137,7 +139,7 @@ def unsigned_thinking(body: JsonObject) -> Iterator[Finding]:
 
 
 def empty_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A15: a compaction block that is not as it came."""
+    """A15: a compaction block with an empty or malformed field."""
     for block in blocks(body):
         if block.kind != "compaction":
             continue
@@ -150,7 +152,7 @@ def empty_compaction(body: JsonObject) -> Iterator[Finding]:
 
 
 def misplaced_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A15b: a signed compaction block that is not the first block, or one beside another with content."""
+    """A15b: a signed compaction block that is not the first block, or not the only one with content."""
     found = [block for block in blocks(body) if block.kind == "compaction"]
     signed = [block for block in found if as_text(block.value.get("signature"))]
     for block in signed:
@@ -181,7 +183,7 @@ def extra_message_fields(body: JsonObject) -> Iterator[Finding]:
 
 
 def illegal_ids(body: JsonObject) -> Iterator[Finding]:
-    """A18: ids and tool names with other characters than the API takes."""
+    """A18: ids and tool names with characters that the API refuses."""
     for block in blocks(body):
         if block.kind == CALL:
             yield from _mismatch(block, "id", _ID)
@@ -207,8 +209,8 @@ RULES = (
         "A0",
         "messages have the documented shape",
         Level.REFUSE,
-        "The types of Anthropic's SDK (0.121, August 2026); error texts '`tool_use` blocks can only be in "
-        "`assistant` messages' and its kin.",
+        "The types of Anthropic's SDK (0.121, August 2026); error text '`tool_use` blocks can only be in "
+        "`assistant` messages' and similar ones.",
         "build messages of role and content, with the fields each block needs",
         malformed,
     ),
@@ -226,7 +228,7 @@ RULES = (
     ),
     Rule(
         "A7b",
-        "no cache mark stands on empty text",
+        "no cache mark is on empty text",
         Level.REFUSE,
         "Error text 'cache_control cannot be set for empty text blocks' (claude-code#62379).",
         "move the mark to a block with text",
@@ -267,7 +269,7 @@ RULES = (
         "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
         "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
         "messages, only the latest one.",
-        "drop the messages that the block stands for and every earlier block, and put it first",
+        "drop the messages that the block replaces and every earlier block, and put it first",
         misplaced_compaction,
     ),
     Rule(

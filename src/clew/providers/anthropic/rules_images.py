@@ -31,7 +31,7 @@ class Size(NamedTuple):
 
 
 def image_size(base64_text: str) -> Size | None:
-    """Return the size of a PNG, JPEG, GIF or WebP image; None where it cannot be told."""
+    """Return the size of a PNG, JPEG, GIF or WebP image; None if it cannot be read."""
     head = _decode(base64_text, _HEADER)
     if head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) >= 24:
         return Size(*struct.unpack(">II", head[16:24]))
@@ -72,20 +72,20 @@ def _jpeg_size(head: bytes) -> Size | None:
         if marker in _JPEG_SIZES:
             height, width = struct.unpack(">HH", head[at + 5 : at + 9])
             return Size(width, height)
-        # 0xFF may be padding, and a few markers have no length
+        # 0xFF may be padding, and some markers have no length
         bare = marker in (0xFF, 0x01) or 0xD0 <= marker <= 0xD8
         at += (1 if marker == 0xFF else 2) if bare else 2 + int.from_bytes(head[at + 2 : at + 4], "big")
     return None
 
 
 def _images(body: JsonObject) -> list[Block | Inner]:
-    """Return every image, old and nested ones included."""
+    """Return every image, including nested ones."""
     outer = [block for block in blocks(body) if block.kind == "image"]
     return [*outer, *(inner for inner in inner_blocks(body) if inner.value.get("type") == "image")]
 
 
 def large_images(body: JsonObject) -> Iterator[Finding]:
-    """A11: an image of too many pixels or bytes."""
+    """A11: an image with too many pixels or bytes."""
     images = _images(body)
     many = len(images) > MANY_IMAGES
     limit = MAX_SIDE_OF_MANY if many else MAX_SIDE
@@ -104,7 +104,7 @@ def large_images(body: JsonObject) -> Iterator[Finding]:
 
 
 def large_request(body: JsonObject) -> Iterator[Finding]:
-    """A11b: a request of too many bytes, by the least it can take."""
+    """A11b: a request with too many bytes, estimated from below."""
     size = sum(_text_size(block.value) for block in blocks(body))
     size += sum(_text_size(inner.value) for inner in inner_blocks(body))
     if size > MAX_REQUEST_BYTES:

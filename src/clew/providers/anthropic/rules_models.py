@@ -1,4 +1,4 @@
-"""What each Claude model takes, as far as it is known. A model that is not here is not judged."""
+"""Request parameters that each Claude model accepts. Rules do not apply to models that are not listed."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ ALL_EFFORTS = (*BASIC_EFFORTS, "xhigh", "max")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What the models of one family take."""
+    """The parameters that the models of one family accept."""
 
     efforts: tuple[str, ...] = ()
     prefill: bool = True
-    """The request may end with the start of the answer."""
+    """The request may end with the beginning of the answer."""
     thinking_budget: bool = True
-    """``thinking: {type: enabled, budget_tokens}`` is known."""
+    """``thinking: {type: enabled, budget_tokens}`` is accepted."""
     thinking_off: bool = True
-    """``thinking: {type: disabled}`` is known."""
+    """``thinking: {type: disabled}`` is accepted."""
     sampling: Sampling = Sampling.ANY
     system_turns: bool = False
-    """``role: system`` may stand among the messages."""
+    """``role: system`` is accepted in the message list."""
 
 
 _CLASSIC = Family()
 _ADAPTIVE = Family(MAX_EFFORTS, prefill=False)
 _OPUS_4_7 = Family(ALL_EFFORTS, prefill=False, thinking_budget=False, sampling=Sampling.NONE)
 _OPUS_4_8 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.NONE, system_turns=True)
-# Sonnet 5 answers a system turn with 200 and ignores it: not refused, so not reported here.
+# Sonnet 5 accepts a system turn and ignores it, so no rule reports it.
 _SONNET_5 = Family(ALL_EFFORTS, False, thinking_budget=False, sampling=Sampling.DEFAULTS, system_turns=True)
 _FABLE_5 = Family(
     ALL_EFFORTS, False, thinking_budget=False, thinking_off=False, sampling=Sampling.NONE, system_turns=True
@@ -79,7 +79,7 @@ _NAME = re.compile(r"claude-(?:(\d(?:[-.]\d)?)-([a-z]+)|([a-z]+)-(\d(?:[-.]\d{1,
 
 
 def family_of(model: Json) -> str | None:
-    """Return the family in a model's name, whoever serves it; None where it is not a Claude."""
+    """Return the family in a model's name, in any provider's spelling; None if it is not a Claude."""
     match = _NAME.search(as_text(model).lower())
     if match is None:
         return None
@@ -89,5 +89,5 @@ def family_of(model: Json) -> str | None:
 
 
 def known_family(body: JsonObject) -> Family | None:
-    """Return what the request's model takes, where that is known."""
+    """Return the family of the request's model, or None if it is not listed."""
     return FAMILIES.get(family_of(body.get("model")) or "")

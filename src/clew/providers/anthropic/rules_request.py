@@ -1,4 +1,4 @@
-"""Rules about the rest of the request: numbers, tools, cache marks, models (A10, A12, A13, A16, A17, A19)."""
+"""Rules about other request fields: numbers, tools, cache marks, models (A10, A12, A13, A16 to A19, A22)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = frozenset(
 
 
 def cache_marks(body: JsonObject) -> Iterator[Finding]:
-    """A10: too many cache marks, of unknown kinds, or the long-lived after the short-lived."""
+    """A10: too many cache marks, marks of unknown kinds, or long-lived after short-lived ones."""
     short_lived = False
     for count, (where, mark) in enumerate(_marks(body), start=1):
         lifetime = as_object(mark).get("ttl", "5m")
@@ -39,7 +39,7 @@ def cache_marks(body: JsonObject) -> Iterator[Finding]:
 
 
 def _marks(body: JsonObject) -> Iterator[tuple[str, Json]]:
-    """Yield every cache mark in the order the API reads them: tools, system, messages."""
+    """Yield every cache mark in the order in which the API reads them: tools, system, messages."""
     for key in ("tools", "system"):
         for i, value in objects(body.get(key)):
             if mark := value.get("cache_control"):
@@ -51,14 +51,14 @@ def _marks(body: JsonObject) -> Iterator[tuple[str, Json]]:
 
 
 def _reading_order(marked: Block | Inner) -> tuple[int, int, int]:
-    """Order marks as the API reads them: what is inside a block comes before the block's own mark."""
+    """Return a sort key for the API's reading order: nested marks come before the block's own mark."""
     if isinstance(marked, Inner):
         return marked.holder.message, marked.holder.at or 0, 0
     return marked.message, marked.at or 0, 1
 
 
 def numbers_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """A12: a number outside its range, or something else in its place."""
+    """A12: a number outside its range, or a value that is not a number."""
     for field, problem in misfit_numbers(body, ("max_tokens", "top_k"), ("temperature", "top_p")):
         yield Finding(field, problem)
     count = len(as_list(body.get("messages")))
@@ -86,12 +86,12 @@ def _thinking_out_of_range(
     if max_tokens is not None and budget >= max_tokens and not body.get("tools"):
         yield Finding("thinking.budget_tokens", "must be less than max_tokens")
     if temperature is not None and temperature != 1:
-        yield Finding("temperature", "must be 1 where thinking is enabled")
+        yield Finding("temperature", "must be 1 if thinking is enabled")
 
 
 def missing_fields(body: JsonObject) -> Iterator[Finding]:
-    """A12b: a request without its required fields, or with nothing to answer."""
-    # Bedrock and Vertex take the model in the address, and say so with anthropic_version.
+    """A12b: a request without its required fields, or without messages."""
+    # Bedrock and Vertex have the model in the URL; their bodies have anthropic_version.
     required = ("max_tokens",) if "anthropic_version" in body else ("model", "max_tokens")
     for field in required:
         if body.get(field) is None:
@@ -101,7 +101,7 @@ def missing_fields(body: JsonObject) -> Iterator[Finding]:
 
 
 def removed_parameters(body: JsonObject) -> Iterator[Finding]:
-    """A13: sampling or thinking parameters that the model no longer takes."""
+    """A13: sampling or thinking parameters that the model does not accept."""
     family = known_family(body)
     if family is None:
         return
@@ -129,7 +129,7 @@ def unknown_fields(body: JsonObject) -> Iterator[Finding]:
 
 
 def unusable_compaction(body: JsonObject) -> Iterator[Finding]:
-    """A22: a compaction on demand or a thread that is not of the documented shape."""
+    """A22: a compaction on demand or a thread that does not have the documented shape."""
     wanted, thread = body.get("compaction"), body.get("thread")
     if wanted is not None:
         if as_object(wanted).get("type") != "summarize":
@@ -200,7 +200,7 @@ RULES = (
     ),
     Rule(
         "A13",
-        "the model takes the sampling and thinking parameters",
+        "the model accepts the sampling and thinking parameters",
         Level.REFUSE,
         "Anthropic's claude-api skill (Opus 4.7 and later, Sonnet 5, Fable 5) and pydantic-ai's model "
         "profiles. Depends on the model.",
@@ -232,7 +232,7 @@ RULES = (
         Level.REFUSE,
         "Types of the SDK (anthropic 2.8.0): compaction {type: summarize}, which cannot be combined with "
         "context_management; thread {type: create} or {type: continue, previous_message_id}.",
-        "use the documented fields, and one way of compaction",
+        "use the documented fields, and one kind of compaction",
         unusable_compaction,
     ),
     Rule(

@@ -1,4 +1,4 @@
-"""Rules about system turns and about tools that the provider runs (A14, A20, A21)."""
+"""Rules about system turns and about server-side tools (A14, A20, A21)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SYSTEM_KINDS = frozenset({"text", "tool_addition", "tool_removal"})
 
 
 def misplaced_system_turns(body: JsonObject) -> Iterator[Finding]:
-    """A14: a system turn where the API does not take one."""
+    """A14: a system turn at a place where the API refuses one."""
     every = turns(body)
     for i, turn in enumerate(every):
         if turn.role != "system":
@@ -45,7 +45,7 @@ def _ends_in_server_tool(turn: Turn) -> bool:
 
 
 def unsupported_system_turns(body: JsonObject) -> Iterator[Finding]:
-    """A14b: a system turn for a model that takes none."""
+    """A14b: a system turn for a model that does not accept one."""
     family = known_family(body)
     if family is None or family.system_turns:
         return
@@ -56,7 +56,7 @@ def unsupported_system_turns(body: JsonObject) -> Iterator[Finding]:
 
 
 def server_results_without_call(body: JsonObject) -> Iterator[Finding]:
-    """A20: an answer of a server tool that nothing before it called."""
+    """A20: a result of a server tool without a call before it."""
     called: set[str] = set()
     for block in blocks(body):
         if block.kind in SERVER_CALLS:
@@ -68,10 +68,10 @@ def server_results_without_call(body: JsonObject) -> Iterator[Finding]:
 
 
 def unfinished_server_calls(body: JsonObject) -> Iterator[Finding]:
-    """A21: a call of a server tool that is over without an answer."""
+    """A21: a call of a server tool without a result, in a turn that has ended."""
     every = turns(body)
     answered = {b.id("tool_use_id") for b in blocks(body) if is_server_result(b.kind)}
-    # Code that the provider runs may call client tools; its own answer comes when it has finished.
+    # Code that the provider runs may call client tools; its own result comes when it has finished.
     running = {
         as_text(as_object(b.value.get("caller")).get("tool_id")) for b in blocks(body) if b.kind == CALL
     }
@@ -86,7 +86,7 @@ def unfinished_server_calls(body: JsonObject) -> Iterator[Finding]:
 
 
 def _open_turn(every: list[Turn]) -> int:
-    """Return the index of the assistant turn that the request goes on with; -1 where there is none."""
+    """Return the index of the assistant turn that the request continues, or -1."""
     i = len(every) - 1
     while i >= 0 and (every[i].role == "system" or _only_results(every[i])):
         i -= 1
@@ -103,13 +103,13 @@ RULES = (
         "a system turn follows the user and precedes the assistant",
         Level.REFUSE,
         "Anthropic's claude-api skill. Recorded by pydantic-ai: several in a row count as one, and "
-        "tool_addition blocks are accepted besides text.",
+        "tool_addition blocks are accepted as well as text.",
         "move it right before the next assistant turn, or to the top-level system field",
         misplaced_system_turns,
     ),
     Rule(
         "A14b",
-        "a system turn needs a model that takes one",
+        "a system turn needs a model that accepts one",
         Level.REFUSE,
         "Error text \"role 'system' is not supported on this model\" (claude-api skill; pydantic-ai's list "
         "of models). Depends on the model.",
@@ -130,8 +130,8 @@ RULES = (
         "every server tool call has its result once its turn is over",
         Level.REFUSE,
         "Error text '`web_search` tool use with id … was found without a corresponding "
-        "`web_search_tool_result` block' (Anthropic's page on stop reasons). A call may wait only in the "
-        "turn that the request goes on with.",
+        "`web_search_tool_result` block' (Anthropic's page on stop reasons). A call without a result is "
+        "accepted only in the turn that the request continues.",
         "keep a server tool's call and its result together, or drop both",
         unfinished_server_calls,
     ),

@@ -1,4 +1,4 @@
-"""Rules about turns: which blocks answer which, and in what order they stand (A1 to A6, A8, A9b)."""
+"""Rules about turns: pairs of calls and results, and the order of blocks (A1 to A6, A8, A9b)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unanswered_calls(body: JsonObject) -> Iterator[Finding]:
 
 
 def unexpected_results(body: JsonObject) -> Iterator[Finding]:
-    """A2: a result whose call is not in the turn before."""
+    """A2: a result whose call is not in the previous turn."""
     for previous, turn in pairwise([_NOBODY, *turns(body)]):
         if turn.role != "user" or not turn.results:
             continue
@@ -62,7 +62,7 @@ def repeated_results(body: JsonObject) -> Iterator[Finding]:
 
 
 def text_after_calls(body: JsonObject) -> Iterator[Finding]:
-    """A3: words or thinking after a call, within one assistant turn."""
+    """A3: text or thinking after a call, within one assistant turn."""
     for turn in turns(body):
         if turn.role != "assistant":
             continue
@@ -75,13 +75,13 @@ def text_after_calls(body: JsonObject) -> Iterator[Finding]:
 
 
 def merged_messages(body: JsonObject) -> Iterator[Finding]:
-    """A4: messages that the API merges, and a history that opens with the assistant."""
+    """A4: messages that the API merges, and a history that begins with the assistant."""
     for turn in turns(body):
         if turn.first != turn.last and turn.role != "system":
             problem = f"messages {turn.first} to {turn.last} are all {turn.role}; the API reads them as one"
             yield Finding(f"messages.{turn.last}", problem, f"messages.{turn.number}")
     if turns(body) and turns(body)[0].role == "assistant":
-        yield Finding("messages.0", "the history opens with the assistant", "messages.1")
+        yield Finding("messages.0", "the history begins with the assistant", "messages.1")
 
 
 def results_not_first(body: JsonObject) -> Iterator[Finding]:
@@ -127,32 +127,30 @@ def trailing_space(body: JsonObject) -> Iterator[Finding]:
 
 
 def unsupported_prefill(body: JsonObject) -> Iterator[Finding]:
-    """A8b: a request that ends with the assistant, for a model that takes no prefill."""
+    """A8b: a request that ends with the assistant, for a model that does not accept a prefill."""
     family = known_family(body)
     if family and not family.prefill and _is_prefilled(body):
         where = f"messages.{turns(body)[-1].last}"
-        yield Finding(where, f"{as_text(body.get('model'))} takes no assistant prefill")
+        yield Finding(where, f"{as_text(body.get('model'))} does not accept an assistant prefill")
 
 
 def prefill_with_tools(body: JsonObject) -> Iterator[Finding]:
     """A8c: a request with tools that ends with the assistant."""
     if body.get("tools") and _is_prefilled(body):
-        yield Finding(
-            f"messages.{turns(body)[-1].last}", "no assistant prefill is taken where tools are defined"
-        )
+        yield Finding(f"messages.{turns(body)[-1].last}", "an assistant prefill is not accepted with tools")
 
 
 def _is_prefilled(body: JsonObject) -> bool:
     last = turns(body)[-1:]
     if not last or last[0].role != "assistant" or "fallback_credit_token" in body:
         return False
-    # A turn that waits for a server tool goes on by sending it back; a call is for A1 to judge.
+    # A turn that waits for a server tool is continued by sending it back; A1 checks calls.
     ending = last[0].blocks[-1].kind if last[0].blocks else ""
     return ending != CALL and not is_server_side(ending)
 
 
 def loop_without_thinking(body: JsonObject) -> Iterator[Finding]:
-    """A9b: a running tool loop that does not open with thinking, where thinking is on."""
+    """A9b: a running tool loop that does not begin with thinking, although thinking is enabled."""
     if as_object(body.get("thinking")).get("type") != "enabled":
         return
     every = turns(body)
@@ -258,11 +256,11 @@ RULES = (
     ),
     Rule(
         "A8b",
-        "a request ends with the user where the model takes no prefill",
+        "a request ends with the user if the model does not accept a prefill",
         Level.REFUSE,
         "Error text 'This model does not support assistant message prefill' (Opus and Sonnet 4.6 and "
         "later, Fable 5: claude-api skill; opencode#13768, skyvern#4795). Depends on the model. A turn "
-        "that waits for a server tool goes on (recorded by pydantic-ai).",
+        "that waits for a server tool is accepted (recorded by pydantic-ai).",
         "end with a user message",
         unsupported_prefill,
     ),
@@ -278,11 +276,11 @@ RULES = (
     ),
     Rule(
         "A9b",
-        "a running tool loop opens with thinking",
+        "a running tool loop begins with thinking",
         Level.REFUSE,
         "Error text 'Expected `thinking` or `redacted_thinking`, but found `tool_use`' for thinking.type "
         "'enabled' (haystack-core-integrations#2146, pydantic-ai#2075, n8n#22550). A later live test "
-        "(hermes-agent#24107) dropped the blocks and was accepted, so it is not taken as certain.",
+        "(hermes-agent#24107) dropped the blocks and was accepted, so the rule is not certain.",
         "keep the thinking of the loop's first step, or turn thinking off",
         loop_without_thinking,
         verified=False,

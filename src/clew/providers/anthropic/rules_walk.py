@@ -16,11 +16,11 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 class Block(NamedTuple):
-    """A content block and where it stands. A plain string counts as one text block."""
+    """A content block and its place. A plain string counts as one text block."""
 
     message: int
     at: int | None
-    """Its index in the content; None where the content is a plain string."""
+    """Its index in the content; None if the content is a plain string."""
     kind: str
     value: JsonObject
 
@@ -31,7 +31,7 @@ class Block(NamedTuple):
         return f"messages.{self.message}.content{tail}"
 
     def id(self, key: str = "id") -> str:
-        """Return the id under that key, empty where there is none."""
+        """Return the id under that key, or an empty string."""
         return as_text(self.value.get(key))
 
 
@@ -58,7 +58,7 @@ class Turn:
         return [block for block in self.blocks if block.kind == RESULT]
 
     def finding(self, at: int, problem: str) -> Finding:
-        """Report the block at that index of the turn, naming its place both ways where they differ."""
+        """Report the block at that index of the turn, with both places if the API counts differently."""
         where, told = self.blocks[at].where, f"messages.{self.number}.content.{at}"
         return Finding(where, problem, told if told != where else None)
 
@@ -77,10 +77,10 @@ def blocks(body: JsonObject) -> list[Block]:
 
 @once_per_check
 def turns(body: JsonObject) -> list[Turn]:
-    """Return the messages as the API sees them: merged where a role repeats.
+    """Return the messages as the API sees them: consecutive ones of one role are merged.
 
-    A history that opens with the assistant is accepted, and the recorded error for one counts a message
-    more: the API puts an empty user message in front.
+    A history that begins with the assistant is accepted; the API puts an empty user message in front, so the
+    indexes in its error messages are one higher.
     """
     merged: list[Turn] = []
     shift = 0
@@ -128,10 +128,10 @@ def inner_blocks(body: JsonObject) -> list[Inner]:
 
 
 def is_server_result(kind: str) -> bool:
-    """Tell whether a block is the answer of a tool that the provider ran."""
+    """Whether a block is the result of a server-side tool."""
     return kind.endswith("_tool_result")
 
 
 def is_server_side(kind: str) -> bool:
-    """Tell whether a block is a call or an answer of a tool that the provider runs."""
+    """Whether a block is a call or a result of a server-side tool."""
     return kind in SERVER_CALLS or is_server_result(kind)

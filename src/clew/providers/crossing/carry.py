@@ -1,7 +1,7 @@
-"""What each part becomes in the target.
+"""Convert each part to the target format.
 
-What came in the target's own format stays as it is. What no other provider takes back (signed thinking,
-tools that a provider ran, approvals, compactions) is told in words or dropped, and reported.
+Parts that were read in the target's own format are kept. Parts that no other provider accepts (signed
+thinking, server-side tools, approvals, compactions) become text or are dropped, and are reported.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ from clew.providers.known import WIRES
 from clew.providers.media import known_type
 
 ERROR_MARK = "[tool error]"
-"""Opens the words of a failed result where the target has no flag; read back as the flag where it has."""
+"""Begins the text of a failed result if the target has no error flag; read back if a target has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One conversion under way."""
+    """The state of one conversion."""
 
     to: Target
     choices: Choices
     pairing: Pairing
-    """Of the caller's own tools."""
+    """The pairs of client tools (not server-side ones)."""
     names: CallNames
     freeform: frozenset[Place]
-    """Calls of tools that take plain text (and their results), where the target knows such tools."""
+    """Calls of tools that take plain text, and their results, if the target has such tools."""
     losses: list[Loss] = field(default_factory=list)
 
     def lose(self, place: tuple[int, int | None], kind: LossKind, why: str) -> None:
-        """Report the loss of a part, or of something about a whole message."""
+        """Report a loss in a part or in a whole message."""
         self.losses.append(Loss(*place, kind, why))
 
 
 def carry_message(
     crossing: Crossing, index: int, message: Message, role: Role
 ) -> Iterator[tuple[Place, Part]]:
-    """Yield what a message's parts become in the mouth of ``role``, each with the place it came from."""
+    """Yield the converted parts of a message with this role, each with its original place."""
     shared = {id(part.native.value) for part in message.parts if part.native}
     if message.native and id(message.native.value) not in shared:
-        # A speaker may have a name of his own; only those of tools are understood.
+        # A message may have a name field for its speaker; only tool names are represented.
         _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
     for j, part in enumerate(message.parts):
         place = Place(index, j)
@@ -78,7 +78,7 @@ def carry_message(
 def _report_fields(
     crossing: Crossing, place: tuple[int, int | None], native: Native, besides: frozenset[str] = frozenset()
 ) -> None:
-    """Report the fields of a foreign object that its neutral form does not hold."""
+    """Report the fields of an object from another format that its neutral part does not represent."""
     source = WIRES.get(native.wire)
     if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
         return
@@ -98,7 +98,7 @@ def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Pa
         case _ if crossing.to.native(part.native):
             return (part,)
         case ToolResult(parts=()):
-            return ()  # the call is told, and there is no more to tell
+            return ()  # the call itself becomes text
         case Media():
             return (_carry_media(crossing, place, part, role),)
         case Thinking():
@@ -111,21 +111,21 @@ def _carry_text(crossing: Crossing, place: Place, part: Text) -> tuple[Part, ...
     if crossing.to.blank_text or part.text.strip():
         return (part,)
     if part.text:
-        crossing.lose(place, LossKind.BLANK, "nothing but white space")
+        crossing.lose(place, LossKind.BLANK, "only white space")
     return ()
 
 
 def _carry_thinking(crossing: Crossing, place: Place, part: Thinking) -> tuple[Part, ...]:
     title = crossing.to.wire.title
     if crossing.choices.thinking_as_text and part.text.strip():
-        crossing.lose(place, LossKind.THINKING, "carried as words of the assistant")
+        crossing.lose(place, LossKind.THINKING, "became text of the assistant")
         return (Text(f"<thinking>\n{part.text}\n</thinking>", trust=part.trust),)
-    crossing.lose(place, LossKind.THINKING, f"{title} takes back only thinking that it has signed")
+    crossing.lose(place, LossKind.THINKING, f"{title} accepts only thinking that it has signed")
     return ()
 
 
 def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
-    """Tell whether these are the very same parts."""
+    """Whether these are the same part objects."""
     return len(parts) == len(others) and all(map(operator.is_, parts, others))
 
 
@@ -135,9 +135,9 @@ def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
 def _carry_call(crossing: Crossing, place: Place, part: ToolCall) -> Part:
     call_id, name = crossing.names.ids[place], crossing.names.tools[place]
     if name != part.name:
-        crossing.lose(place, LossKind.RENAMED, f"the tool {part.name!r} is called {name!r}")
+        crossing.lose(place, LossKind.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
     if crossing.to.object_arguments and part.input is None:
-        crossing.lose(place, LossKind.ARGUMENTS, "not a JSON object; carried whole under 'input'")
+        crossing.lose(place, LossKind.ARGUMENTS, "not a JSON object; put under 'input'")
     if (call_id, name) != (part.call_id, part.name):
         part = replace(part, call_id=call_id, name=name)
     if place in crossing.freeform and not crossing.to.native(part.native):
@@ -146,7 +146,7 @@ def _carry_call(crossing: Crossing, place: Place, part: ToolCall) -> Part:
 
 
 def _carry_result(crossing: Crossing, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
-    """Carry a result; media that cannot stand inside it come after it, as words of the user's."""
+    """Convert a result; media that the target does not allow inside it follow as user content."""
     inside: list[Part] = []
     beside: list[Part] = []
     for inner in part.parts:
@@ -176,11 +176,11 @@ def _stays(crossing: Crossing, media: Media) -> bool:
 
 
 def _with_flag(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
-    """Say in words that a result failed where the target has no flag; read such words where it has."""
+    """Replace the error flag by ``ERROR_MARK`` if the target has no flag, else the mark by the flag."""
     first = part.parts[0] if part.parts else None
     words = first.text if isinstance(first, Text) else ""
     if part.is_error and not crossing.to.error_flag:
-        crossing.lose(place, LossKind.ERROR_FLAG, f"its words begin with {ERROR_MARK}")
+        crossing.lose(place, LossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
         marked = Text(f"{ERROR_MARK}\n{words}" if words else ERROR_MARK, trust=part.trust)
         return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
     foreign = not crossing.to.native(part.native)
@@ -209,11 +209,11 @@ _FREEFORM_CALL: dict[str, Json] = {
     "openai": {"type": "custom", "custom": {"name": "", "input": ""}},
     "responses": {"type": "custom_tool_call", "input": ""},
 }
-"""What makes the codecs write a call as one of a tool that takes plain text."""
+"""Native objects that make the codecs write a call of a tool that takes plain text."""
 
 
 def is_freeform(part: ToolCall) -> bool:
-    """Tell whether a call is of a tool that takes plain text."""
+    """Whether a call is of a tool that takes plain text."""
     value = part.native.value if part.native else None
     return isinstance(value, dict) and value.get("type") in ("custom", "custom_tool_call")
 
@@ -227,16 +227,16 @@ def _carry_media(crossing: Crossing, place: Place, part: Media, role: Role) -> P
         return media
     spoken = _transcript(media)
     if spoken:
-        crossing.lose(place, LossKind.MEDIA, "the transcript stands for the sound")
+        crossing.lose(place, LossKind.MEDIA, "audio replaced by its transcript")
         return Text(spoken, trust=part.trust)
     what = media.media_type or media.kind
     where = media.url or media.title or media.file_id or "its bytes are left out"
-    crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not take {what} from the {role}")
+    crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not accept {what} from the {role}")
     return Text(f"[{what}: {where}]", trust=part.trust)
 
 
 def _transcript(media: Media) -> str | None:
-    """Return the words of a sound that an assistant made, which OpenAI Chat gives along."""
+    """Return the transcript of the assistant's audio, which OpenAI Chat includes."""
     match media.native:
         case Native(value={"audio": {"transcript": str(words)}}):
             return words
@@ -245,21 +245,21 @@ def _transcript(media: Media) -> str | None:
 
 
 def _typed(part: Media) -> Media:
-    """Return a medium with its type, which some formats do not say but its first bytes do."""
+    """Return a medium with its media type, detected from its first bytes if the format does not have it."""
     if part.media_type or not part.data:
         return part
     return replace(part, media_type=known_type(part.data))
 
 
-# What is told in words -------------------------------------------------------------------------------
+# Parts that become text ------------------------------------------------------------------------------
 
 
 def _carry_in_words(crossing: Crossing, place: Place, part: Part) -> tuple[Part, ...]:
     kind, words = _words(part)
     if words:
-        crossing.lose(place, kind, "told in words")
+        crossing.lose(place, kind, "became text")
         return (Text(words, trust=part.trust),)
-    crossing.lose(place, kind, "left out: it holds nothing that another provider could read")
+    crossing.lose(place, kind, "left out: it contains no text")
     return ()
 
 
@@ -270,7 +270,7 @@ def _words(part: Part) -> tuple[LossKind, str]:
         case ToolResult():
             return LossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
         case ApprovalRequest():
-            return LossKind.APPROVAL, f"[asks for leave to run {part.name}: {part.arguments}]"
+            return LossKind.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
         case ApprovalAnswer():
             reason = f": {part.reason}" if part.reason else ""
             return LossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
@@ -281,7 +281,7 @@ def _words(part: Part) -> tuple[LossKind, str]:
 
 
 def _found_words(value: Json) -> Iterator[str]:
-    """Yield the words in an object that clew does not know: whatever stands under ``text``."""
+    """Yield the texts in an object of unknown kind: everything under ``text``."""
     if isinstance(value, list):
         for inner in value:
             yield from _found_words(inner)

@@ -1,4 +1,4 @@
-"""What a conversion could not carry, and why."""
+"""Losses of a conversion, and the options of a conversion."""
 
 from __future__ import annotations
 
@@ -7,65 +7,65 @@ from enum import StrEnum
 
 
 class LossKind(StrEnum):
-    """What kind of thing was lost, or had to change to be carried."""
+    """What was lost or changed."""
 
     THINKING = "thinking"
-    """Reasoning that only its own provider takes back."""
+    """Reasoning, which only its own provider accepts."""
     ERROR_FLAG = "error-flag"
-    """The target cannot mark a result as failed; the words say it."""
+    """The target cannot mark a result as failed; its text says so instead."""
     ARGUMENTS = "arguments"
-    """Arguments that are not an object; carried whole under ``input``."""
+    """Arguments that are not an object; put under ``input``."""
     MEDIA = "media"
-    """An image, document or sound that the target does not take there; a note stands for it."""
+    """An image, document or audio that the target does not accept there; replaced by a note."""
     SERVER_TOOL = "server-tool"
-    """A tool that the other provider ran; told in words."""
+    """A tool that the other provider ran; became text."""
     APPROVAL = "approval"
-    """A request for leave or its answer; told in words."""
+    """An approval request or its answer; became text."""
     COMPACTION = "compaction"
-    """Another provider's compaction; its summary in words, where it has one."""
+    """Another provider's compaction; its summary became text, if it has one."""
     UNKNOWN = "unknown"
-    """Something clew does not know; its words, where it has any."""
+    """Content of unknown kind; its text, if it has any."""
     FIELDS = "fields"
-    """Fields that the target has no place for."""
+    """Fields that the target does not have."""
     BLANK = "blank"
-    """Text of white space alone, or at an end, that the target refuses."""
+    """White space that the target refuses."""
     ROLE = "role"
-    """A speaker that the target does not have there."""
+    """A role that the target does not allow there."""
     MOVED = "moved"
-    """Carried whole, but at another place."""
+    """Kept, but at another place."""
     RENAMED = "renamed"
-    """A tool's name that the target refuses."""
+    """A tool name that the target refuses."""
     DANGLING = "dangling"
-    """A call that nothing answers."""
+    """A call without a result."""
     ORPHAN = "orphan"
-    """A result that answers nothing."""
+    """A result without a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that is not in the target as it was in the source."""
+    """One difference between the converted history and the original."""
 
     message: int
-    """The index of the message in what was converted."""
+    """The index of the message in the original."""
     part: int | None
-    """The index of the part in there; None for the message itself."""
+    """The index of the part in the message; None for the message itself."""
     kind: LossKind
     why: str
 
     def __str__(self) -> str:
-        """Return one line for a person."""
+        """Return the loss as one line."""
         place = f"messages[{self.message}]" + ("" if self.part is None else f" part {self.part}")
         return f"{place}: {self.kind}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How to convert, where there is a choice."""
+    """Options of a conversion."""
 
     thinking_as_text: bool = False
-    """Carry another provider's reasoning as words of the assistant instead of dropping it."""
+    """Keep another provider's reasoning as assistant text instead of dropping it."""
     repair: bool = True
-    """Answer dangling calls with a note and turn orphan results into words, so that the API accepts it."""
+    """Add a result to calls without one and turn results without a call into text, as APIs require."""
 
 
 AS_USUAL = Choices()

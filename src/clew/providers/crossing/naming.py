@@ -1,7 +1,7 @@
-"""Ids and names that a target takes, for ones that it refuses.
+"""Replace call ids and tool names that a target refuses.
 
-A name that is fine stays. For another a new one is made from it alone, so the same history, however far
-it has grown, always gets the same names; two names never become one.
+A valid name is kept. The replacement of an invalid name depends only on that name, so a growing history
+always gets the same names; two different names never become the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARK_LENGTH = 9
 
 @dataclass(slots=True)
 class Namer:
-    """Gives out names, never the same for two."""
+    """Assigns valid, distinct names."""
 
     accepted: re.Pattern[str]
     longest: int
@@ -30,7 +30,7 @@ class Namer:
     _taken: set[str] = field(default_factory=set)
 
     def name(self, wanted: str, use: int = 0) -> str:
-        """Return the name that stands for the n-th thing called ``wanted``."""
+        """Return the name for the ``use``-th thing with the name ``wanted``."""
         known = self._given.get((wanted, use))
         if known is not None:
             return known
@@ -53,16 +53,16 @@ class Namer:
 
 @dataclass(frozen=True, slots=True)
 class CallNames:
-    """The id and the tool's name in the target, for each call and each paired result."""
+    """The id and the tool name in the target, for each call and each paired result."""
 
     ids: dict[Place, str]
     tools: dict[Place, str]
 
 
 def name_calls(messages: Sequence[Message], pairing: Pairing, target: Target) -> CallNames:
-    """Name every call that the caller's tools answer, and the results that answer them.
+    """Assign ids and tool names to the calls of client tools and their results.
 
-    Models reuse ids, so each call gets an id of its own, and its result follows it.
+    Models reuse ids, so each call gets a unique id, and its result the same one.
     """
     ids, tools = Namer(target.call_id, target.longest_id), Namer(target.tool_name, target.longest_name)
     names = CallNames({}, {})
@@ -74,7 +74,7 @@ def name_calls(messages: Sequence[Message], pairing: Pairing, target: Target) ->
             place, wanted = Place(i, j), part.call_id
             names.tools[place] = tools.name(part.name)
             if wanted == derived_id(target.wire.name, part.name):
-                names.ids[place] = wanted  # it came without an id and goes without one
+                names.ids[place] = wanted  # read without an id, and written without one
             else:
                 names.ids[place] = ids.name(wanted, uses[wanted])
                 uses[wanted] += 1

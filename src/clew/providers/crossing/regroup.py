@@ -1,7 +1,7 @@
-"""Put calls, answers and speakers into the order that a target takes.
+"""Put calls, results and roles into the order that a target requires.
 
-Everything moves as pieces: a part with the place it came from. Where nothing has to move, the pieces of
-a message come out together again and the message itself goes out.
+Parts are moved together with their original place. If nothing has to move, the pieces of a message stay
+together and the original message is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_CALL = "[result of a call that is not in this history]"
 
 
 class Piece(NamedTuple):
-    """A part, and where it came from."""
+    """A part and its original place."""
 
     place: Place
     part: Part
@@ -29,29 +29,29 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message in the making."""
+    """A message that is being built from pieces."""
 
     role: Role
     pieces: tuple[Piece, ...]
 
     @property
     def sources(self) -> set[int]:
-        """Return the indices of the messages it is made of."""
+        """Return the indexes of the messages that its pieces come from."""
         return {piece.place.message for piece in self.pieces}
 
 
 def is_call(part: Part) -> bool:
-    """Tell whether this is a call that the caller's own tools answer."""
+    """Whether this is a call of a client tool."""
     return isinstance(part, ToolCall) and not part.server_side
 
 
 def is_answer(part: Part) -> bool:
-    """Tell whether this is the answer of a tool of the caller's."""
+    """Whether this is the result of a client tool."""
     return isinstance(part, ToolResult) and not part.server_side
 
 
 def regroup(drafts: Sequence[Draft], crossing: Crossing) -> list[Draft]:
-    """Return the drafts in the target's order, every answer next to its call."""
+    """Return the drafts in the target's order, with every result next to its call."""
     drafts = [_without_orphans(draft, crossing) for draft in drafts]
     answers = _answers_by_message(drafts, crossing)
     ends = _ends_of_answers(drafts)
@@ -72,7 +72,7 @@ def regroup(drafts: Sequence[Draft], crossing: Crossing) -> list[Draft]:
 
 
 def _answers_by_message(drafts: Iterable[Draft], crossing: Crossing) -> dict[int, list[Piece]]:
-    """Return the answers to the calls of each message by its index, where they must follow it."""
+    """Return the results of each message's calls by its index, if the target requires them to follow it."""
     answers: defaultdict[int, list[Piece]] = defaultdict(list)
     for draft in drafts if crossing.to.answers_follow else ():
         for piece in draft.pieces:
@@ -82,7 +82,7 @@ def _answers_by_message(drafts: Iterable[Draft], crossing: Crossing) -> dict[int
 
 
 def _ends_of_answers(drafts: Sequence[Draft]) -> list[int]:
-    """Return for each place where the answers from there on end and something else is said."""
+    """Return for each index the first index from there on that is not a message of results only."""
     ends = list(range(len(drafts) + 1))
     for i in reversed(range(len(drafts))):
         if all(is_answer(piece.part) for piece in drafts[i].pieces):
@@ -97,12 +97,12 @@ def _closed(
     crossing: Crossing,
     end: int,
 ) -> Iterator[Draft]:
-    """Yield the assistant's messages, then the answers to all their calls."""
+    """Yield the assistant's messages, then the results of all their calls."""
     calls = [piece for draft in run for piece in draft.pieces if is_call(piece.part)]
     batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
     for piece in batch:
         if piece.place.message > end:
-            crossing.lose(piece.place, LossKind.MOVED, "the answer came later and stands next to its call")
+            crossing.lose(piece.place, LossKind.MOVED, "the result came later and was moved next to its call")
     batch += _made_up([piece for piece in calls if piece.place in dangling], crossing)
     run = [_without_paired(draft, crossing) for draft in run]
     if calls and len(run) > 1 and crossing.to.answers_follow:
@@ -121,16 +121,16 @@ def _calls_last(draft: Draft) -> Draft:
 
 
 def _made_up(dangling: Iterable[Piece], crossing: Crossing) -> Iterator[Piece]:
-    """Yield an answer for each call that nothing answers."""
+    """Yield a placeholder result for each call without one."""
     for place, part in dangling:
-        crossing.lose(place, LossKind.DANGLING, "nothing answers this call")
+        crossing.lose(place, LossKind.DANGLING, "this call has no result")
         if crossing.choices.repair and isinstance(part, ToolCall):
             failed = crossing.to.error_flag
             yield Piece(place, ToolResult(part.call_id, (Text(NO_RESULT),), failed, part.name))
 
 
 def _without_paired(draft: Draft, crossing: Crossing) -> Draft:
-    """Return what is left of a message once the answers stand next to their calls."""
+    """Return a message without the results that are moved next to their calls."""
     if not crossing.to.answers_follow:
         return draft
     kept = [p for p in draft.pieces if not is_answer(p.part) or p.place not in crossing.pairing.answers]
@@ -138,19 +138,19 @@ def _without_paired(draft: Draft, crossing: Crossing) -> Draft:
 
 
 def _without_orphans(draft: Draft, crossing: Crossing) -> Draft:
-    """Return a message with each result that answers nothing told in words."""
+    """Return a message with each result that has no call as text."""
     pieces: list[Piece] = []
     for piece in draft.pieces:
         if not is_answer(piece.part) or piece.place in crossing.pairing.answers:
             pieces.append(piece)
             continue
-        crossing.lose(piece.place, LossKind.ORPHAN, "it answers no call of this history")
+        crossing.lose(piece.place, LossKind.ORPHAN, "its call is not in this history")
         pieces += _in_words(piece, draft.role, crossing) if crossing.choices.repair else [piece]
     return replace(draft, pieces=tuple(pieces))
 
 
 def _in_words(piece: Piece, role: Role, crossing: Crossing) -> Iterator[Piece]:
-    """Yield a result as words, with its media beside them where the speaker may show some."""
+    """Yield a result as text, followed by its media if the target allows media in that role."""
     if not isinstance(piece.part, ToolResult):
         return
     yield Piece(piece.place, Text(f"{NO_CALL}\n{piece.part.text}".rstrip(), trust=piece.part.trust))
@@ -161,7 +161,7 @@ def _in_words(piece: Piece, role: Role, crossing: Crossing) -> Iterator[Piece]:
         if crossing.to.takes_media(inner, speaker):
             yield Piece(piece.place, inner)
         else:
-            crossing.lose(piece.place, LossKind.MEDIA, f"the {speaker} shows none; a note stands for it")
+            crossing.lose(piece.place, LossKind.MEDIA, f"not allowed from the {speaker}; replaced by a note")
             yield Piece(piece.place, Text(f"[{inner.media_type or inner.kind}]", trust=inner.trust))
 
 
@@ -169,9 +169,9 @@ def _in_words(piece: Piece, role: Role, crossing: Crossing) -> Iterator[Piece]:
 
 
 def merge_neighbours(drafts: Iterable[Draft], messages: Sequence[Message], crossing: Crossing) -> list[Draft]:
-    """Join neighbours of one speaker where the target wants them joined.
+    """Join consecutive messages of one role if the target requires roles to alternate.
 
-    Messages that came in the target's format as neighbours stay so: its API joins them itself.
+    Messages that are consecutive in the target's own format stay separate, because its API merges them.
     """
     groups: list[list[Draft]] = []
     for draft in drafts:

@@ -1,4 +1,4 @@
-"""What each wire format can hold, as far as a conversion must know."""
+"""The capabilities of each wire format that a conversion depends on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.providers.wire import Wire, same_wire
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A wire format that is written to."""
+    """A wire format as the target of a conversion."""
 
     wire: Wire
     call_id: re.Pattern[str]
@@ -22,26 +22,26 @@ class Target:
     longest_id: int
     longest_name: int
     takes_media: Callable[[Media, Role], bool]
-    """Tell whether a medium can stand in a message of this role; ``TOOL`` means inside a tool result."""
+    """Whether a medium is allowed in a message of this role; ``TOOL`` means inside a tool result."""
     error_flag: bool
-    """A tool result can say that it failed."""
+    """A tool result has an error flag."""
     object_arguments: bool
     """The arguments of a call are an object, not text."""
     answers_follow: bool
-    """The answers to a message's calls must come right after it."""
+    """The results of a message's calls must come right after it."""
     alternates: bool
-    """Neighbours of one speaker are one message."""
+    """Roles must alternate: consecutive messages of one role are joined."""
     calls_last: bool
-    """Nothing may follow the calls of a message."""
+    """The calls of a message must be its last parts."""
     instructions_anywhere: bool
-    """The roles system and developer can stand anywhere in the list."""
+    """System and developer messages may be anywhere in the list."""
     blank_text: bool
-    """Text of nothing but white space is accepted."""
+    """Text of white space only is accepted."""
     last_space: bool
-    """The assistant's last words may end in white space."""
+    """The last assistant text may end in white space."""
 
     def native(self, native: Native | None) -> bool:
-        """Tell whether something came in this format, so that it can go back as it is."""
+        """Whether a value was read in this format, so that it can be written unchanged."""
         return same_wire(native, self.wire.name)
 
 
@@ -75,7 +75,7 @@ def _is_paper(media: Media) -> bool:
 
 
 def _openai_file(media: Media) -> bool:
-    """Tell whether a file id names a file that OpenAI keeps."""
+    """Whether a file id names a file stored by OpenAI."""
     return bool(media.file_id) and any(same_wire(media.native, wire) for wire in ("openai", "responses"))
 
 
@@ -83,8 +83,8 @@ def _gemini_takes(media: Media, role: Role) -> bool:
     return role in (Role.USER, Role.ASSISTANT) and bool(media.data or media.url)
 
 
-# The lengths of ids: Chat's and Responses' are said by their own error texts and specification; for
-# Anthropic and Gemini no limit is known, and 64 is what all accept.
+# The lengths of ids are from the error texts and specification of Chat and Responses. For Anthropic and
+# Gemini no limit is known; 64 is a length that all formats accept.
 TARGETS: dict[str, Target] = {
     "anthropic": Target(
         wire=WIRES["anthropic"],

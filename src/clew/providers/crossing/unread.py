@@ -1,11 +1,11 @@
-"""Which fields of an object its neutral form does not hold, so that their loss can be told."""
+"""Find the fields of an object that its neutral part does not represent, to report their loss."""
 
 from __future__ import annotations
 
 from clew.message import Json, JsonObject
 from clew.providers.shapes import as_object
 
-# Of no use outside the exchange they come from; their loss is not worth a line for every message.
+# Useless outside their original exchange, so their loss is not reported.
 _BOOKKEEPING = frozenset(
     {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence"}
     | {"logprobs", "caller"}
@@ -21,7 +21,7 @@ _UNDERSTOOD_INSIDE = {
 
 
 def unread_fields(value: JsonObject, understood: frozenset[str]) -> list[str]:
-    """Return the fields that say something and are not understood; also those inside, with their path."""
+    """Return the non-empty fields that are not understood, with the path of nested ones."""
     outside = sorted(key for key in value.keys() - understood - _BOOKKEEPING if _says_something(value[key]))
     inside = sorted(
         f"{holder}.{key}"

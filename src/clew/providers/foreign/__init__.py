@@ -1,7 +1,6 @@
-"""Message objects of agent frameworks, read and written as such: LangChain, pydantic-ai, Bedrock Converse.
+"""Read and write the message objects of frameworks: LangChain, pydantic-ai, Bedrock Converse.
 
-Nothing here imports a framework: its classes are taken from the objects themselves, or from the module
-that defined them.
+No framework is imported to read a list: the objects are recognised by their class and module.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from clew.providers.foreign.codec import Codec
 __all__ = ["Codec", "foreign_codec"]
 
 _MODULES = {"langchain_core": "langchain", "pydantic_ai": "pydantic_ai"}
-"""Packages whose message classes are known, and the module here that reads them."""
+"""Packages whose message classes are supported, and the module here that reads them."""
 
 
 def foreign_codec(entries: Iterable[object]) -> Codec | None:
-    """Return the codec of a list that holds a framework's objects; None for any other list."""
+    """Return the codec of a list with a framework's objects; None for any other list."""
     for entry in entries:
         if isinstance(entry, dict):
             if _is_converse(entry):
@@ -42,7 +41,7 @@ _BLOCKS = frozenset(
 
 
 def _is_converse(entry: dict[str, object]) -> bool:
-    """Whether an entry is of Bedrock's Converse API: blocks are named by their only key, not by a type."""
+    """Whether an entry is of Bedrock's Converse API, whose blocks have one key and no ``type``."""
     content = entry.get("content")
     if not isinstance(content, list) or "type" in entry:
         return False

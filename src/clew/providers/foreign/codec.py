@@ -1,4 +1,4 @@
-"""What a codec is: how the entries of a list are read as messages, and messages written as entries."""
+"""``Codec``: functions that read the entries of a list as messages and write messages as entries."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Codec:
 
     name: str
     read: Callable[[Any, int | None], tuple[Message, ...]] = field(repr=False)
-    """Read an entry, at a place in a list or alone (None); what is not known is an ``InputError``."""
+    """Read an entry at an index of a list (None for a single entry); raise ``InputError`` if unknown."""
     write: Callable[[Sequence[Message]], list[Any]] = field(repr=False)
-    """Write messages as entries, over the objects that they were read from."""
+    """Write messages as entries, based on the objects that they were read from."""
     wire: Wire | None = field(default=None, repr=False)
-    """The provider's format whose rules a view must keep; None where only structure is checked."""
+    """The provider's format whose rules a list must follow; None if only its structure is checked."""

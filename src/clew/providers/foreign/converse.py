@@ -1,4 +1,4 @@
-"""Bedrock Converse, which Strands Agents uses too: blocks named by their only key.
+"""The messages of Bedrock's Converse API, also used by Strands Agents: each block has one key.
 
 ``{"role": "user", "content": [{"text": …}, {"toolUse": …}, {"toolResult": …}, {"reasoningContent": …}]}``
 """
@@ -118,7 +118,7 @@ def _base64(data: object) -> str:
 
 
 def write(messages: Sequence[Message]) -> list[Any]:
-    """Write messages, over the dictionaries that they were read from."""
+    """Write messages, based on the dictionaries that they were read from."""
     return [_entry(message) for message in messages]
 
 

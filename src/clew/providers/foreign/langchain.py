@@ -1,7 +1,7 @@
-"""LangChain's message objects: ``HumanMessage``, ``AIMessage``, ``ToolMessage``, ``SystemMessage`` and kin.
+"""LangChain's message objects: ``HumanMessage``, ``AIMessage``, ``ToolMessage``, ``SystemMessage``, others.
 
-What is not touched goes out as the very same object; what is touched, as a copy with other content, so that
-ids, artifacts and metadata stay.
+Messages are written as copies of the objects they were read from with new content, so that ids, artifacts
+and metadata are kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ROLES = {
 }
 _CHAT = {"user": Role.USER, "human": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk"})
-"""Blocks that repeat what ``tool_calls`` holds."""
+"""Blocks that repeat entries of ``tool_calls``."""
 _MEDIA: dict[str, Literal["image", "audio", "video", "file"]] = {
     "image_url": "image",
     "image": "image",
@@ -57,7 +57,7 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
     """Read one message."""
     role = _role(entry)
     if role is None:
-        what = f"entry {place or 0} of this LangChain list is a {type(entry).__name__}, which is not known"
+        what = f"entry {place or 0} of this LangChain list is an unknown {type(entry).__name__}"
         raise UnknownEntry(what, "convert it first: langchain_core.messages.convert_to_messages")
     native = Native(NAME, entry)
     if role is Role.TOOL:
@@ -76,7 +76,7 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
 
 
 def _role(entry: object) -> Role | None:
-    """Return who speaks in a message, by its class; None for what is none, such as ``RemoveMessage``."""
+    """Return the role of a message by its class; None for other objects, such as ``RemoveMessage``."""
     names = [base.__name__ for base in type(entry).__mro__ if base.__module__.startswith("langchain_core")]
     if "ChatMessage" in names:
         return _CHAT.get(str(getattr(entry, "role", "")).lower())

@@ -1,7 +1,7 @@
 """pydantic-ai's ``ModelRequest`` and ``ModelResponse``.
 
-A request holds parts of several speakers (system prompt, user prompt, tool returns), so it is read as one
-message for each run of parts of one speaker, and written back as one request.
+A request contains parts of several roles (system prompt, user prompt, tool returns). It is read as one
+message for each run of parts with the same role, and written back as one request.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401 
     """Read one request or response."""
     kind = getattr(entry, "kind", None)
     if kind not in ("request", "response") or not isinstance(getattr(entry, "parts", None), Sequence):
-        what = f"entry {place or 0} of this pydantic-ai list is a {type(entry).__name__}, which is not known"
-        raise UnknownEntry(what, "give ModelRequest and ModelResponse objects")
+        what = f"entry {place or 0} of this pydantic-ai list is an unknown {type(entry).__name__}"
+        raise UnknownEntry(what, "pass ModelRequest and ModelResponse objects")
     native = Native(NAME, entry)
     if kind == "response":
         parts = tuple(_response_part(part) for part in entry.parts)
@@ -174,7 +174,7 @@ def _response_part(part: Any) -> Part:  # noqa: ANN401  # a part
 
 
 def write(messages: Sequence[Message]) -> list[Any]:
-    """Write messages; those of one request as one request."""
+    """Write messages; those that were read from one request become one request."""
     written: list[Any] = []
     for _, run in groupby(messages, key=lambda one: id(one.native.value) if one.native else id(one)):
         group = list(run)
@@ -189,7 +189,7 @@ def write(messages: Sequence[Message]) -> list[Any]:
 
 
 def _parts(message: Message) -> Iterator[Any]:
-    """Yield the parts of a message as pydantic-ai has them; those that came from one part as that one."""
+    """Yield the parts of a message as pydantic-ai parts; those read from one part become one part."""
     for key, run in groupby(message.parts, key=lambda one: id(one.native.value) if one.native else -1):
         held = list(run)
         base: Any = held[0].native.value if key != -1 and held[0].native else None
@@ -226,7 +226,7 @@ def _rewritten(base: Any, parts: Sequence[Part]) -> Iterator[Any]:  # noqa: ANN4
 
 
 def _kept(content: Sequence[Any], parts: Sequence[Part]) -> list[Any]:
-    """Return user content with what became of it: objects that are still there, and texts as they are now."""
+    """Return user content with the current texts and the objects that are still there."""
     waiting = [one for one in content if not isinstance(one, str) and not _is_mark(one)]
     kept: list[Any] = []
     for part in parts:

@@ -1,7 +1,7 @@
 """Function calls and their responses in Gemini contents.
 
-The API gives ids to calls only of late. A call without one gets an id made from its name, and so does
-its response; such an id pairs them and is never written.
+Older API versions give calls no ids. A call without one, and its response, get an id made from the function's
+name; it pairs them and is never written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from clew.providers.gemini.spelling import NAME
 from clew.providers.wire import arguments_object, derived_id, only_texts, overlay, text_at
 
 RUN_CODE = "code_execution"
-"""The name under which code that the provider runs is a tool call."""
+"""The tool name for code that the provider runs."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def parse_call(call: JsonObject, trust: Trust, native: Native) -> Part | None:
 
 
 def parse_code(code: JsonObject, trust: Trust, native: Native) -> Part | None:
-    """Read ``executableCode``: a call that the provider answers itself."""
+    """Read ``executableCode``: a server-side tool call."""
     call_id = text_at(code, "id") or derived_id(NAME, RUN_CODE)
     return ToolCall(call_id, RUN_CODE, code, server_side=True, trust=trust, native=native)
 
@@ -49,7 +49,7 @@ def parse_outcome(outcome: JsonObject, _trust: Trust, native: Native) -> Part | 
 def parse_response(
     response: JsonObject, native: Native, parse_part: Callable[[Json, Trust], Part]
 ) -> Part | None:
-    """Read ``functionResponse``: what the function returned, then any media it came with."""
+    """Read ``functionResponse``: the returned value, then its media."""
     name, extra = response.get("name"), response.get("parts")
     if not isinstance(name, str) or not only_texts(response, "id") or not isinstance(extra, list | None):
         return None
@@ -68,7 +68,7 @@ def _parse_returned(returned: Json) -> Part:
 
 
 def _returned_text(returned: JsonObject) -> str:
-    """Return the lone text of a response, or all of it as JSON."""
+    """Return the only text of a response, or all of it as JSON."""
     values = list(returned.values())
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
@@ -111,7 +111,7 @@ def response_fields(
     part: ToolResult, given: JsonObject | None, write_parts: Callable[[Sequence[Part]], list[Json]]
 ) -> JsonObject:
     """Write ``functionResponse``."""
-    unnamed = "" if given and given.get("name") == "" else "tool"  # an empty name goes back as it came
+    unnamed = "" if given and given.get("name") == "" else "tool"  # an empty name is kept
     name = part.name or unnamed
     fields: JsonObject = {"name": name, "response": _returned(part, given)}
     if part.call_id != derived_id(NAME, name):
@@ -123,7 +123,7 @@ def response_fields(
 
 
 def _returned(part: ToolResult, given: JsonObject | None) -> Json:
-    """Return the response as it came where its words and its failure are the same, else a new one."""
+    """Return the original response if its text and error flag are unchanged, else a new one."""
     returned = [p for p in part.parts if _is_returned(p, given)]
     match returned:
         case [] if given is not None and given.get("response") is None:
@@ -138,7 +138,7 @@ def _returned(part: ToolResult, given: JsonObject | None) -> Json:
 
 
 def _is_returned(part: Part, given: JsonObject | None) -> bool:
-    """Tell whether a part is what the function returned, not one of the media that came with it."""
+    """Whether a part is the returned value, not one of the media that follow it."""
     if part.native is None or part.native.wire != NAME:
         return isinstance(part, Text)
     returned = given is not None and part.native.value is given.get("response")

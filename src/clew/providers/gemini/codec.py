@@ -47,12 +47,12 @@ _ROLES = {"model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL, "sy
 
 
 def parse_item(item: Json) -> Message:
-    """Read one content. What is not of a known shape becomes an ``Unknown`` part."""
+    """Read one content. Parts of unknown shape become ``Unknown``."""
     native = Native(NAME, item)
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
     role = _role(item.get("role"))
-    # A content without a role is the user's, by Gemini's own reference; one with another role is not.
+    # By Gemini's reference, a content without a role is the user's; one with an unknown role is not.
     named = item.get("role")
     origin, trust = speaker({"role": "user" if named in (None, "") else named}, ROLES, role)
     parts = _parse_parts(item.get("parts"), trust)
@@ -62,7 +62,7 @@ def parse_item(item: Json) -> Message:
 
 
 def parse_system(value: Json) -> Message:
-    """Read the ``systemInstruction`` field: a content, or plain text as the SDKs take it."""
+    """Read the ``systemInstruction`` field: a content, or plain text as the SDKs accept it."""
     native = Native(NAME, value)
     if isinstance(value, str):
         return Message(Role.SYSTEM, (Text(value, trust=Trust.SYSTEM),), native=native)
@@ -149,7 +149,7 @@ def render_items(message: Message) -> list[Json]:
     """Write one message as one content."""
     native = message.native
     if native and native.wire == NAME and not isinstance(native.value, dict):
-        return [native.value]  # not an object when it came, so nothing of it can have been changed
+        return [native.value]  # was not an object, so no part of it can have changed
     return [_render_content(message)]
 
 
@@ -167,7 +167,7 @@ def _render_content(message: Message) -> JsonObject:
 
 
 def render_system(messages: Sequence[Message]) -> Json:
-    """Write the ``systemInstruction`` field; a lone untouched one comes back as it was."""
+    """Write the ``systemInstruction`` field; a single unchanged message is written as it was read."""
     parts = [part for message in messages for part in message.parts]
     given = given_system(messages, NAME)
     if isinstance(given, str) and given == messages[0].text:
@@ -184,7 +184,7 @@ def render_system(messages: Sequence[Message]) -> Json:
 def _render_parts(parts: Sequence[Part], given: Json) -> Json:
     match parts:
         case [Unknown(native=Native() as native)] if native.value is given:
-            return given  # not a list when it came
+            return given  # was not a list
         case _:
             return list(_write_parts(parts))
 
@@ -205,7 +205,7 @@ def _write_parts(parts: Sequence[Part]) -> Iterator[Json]:
 
 
 def _render_nested(part: ToolCall | ToolResult | Media, base: JsonObject | None) -> JsonObject:
-    """Write a part that has one object inside: ``{"functionCall": {…}}``."""
+    """Write a part with one nested object: ``{"functionCall": {…}}``."""
     key = spelled(_name(part), base)
     held = base.get(key) if base else None
     given = held if isinstance(held, dict) else None
@@ -242,7 +242,7 @@ def _runs_code(part: ToolCall | ToolResult) -> bool:
 def _media_fields(part: Media, given: JsonObject | None) -> JsonObject:
     fields: JsonObject = {spelled("mimeType", given): part.media_type}
     name = spelled("displayName", given)
-    if given is not None and name in given:  # only Vertex takes it, so it is not added
+    if given is not None and name in given:  # only Vertex accepts it, so it is not added
         fields[name] = part.title
     if part.data is not None:
         fields["data"] = part.data

@@ -1,7 +1,7 @@
-"""What Google's Gemini API refuses (G0 to G3).
+"""Rules of Google's Gemini API (G0 to G3).
 
-Requests name the model in their address, not in their body: put it under ``model`` to have the rules
-that depend on it. Field names are read in both spellings that the API takes, camel and snake.
+Requests have the model in their URL, not in their body: add it under ``model`` to apply the rules that depend
+on it. Field names are read in both spellings that the API accepts, camel case and snake case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIGNED_CALLS = re.compile(r"(?:.*/)?(?:auto-)?gemini-(?:[3-9]|\d\d)")
 
 
 class Part(NamedTuple):
-    """A part and where it stands."""
+    """A part and its place."""
 
     content: int
     at: int
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """Consecutive contents of one side, which the API reads as one turn."""
+    """Consecutive contents of the user or of the model, which the API reads as one turn."""
 
     by_model: bool
     first: int
@@ -58,7 +58,7 @@ class Turn:
 
     @property
     def asks(self) -> bool:
-        """Tell whether the user says more than function responses: a new turn of the conversation."""
+        """Whether the user's contents have more than function responses, which begins a new turn."""
         return not self.by_model and any(part.response is None for part in self.parts)
 
 
@@ -90,7 +90,7 @@ def _part(content: int, at: int, part: JsonObject) -> Part:
 
 
 def malformed(body: JsonObject) -> Iterator[Finding]:
-    """G0: anything that is not of the documented shape."""
+    """G0: contents that do not have the documented shape."""
     given = body.get("contents")
     if not isinstance(given, list):
         yield Finding("contents", "must be a list")
@@ -118,19 +118,19 @@ def _malformed_content(where: str, content: JsonObject) -> Iterator[Finding]:
 
 
 def missing_contents(body: JsonObject) -> Iterator[Finding]:
-    """G0b: a request with nothing to answer."""
+    """G0b: a request without contents."""
     if body.get("contents") == []:
         yield Finding("contents", "at least one content is required")
 
 
 def unsigned_calls(body: JsonObject) -> Iterator[Finding]:
-    """G1: a step of the current turn whose first function call has lost its signature."""
+    """G1: a step of the current turn whose first function call has no signature."""
     if not _SIGNED_CALLS.match(as_text(body.get("model")).lower()):
         return
     turns = _turns(body)
     start = max((i for i, turn in enumerate(turns) if turn.asks), default=-1)
     for turn in turns[start + 1 :]:
-        steps: set[int] = set()  # each content is a step of its own, even where the turn has several
+        steps: set[int] = set()  # each content is one step, and a turn may have several
         for call in turn.calls:
             if call.content not in steps and not call.signed:
                 yield Finding(call.where, "function call is missing its thoughtSignature")
@@ -138,7 +138,7 @@ def unsigned_calls(body: JsonObject) -> Iterator[Finding]:
 
 
 def merged_contents(body: JsonObject) -> Iterator[Finding]:
-    """G2: contents of one role in a row."""
+    """G2: consecutive contents of one role."""
     for turn in _turns(body):
         if turn.first != turn.last:
             side = "model" if turn.by_model else "user"
@@ -147,7 +147,7 @@ def merged_contents(body: JsonObject) -> Iterator[Finding]:
 
 
 def uneven_responses(body: JsonObject) -> Iterator[Finding]:
-    """G2b: not as many function responses as calls in the turn before."""
+    """G2b: a different number of function responses than of calls in the previous turn."""
     calls = 0
     for turn in _turns(body):
         if turn.by_model:
@@ -161,7 +161,7 @@ def uneven_responses(body: JsonObject) -> Iterator[Finding]:
 
 
 def illegal_names(body: JsonObject) -> Iterator[Finding]:
-    """G2c: function names that the API does not take."""
+    """G2c: function names that the API refuses."""
     for where, name in _names(body):
         if len(name) > MAX_NAME or not _NAME.fullmatch(name):
             problem = (
@@ -181,7 +181,7 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
 
 
 def leading_call(body: JsonObject) -> Iterator[Finding]:
-    """G3: a function call that no user turn came before."""
+    """G3: a function call without a user turn before it."""
     first = _turns(body)[:1]
     if first and first[0].by_model and first[0].calls:
         problem = "a function call must come after a user turn or a function response"
@@ -204,7 +204,7 @@ RULES = in_order(
             "a request has a content",
             Level.REFUSE,
             "Error text 'contents is not specified', known from many clients.",
-            "say something",
+            "add a content",
             missing_contents,
             scope=Scope.BODY,
         ),
@@ -216,7 +216,7 @@ RULES = in_order(
             "Of parallel calls in one content only the first needs it, and each content counts "
             "(js-genai#1275, pipecat#3420; recorded by pydantic-ai). Gemini 3 and later; older turns are "
             "not checked. Depends on the model.",
-            "send the part back with its signature, or with the documented stand-in for foreign calls",
+            "send the part back with its signature, or with the documented placeholder for foreign calls",
             unsigned_calls,
         ),
         Rule(
@@ -235,7 +235,7 @@ RULES = in_order(
             "Error text 'Please ensure that the number of function response parts is equal to the number "
             "of function call parts' (gemini-cli#3814, #5443, #16984). Recorded by pydantic-ai: counted "
             "after merging.",
-            "keep calls and responses together, as many of the one as of the other",
+            "keep each call and its response together",
             uneven_responses,
         ),
         Rule(

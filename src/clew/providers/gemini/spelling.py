@@ -1,4 +1,4 @@
-"""The two spellings of Gemini's field names, ``mimeType`` and ``mime_type``; the API takes both."""
+"""The two spellings of Gemini's field names, ``mimeType`` and ``mime_type``; the API accepts both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SNAKE = {
 
 
 def spelled(name: str, holder: JsonObject | None) -> str:
-    """Return a field's name as an object spells it; one that does not have it gets camel case."""
+    """Return a field's name in the spelling that an object uses; camel case if it does not have it."""
     snake = SNAKE[name]
     return snake if holder is not None and snake in holder and name not in holder else name
 

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and the many servers that speak it."""
+"""The wire format of OpenAI Chat Completions and compatible servers."""
 
 from clew.providers.openai.calls import NAME
 from clew.providers.openai.codec import (

@@ -1,7 +1,7 @@
-"""Tool calls and their answers in OpenAI Chat Completions, today's form and the legacy one.
+"""Tool calls and their results in OpenAI Chat Completions, in the current and the legacy form.
 
-Legacy ``function_call`` has no id, nor have the calls of some compatible servers: such a call and its
-answer get an id made from the tool's name, which is never written.
+The legacy ``function_call`` and the calls of some compatible servers have no id: such a call and its result
+get an id made from the tool's name, which is never written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clew.providers.wire import derived_id, overlay, own, same_wire, text_at
 NAME = "openai"
 
 STRAY = "entry of tool_calls"
-"""The kind of an ``Unknown`` that stands among the calls."""
+"""The kind of an ``Unknown`` part that was read from the list of calls."""
 
 
 def parse_calls(item: JsonObject) -> Iterator[Part]:
@@ -50,7 +50,7 @@ def _parse_entry(entry: JsonObject, native: Native) -> ToolCall | None:
 
 
 def _body(entry: JsonObject) -> tuple[JsonObject | None, str]:
-    """Return the object that names the tool, and its key for the arguments. Some servers leave out type."""
+    """Return the object that names the tool, and its key for the arguments. Some servers omit ``type``."""
     kind, key = ("custom", "input") if entry.get("type") == "custom" else ("function", "arguments")
     body = entry.get(kind)
     return (body if isinstance(body, dict) else None), key
@@ -64,7 +64,7 @@ def _call(call_id: str | None, body: JsonObject, key: str, native: Native) -> To
 
 
 def render_call(part: Part) -> Iterator[Json]:
-    """Write one entry of ``tool_calls``; nothing for what has no place there."""
+    """Write one entry of ``tool_calls``; nothing for parts of other formats."""
     if not isinstance(part, ToolCall):
         if part.native is not None and same_wire(part.native, NAME):
             yield part.native.value
@@ -104,7 +104,7 @@ def _written_id(part: ToolCall) -> str | None:
 def parse_answer(
     item: JsonObject, native: Native, parse_content: Callable[[Json, Trust], tuple[Part, ...]]
 ) -> Part:
-    """Read a message of the role ``tool`` or, legacy, ``function``."""
+    """Read a message with the role ``tool`` or the legacy role ``function``."""
     call_id, name = text_at(item, "tool_call_id"), text_at(item, "name")
     if not call_id and not name:
         return Unknown("answer to no call", native=native)

@@ -1,8 +1,8 @@
 """OpenAI Chat Completions: read and write the entries of ``messages``.
 
-A reply spreads over several fields: reasoning (of compatible servers), content, refusal, audio, tool
-calls. A part that was read from such a field, not from a block of its own, has that field alone as its
-``native``: ``{"refusal": "No."}``. So every part knows where it goes back to.
+A reply has several fields: reasoning (of compatible servers), content, refusal, audio, tool calls. A part
+that was read from such a field, not from a block, has an object with only that field as its ``native``, such
+as ``{"refusal": "No."}``, so that it can be written back to the same field.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 def parse_item(item: Json) -> Message:
-    """Read one message. What is not of a known shape becomes an ``Unknown`` part."""
+    """Read one message. Content of unknown shape becomes an ``Unknown`` part."""
     native = Native(NAME, item)
     if not isinstance(item, dict):
         return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
@@ -67,7 +67,7 @@ def parse_item(item: Json) -> Message:
 
 
 def parse_system(value: Json) -> Message:
-    """Read a system prompt that stands alone; in a request it is a message of the list."""
+    """Read a separate system prompt; in a request it is a message of the list."""
     return Message(Role.SYSTEM, parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
 
 
@@ -78,7 +78,7 @@ def _role(value: Json) -> Role:
 
 
 def _parse_reply(item: JsonObject) -> Iterator[Part]:
-    """Yield what an assistant message holds, field by field."""
+    """Yield the parts of an assistant message, field by field."""
     trust = Trust.ASSISTANT
     reasoning = _reasoning_fields(item)
     if reasoning:
@@ -95,7 +95,7 @@ def _parse_reply(item: JsonObject) -> Iterator[Part]:
 
 
 def _reasoning_fields(item: JsonObject) -> JsonObject:
-    """Return the fields over which servers spread a reply's reasoning, where they hold any."""
+    """Return the non-empty fields in which servers send a reply's reasoning."""
     return {key: item[key] for key in _REASONING if isinstance(item.get(key), str | list) and item[key]}
 
 
@@ -154,14 +154,14 @@ def render_items(message: Message) -> list[Json]:
     """Write one message as one entry, or one for each tool result and one for the rest."""
     native = message.native
     if native and native.wire == NAME and not isinstance(native.value, dict):
-        return [native.value]  # not an object when it came, so nothing of it can have been changed
+        return [native.value]  # was not an object, so no part of it can have changed
     items: list[Json] = [render_answer(part, render_content) for part in message.results]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
     match rest:
         case [Unknown(native=Native() as whole)] if native and whole.value is native.value:
             items.append(whole.value)
         case [] if items or message.role is Role.TOOL:
-            pass  # all of it was results
+            pass  # there were only results
         case _:
             items.append(_render_message(message, rest))
     return items
@@ -179,7 +179,7 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
 
 
 def render_system(messages: Sequence[Message]) -> Json:
-    """Write a system prompt that stands alone; a lone untouched one comes back as it was."""
+    """Write a separate system prompt; a single unchanged message is written as it was read."""
     given = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = write_content(parts, given, _blocks)
@@ -190,7 +190,7 @@ def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
     slots: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
         slots[_slot(part)].append(part)
-    # Only beside calls may a reply have no words at all.
+    # Content may be null only if there are calls.
     nothing = None if slots["tool_calls"] or slots["function_call"] else ""
     fields: JsonObject = {"content": render_content(slots["content"], base, nothing)}
     base = base or {}
@@ -205,7 +205,7 @@ def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
 
 
 def _slot(part: Part) -> str:
-    """Name the field of a reply that a part belongs to."""
+    """Return the field of a reply that a part belongs to."""
     field = own(part.native, NAME) or {}
     match part:
         case ToolCall():
@@ -232,7 +232,7 @@ def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     fields = own(thoughts[0].native, NAME)
     if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
         return held | fields
-    # Edited reasoning must not keep a signature that was made for other words.
+    # Edited reasoning must not keep the signature of the original text.
     key = next((key for key in _REASONING[:2] if key in (fields or held)), _REASONING[0])
     return held | {key: "\n".join(part.text for part in thoughts)}
 
@@ -257,7 +257,7 @@ def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
 
 
 def render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json) -> Json:
-    """Write the content of a message in the form it came in; what was emptied becomes ``nothing``."""
+    """Write the content of a message in the form it was read in; emptied content becomes ``nothing``."""
     given = base.get("content") if base is not None else None
     content = write_content(parts, given, _blocks)
     return content if content or (base is not None and not differs(given, content)) else nothing

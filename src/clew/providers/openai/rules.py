@@ -1,4 +1,4 @@
-"""What OpenAI's Chat Completions API refuses (O0 to O7)."""
+"""Rules of OpenAI's Chat Completions API (O0 to O7)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
 
 def malformed(body: JsonObject) -> Iterator[Finding]:
-    """O0: anything that is not of the documented shape."""
+    """O0: messages that do not have the documented shape."""
     given = body.get("messages")
     if not isinstance(given, list):
         yield Finding("messages", "must be a list")
@@ -75,7 +75,7 @@ def _malformed_call(where: str, call: Json) -> Iterator[Finding]:
 
 
 def unexpected_answers(body: JsonObject) -> Iterator[Finding]:
-    """O1: a tool message that answers no call of the assistant message before it."""
+    """O1: a tool message without a call in the assistant message before it."""
     called: set[str] = set()
     for i, role, message in messages(body):
         if role == "tool":
@@ -91,7 +91,7 @@ def unexpected_answers(body: JsonObject) -> Iterator[Finding]:
 
 
 def unanswered_calls(body: JsonObject) -> Iterator[Finding]:
-    """O2: a call that is not answered before somebody else speaks."""
+    """O2: a call that is not answered before the next message of another role."""
     waiting: dict[str, str] = {}
     for i, role, message in messages(body):
         if role == "tool":
@@ -109,7 +109,7 @@ def _unanswered(waiting: dict[str, str]) -> Iterator[Finding]:
 
 
 def wrong_content(body: JsonObject) -> Iterator[Finding]:
-    """O4: no content, or parts of a kind that the role does not take."""
+    """O4: no content, or parts of a kind that the role does not accept."""
     if not may_be_openai(body):
         return
     for i, role, message in messages(body):
@@ -122,11 +122,11 @@ def wrong_content(body: JsonObject) -> Iterator[Finding]:
     for where, role, part in parts(body):
         kind = as_text(part.get("type"))
         if role in _PART_KINDS and kind not in _PART_KINDS[role]:
-            yield Finding(where, f"{role} messages take no {kind or 'untyped'} parts")
+            yield Finding(where, f"{role} messages do not accept {kind or 'untyped'} parts")
 
 
 def unsupported_roles(body: JsonObject) -> Iterator[Finding]:
-    """O5: instructions for a model that takes none."""
+    """O5: instructions for a model that does not accept them."""
     model = as_text(body.get("model"))
     if not _NO_SYSTEM.match(model):
         return
@@ -136,7 +136,7 @@ def unsupported_roles(body: JsonObject) -> Iterator[Finding]:
 
 
 def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """O6: a temperature outside 0 to 2, or something else where a number should be."""
+    """O6: a temperature outside 0 to 2, or a value that is not a number."""
     for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
         yield Finding(field, problem)
     temperature = as_number(body.get("temperature"))
@@ -145,17 +145,17 @@ def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
 
 
 def unsupported_audio(body: JsonObject) -> Iterator[Finding]:
-    """O7: sound for a model that takes text and images."""
+    """O7: audio for a model that accepts only text and images."""
     model = as_text(body.get("model"))
     if not _NO_AUDIO.match(model) or "audio" in model:
         return
     for where, _role, part in parts(body):
         if part.get("type") == "input_audio":
-            yield Finding(where, f"{model} takes only text and images")
+            yield Finding(where, f"{model} accepts only text and images")
 
 
 def missing_fields(body: JsonObject) -> Iterator[Finding]:
-    """O0b: a request without a model, or with nothing to answer."""
+    """O0b: a request without a model, or without messages."""
     if not body.get("model"):
         yield Finding("model", "is required")
     if body.get("messages") == []:
@@ -194,7 +194,7 @@ RULES = in_order(
         ),
         Rule(
             "O2",
-            "every tool call is answered before anyone else speaks",
+            "every tool call is answered before the next message",
             Level.REFUSE,
             "Error text \"An assistant message with 'tool_calls' must be followed by tool messages "
             "responding to each 'tool_call_id'\" (pydantic-ai#174); also for a call at the very end.",
@@ -203,17 +203,17 @@ RULES = in_order(
         ),
         Rule(
             "O4",
-            "content is of the kinds its role takes",
+            "content is of the kinds that its role accepts",
             Level.REFUSE,
             "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
-            "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers take "
+            "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers accept "
             "more.",
             "write such parts as text, or move them to a user message",
             wrong_content,
         ),
         Rule(
             "O5",
-            "the model takes instructions",
+            "the model accepts instructions",
             Level.REFUSE,
             "Recorded by pydantic-ai (o1-mini, system and developer). Depends on the model.",
             "put the instructions into the first user message",
@@ -229,11 +229,11 @@ RULES = in_order(
         ),
         Rule(
             "O7",
-            "the model takes sound",
+            "the model accepts audio",
             Level.REFUSE,
             "Recorded upstream in pydantic-ai (gpt-5-mini): 'Content blocks are expected to be either text "
             "or image_url type'. Depends on the model.",
-            "send a transcript instead of sound",
+            "send a transcript instead of audio",
             unsupported_audio,
         ),
     ),

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def unusable_tools(body: JsonObject) -> Iterator[Finding]:
-    """O3: too many tools, or names that the API does not take."""
+    """O3: too many tools, or names that the API refuses."""
     if not may_be_openai(body):
         return
     count = len(as_list(body.get("tools")))
@@ -42,7 +42,7 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
 
 
 def long_names(body: JsonObject) -> Iterator[Finding]:
-    """O3b: names longer than the specification says, descriptions longer than once reported."""
+    """O3b: names longer than documented, or descriptions longer than an earlier limit."""
     if not may_be_openai(body):
         return
     for where, name in _names(body):

@@ -1,4 +1,4 @@
-"""OpenAI Responses: the items of ``input``."""
+"""The wire format of OpenAI Responses."""
 
 from clew.providers.responses.calls import NAME
 from clew.providers.responses.codec import (

@@ -1,9 +1,9 @@
 """Calls and their outputs among the items of OpenAI Responses.
 
-Every tool has its own pair of item types, but they follow one pattern: ``X_call`` with a ``call_id`` and
-its arguments under a key of its own, answered by ``X_call_output`` with the same ``call_id``. A pair of
-that pattern which is not in the table is read all the same. A tool that the provider ran is one item
-with no answer to come; it is read as a call and its result, which share their ``native``.
+Every tool has its own pair of item types, which follow one pattern: ``X_call`` with a ``call_id`` and its
+arguments under a key that depends on the type, and ``X_call_output`` with the same ``call_id``. Pairs of this
+pattern are read even if they are not in the table. A server-side tool has one item for both; it is read as a
+call and its result, which share their ``native``.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ _OUTCOME_KEY = {
     "code_interpreter_call": "outputs",
     "image_generation_call": "result",
 }
-"""Tools that the provider runs, and where the item holds what came of it."""
+"""Server-side tools, and the field of the item that holds the result."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
 
 
 def is_call(kind: str) -> bool:
-    """Tell whether an item of this type asks for a tool."""
+    """Whether an item of this type is a tool call."""
     return kind.endswith("_call")
 
 
 def is_output(kind: str) -> bool:
-    """Tell whether an item of this type answers a call."""
+    """Whether an item of this type is a tool result."""
     return kind.endswith("_output")
 
 
 def parse_call(item: JsonObject, native: Native, parse_content: ParseContent) -> tuple[Part, ...]:
-    """Read a call; one that the provider ran comes with its result."""
+    """Read a call; a server-side one is followed by its result."""
     kind = kind_of(item)
     name, call_id = item.get("name", kind.removesuffix("_call")), _call_id(item)
     if not isinstance(name, str) or (call_id is None and kind not in _ARGUMENTS_KEY):
@@ -82,7 +82,7 @@ def _parse_outcome(item: JsonObject, kind: str, parse_content: ParseContent) -> 
 
 
 def parse_output(item: JsonObject, native: Native, parse_content: ParseContent) -> Part:
-    """Read the answer to a call."""
+    """Read the output of a call."""
     kind = kind_of(item)
     name = kind.removesuffix("_output").removesuffix("_call")
     call_id = _call_id(item) or derived_id(NAME, name)
@@ -96,7 +96,7 @@ def _arguments_key(kind: str) -> str:
 
 
 def _call_id(item: JsonObject) -> str | None:
-    # Some items (local shell outputs, what the provider ran) have no call_id; their id stands for it.
+    # Some items (local shell outputs, server-side tools) have no call_id; their id is used instead.
     return text_at(item, "call_id") or text_at(item, "id")
 
 
@@ -104,7 +104,7 @@ def _call_id(item: JsonObject) -> str | None:
 
 
 def render_call(part: ToolCall, answer: ToolResult | None, render_content: RenderContent) -> JsonObject:
-    """Write a call as an item, with the result of what the provider ran."""
+    """Write a call as an item; for a server-side tool, with its result."""
     base = own(part.native, NAME)
     if base is None:
         return {
@@ -154,7 +154,7 @@ def _outcome_fields(answer: ToolResult, base: JsonObject, render_content: Render
 
 
 def render_output(part: ToolResult, render_content: RenderContent) -> JsonObject:
-    """Write an answer as an item."""
+    """Write a result as an item."""
     base = own(part.native, NAME)
     if base is None:
         output = render_content(part.parts, None) or ""
@@ -176,7 +176,7 @@ def parse_chunk(chunk: JsonObject, trust: Trust, native: Native) -> Part | None:
 
 
 def render_chunk(part: Text, base: JsonObject) -> Iterator[JsonObject]:
-    """Write a chunk, where the text came as one."""
+    """Write a text as a chunk, if it was read from one."""
     text = _chunk_text(base)
     if text is None:
         return

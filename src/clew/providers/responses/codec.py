@@ -1,7 +1,7 @@
 """OpenAI Responses: read and write the items of ``input`` and the ``instructions`` field.
 
-One item is one message: a reasoning item, a call and its output are entries of their own. A message that
-came from elsewhere and holds several of these is written as several items, in order.
+Each item is read as one message: a reasoning item, a call and its output are separate entries. A message from
+another format with several of these is written as several items, in order.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ UNDERSTOOD = frozenset(
 
 
 def parse_item(item: Json) -> Message:
-    """Read one item. What is not of a known shape becomes an ``Unknown`` part."""
+    """Read one item. Content of unknown shape becomes an ``Unknown`` part."""
     native = Native(NAME, item)
     if isinstance(item, str):  # the whole input may be plain text
         return Message(Role.USER, (Text(item, trust=Trust.USER),), native=native)
@@ -112,7 +112,7 @@ def _parse_other(item: JsonObject, native: Native) -> Message:
     if kind == "mcp_approval_request":
         return Message(Role.ASSISTANT, (parse_approval(item, native),), native=native)
     if kind == "mcp_approval_response":
-        # Not a new turn of the user's: it answers inside the one that runs, as a tool does.
+        # Not a new user turn: like a tool result, it is part of the running turn.
         return Message(Role.TOOL, (parse_approval(item, native),), native=native)
     role = _role(item, Role.ASSISTANT)
     return Message(role, (Unknown(kind, native=native),), native=native)
@@ -158,7 +158,7 @@ def render_items(message: Message) -> list[Json]:
     """Write one message as its items, in order."""
     native = message.native
     if native and native.wire == NAME and not isinstance(native.value, dict | str):
-        return [native.value]  # not an object when it came, so nothing of it can have been changed
+        return [native.value]  # was not an object, so no part of it can have changed
     return list(_items(message))
 
 
@@ -180,7 +180,7 @@ def _items(message: Message) -> Iterator[Json]:
 
 
 def _is_content(part: Part, spoken: JsonObject | None) -> bool:
-    """Tell whether a part belongs into a message item; the others are items themselves."""
+    """Whether a part belongs in a message item; other parts are items themselves."""
     return isinstance(part, Text | Media) or (isinstance(part, Unknown) and spoken is not None)
 
 
@@ -204,7 +204,7 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
         case ToolResult(server_side=True) if any(c.native is part.native for c in message.calls):
             pass  # written with its call, in one item
         case ToolResult(server_side=True, native=Native() as native) if native.wire == NAME:
-            yield native.value  # its call is gone, but the item holds both
+            yield native.value  # its call was removed, but the item holds both
         case ToolResult():
             yield render_output(part, _render_output)
         case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
@@ -215,7 +215,7 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
 
 
 def render_system(messages: Sequence[Message]) -> Json:
-    """Write the ``instructions`` field: one text; a lone untouched one comes back as it was."""
+    """Write the ``instructions`` field as one text; a single unchanged message is written as it was read."""
     given = given_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
     content = _render_content(parts, given, Role.SYSTEM)

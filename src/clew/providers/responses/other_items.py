@@ -1,4 +1,4 @@
-"""Items of OpenAI Responses that are neither words nor tools: reasoning, compactions, approvals."""
+"""Items of OpenAI Responses other than messages and tools: reasoning, compactions, approvals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.providers.wire import kind_of, only_texts, overlay, own, text_at
 
 
 def parse_reasoning(item: JsonObject, native: Native) -> Part:
-    """Read a reasoning item: its content where it is open, else its summary."""
+    """Read a reasoning item: its content if it has any, else its summary."""
     if not only_texts(item, "id", "encrypted_content"):
         return Unknown("reasoning", native=native)
     text, sealed = _reasoning_text(item), text_at(item, "encrypted_content")
@@ -36,14 +36,14 @@ def _joined(entries: Json) -> str:
 
 
 def parse_compaction(item: JsonObject, native: Native) -> Part:
-    """Read what is left of a history that the provider compacted."""
+    """Read a provider's compaction item."""
     if not only_texts(item, "encrypted_content"):
         return Unknown(kind_of(item), native=native)
     return Compacted(kind_of(item), encrypted=text_at(item, "encrypted_content"), native=native)
 
 
 def parse_approval(item: JsonObject, native: Native) -> Part:
-    """Read the request of a remote tool for leave to run, or a person's answer."""
+    """Read an approval request of a remote tool, or a person's answer."""
     match item:
         case {"approval_request_id": str(key), "approve": bool(approved)} if only_texts(item, "reason"):
             return ApprovalAnswer(key, approved, text_at(item, "reason"), trust=Trust.USER, native=native)

@@ -1,4 +1,4 @@
-"""What OpenAI's Responses API refuses (P0 to P7)."""
+"""Rules of OpenAI's Responses API (P0 to P8)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SOUND_OR_FILM = re.compile(r"data:(?:audio|video)/")
 
 @once_per_check
 def _items(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
-    """Return the items that are objects: index, type, item. A message may leave its type out."""
+    """Return the items that are objects: index, type, item. A message may omit its type."""
     return [(i, _type(item), item) for i, item in objects(body.get("input"))]
 
 
@@ -48,7 +48,7 @@ def _type(item: JsonObject) -> str:
 
 
 def _is_continued(body: JsonObject) -> bool:
-    """Tell whether the API holds earlier items that the input does not show."""
+    """Whether the API has earlier items that are not in the input."""
     return bool(body.get("previous_response_id") or body.get("conversation"))
 
 
@@ -57,7 +57,7 @@ def _is_stored(body: JsonObject) -> bool:
 
 
 def malformed(body: JsonObject) -> Iterator[Finding]:
-    """P0: anything that is not of the documented shape."""
+    """P0: items that do not have the documented shape."""
     given = body.get("input")
     if given is None and ("prompt" in body or _is_continued(body)):
         return
@@ -106,7 +106,7 @@ def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
     if kind == "item_reference" or not kind:
         return True
     made_by_model = kind not in _OUTPUTS and (kind != "message" or item.get("role") == "assistant")
-    # Where items are stored, the API knows the follower by its id; rewritten text without one is not it.
+    # If items are stored, the API identifies the follower by its id; a rewritten item without one is not it.
     return made_by_model and (bool(item.get("id")) or not stored)
 
 
@@ -118,7 +118,7 @@ def _stranded(pending: list[tuple[int, JsonObject]]) -> Iterator[Finding]:
 
 
 def orphaned_items(body: JsonObject) -> Iterator[Finding]:
-    """P2: a stored item without its reasoning, in a history that has some reasoning left."""
+    """P2: a stored item without its reasoning, in a history with other reasoning items."""
     if not may_be_openai(body) or not _is_stored(body):
         return
     if not any(kind == "reasoning" for _, kind, _ in _items(body)):
@@ -130,7 +130,7 @@ def orphaned_items(body: JsonObject) -> Iterator[Finding]:
         elif kind in _OUTPUTS or (kind == "message" and item.get("role") != "assistant"):
             reasoned = False
         elif item.get("id") and not reasoned and kind in ("message", *_CALLS):
-            yield Finding(f"input.{i}", f"{as_text(item.get('id'))} stands without its reasoning item")
+            yield Finding(f"input.{i}", f"{as_text(item.get('id'))} is without its reasoning item")
 
 
 def unpaired(body: JsonObject) -> Iterator[Finding]:
@@ -142,11 +142,11 @@ def unpaired(body: JsonObject) -> Iterator[Finding]:
         if kind in _CALLS:
             waiting[call_id].append(i)
         elif kind.endswith("_call"):
-            waiting.setdefault(call_id, [])  # run by the provider: it may have an output and needs none
+            waiting.setdefault(call_id, [])  # server-side: an output is allowed but not required
         elif kind not in _OUTPUTS:
             continue
         elif waiting.get(call_id):
-            waiting[call_id].pop()  # ids may repeat: an output answers the nearest call
+            waiting[call_id].pop()  # ids may repeat: an output belongs to the nearest call
         elif call_id not in waiting and not hidden:
             yield Finding(f"input.{i}", f"no tool call found for {kind} {call_id}")
     for call_id, places in waiting.items():
@@ -155,7 +155,7 @@ def unpaired(body: JsonObject) -> Iterator[Finding]:
 
 
 def _call_id(item: JsonObject) -> str:
-    """Return the id that joins call and output; a local shell's output has it under ``id``."""
+    """Return the id shared by a call and its output; a local shell's output has it under ``id``."""
     return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 
@@ -187,12 +187,12 @@ def interleaved_calls(body: JsonObject) -> Iterator[Finding]:
             waiting.pop(_call_id(item), None)
         elif kind == "message":
             for call_id, at in waiting.items():
-                yield Finding(f"input.{at}", f"a message stands between call {call_id} and its output")
+                yield Finding(f"input.{at}", f"a message is between call {call_id} and its output")
             waiting.clear()
 
 
 def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
-    """P6: a temperature outside 0 to 2, or something else where a number should be."""
+    """P6: a temperature outside 0 to 2, or a value that is not a number."""
     for field, problem in misfit_numbers(
         body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
     ):
@@ -203,16 +203,16 @@ def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
 
 
 def sound_files(body: JsonObject) -> Iterator[Finding]:
-    """P7: sound or film sent as a file."""
+    """P7: audio or video sent as a file."""
     for i, _kind, item in _items(body):
         for key in ("content", "output"):
             for j, part in objects(item.get(key)):
                 if _SOUND_OR_FILM.match(as_text(part.get("file_data"))):
-                    yield Finding(f"input.{i}.{key}.{j}.file_data", "sound and film are no supported files")
+                    yield Finding(f"input.{i}.{key}.{j}.file_data", "audio and video files are not supported")
 
 
 def trigger_not_last(body: JsonObject) -> Iterator[Finding]:
-    """P8: a compaction trigger that something follows."""
+    """P8: a compaction trigger that is not the last item."""
     last = len(as_list(body.get("input"))) - 1
     for i, kind, _item in _items(body):
         if kind == "compaction_trigger" and i != last:
@@ -239,7 +239,7 @@ RULES = in_order(
             "P0b",
             "a request names its model",
             Level.REFUSE,
-            "OpenAI's OpenAPI specification: only a stored prompt can bring the model along.",
+            "OpenAI's OpenAPI specification: only a stored prompt can name the model instead.",
             "add the field",
             missing_fields,
             scope=Scope.BODY,
@@ -272,7 +272,7 @@ RULES = in_order(
             Level.REFUSE,
             "Error texts 'No tool call found for function call output' and 'No tool output found for "
             "function call' (pydantic-ai and litellm source, a cline test). Recorded by pydantic-ai: ids "
-            "may repeat. Not judged for outputs where earlier items are held by the API.",
+            "may repeat. Not applied to outputs if the API holds earlier items.",
             "keep each call and its output together",
             unpaired,
         ),
@@ -287,10 +287,10 @@ RULES = in_order(
         ),
         Rule(
             "P5",
-            "on DeepSeek no message stands between a call and its output",
+            "on DeepSeek no message is between a call and its output",
             Level.REFUSE,
-            "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' where a "
-            "message stands between two calls. Depends on the model.",
+            "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' if a "
+            "message is between two calls. Depends on the model.",
             "put messages before the calls or after the outputs",
             interleaved_calls,
         ),
@@ -304,7 +304,7 @@ RULES = in_order(
         ),
         Rule(
             "P7",
-            "files are not sound or film",
+            "files are not audio or video",
             Level.REFUSE,
             "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
             "send a transcript instead",

@@ -1,4 +1,4 @@
-"""Which parts a message of each role takes (P0)."""
+"""The content parts that each role accepts (P0)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PART_KINDS = {
     "assistant": frozenset({"output_text", "refusal"}),
 }
 _ANY_PART = _GIVEN | {"output_text", "refusal", "text", "image_url", "tool_use", "tool_result", "image"}
-"""Parts of this API and of others. What is in no list may be new, and is let pass."""
+"""Parts of this API and of others. Unlisted kinds may be new, and are not reported."""
 
 
 def others_parts(where: str, item: JsonObject) -> Iterator[Finding]:
-    """Yield the parts that a message of this role does not take: the API's error names those that it does."""
+    """Yield the parts that a message of this role does not accept."""
     role = as_text(item.get("role"))
     wrong = _ANY_PART - _PART_KINDS[role] if role in _PART_KINDS else frozenset()
     for j, part in objects(item.get("content")):
         kind = as_text(part.get("type"))
         if kind in wrong:
-            yield Finding(f"{where}.content.{j}.type", f"{role} messages take no {kind} parts")
+            yield Finding(f"{where}.content.{j}.type", f"{role} messages do not accept {kind} parts")
