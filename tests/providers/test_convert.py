@@ -206,7 +206,7 @@ def test_a_tool_name_that_is_refused_is_replaced_and_told():
     converted = convert([asked("a", name="my tool"), answers("a")], OPENAI)
     name = converted.items[0]["tool_calls"][0]["function"]["name"]
     assert re.fullmatch(r"my_tool_[0-9a-f]{8}", name)
-    assert converted.losses == (Loss(0, 0, LossKind.RENAMED, f"the tool 'my tool' is called {name!r}"),)
+    assert converted.losses == (Loss(0, 0, LossKind.RENAMED, f"the tool 'my tool' was renamed to {name!r}"),)
 
 
 # Instructions ---------------------------------------------------------------------------------------------
