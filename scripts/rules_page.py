@@ -21,8 +21,8 @@ What each provider's API refuses, as far as it is recorded, specified or reporte
 `Wire.check` run these rules over a request body, or over a bare message list.
 
 - **refuse**: the API answers with an error. **warn**: it accepts the request, against its own documentation.
-- **unverified** rules are widely reported but neither recorded nor documented in a source. They count as warnings
-  unless you ask for more (`Unverified.REFUSE`) or less (`Unverified.OFF`).
+- **unverified** rules are widely reported but neither recorded nor documented in a source. They count as
+  warnings unless you ask for more (`Unverified.REFUSE`) or less (`Unverified.OFF`).
 - **whole request**: the rule is skipped if only a message list is checked (`Scope.MESSAGES`).
 - A model that clew does not know is never refused by a rule that depends on the model.
 
