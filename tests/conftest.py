@@ -30,5 +30,5 @@ def real_data(name: str) -> Path:
 @pytest.fixture(autouse=True)
 def _no_list_is_known_from_another_test():
     """Tests compact the same made-up lists; in one program that would be a loop that forgets its results."""
-    if "clew.session.forgotten" in sys.modules:
-        sys.modules["clew.session.forgotten"].forget()
+    if "clew.session.compact_list" in sys.modules:
+        sys.modules["clew.session.compact_list"].forget()

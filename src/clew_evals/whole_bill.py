@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from clew.budget import DEFAULT, Compact, Policy, Region
-from clew.budget.prices import FIVE_MINUTES, USUAL_OUTPUT, long_input, long_output
+from clew.budget.cost import FIVE_MINUTES, USUAL_OUTPUT, long_input, long_output
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Message, Origin, Role
 from clew.session import compact

@@ -114,7 +114,7 @@ def test_a_line_that_breaks_keeps_the_part_that_came():
     chat = new_chat(Breaking())
     assert kinds(tell(chat, "hi")) == ["Taken", "Delta", "Failed"]
     assert chat.session.view()[-1].message.text == f"so far{BROKE_OFF}"
-    chat.talk_to(ScriptedModel("the rest"))
+    chat.set_model(ScriptedModel("the rest"))
     assert kinds(played(chat.again())) == ["Delta", "Said"]
     assert roles(chat) == ["user", "assistant", "user", "assistant"]
 
@@ -279,7 +279,7 @@ def test_without_leave_a_request_that_is_too_long_fails_and_says_what_to_type():
 def test_another_model_takes_over_in_the_same_session():
     chat = new_chat(ScriptedModel("from one"))
     tell(chat, "hi")
-    chat.talk_to(ScriptedModel("from two"))
+    chat.set_model(ScriptedModel("from two"))
     assert reply_to(chat, "and you?") == "from two"
     assert len(chat.session.view()) == 4
 

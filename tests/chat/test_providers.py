@@ -47,7 +47,7 @@ def talking(line: Line, server: ScriptedServer, window: int, auto: bool, root: P
     assert isinstance(model, RemoteModel)
     session = Session.open("talk", MemoryStore(), window=window, model=line.model)
     with closing(open_chat(session, root=root, auto=auto)) as chat:
-        chat.talk_to(model)
+        chat.set_model(model)
         yield chat
 
 

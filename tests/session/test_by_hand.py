@@ -23,9 +23,9 @@ from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.rules.values import Found, Kind, Scope, Span, Strength
 from clew.session import Session
-from clew.session.by_hand import redo_imported
-from clew.session.check import act_problems
-from clew.session.past import past_of
+from clew.session.changes import redo_imported
+from clew.session.history import compaction_history
+from clew.session.replay import skipped_events
 from tests.session.golden.make import RACES, WINDOW, race, shown
 from tests.session.talk import RULE, talk
 
@@ -230,7 +230,7 @@ def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_ski
                 "race undo compact": ["d3"],
             }.get(name, ["d1", "d2"])
             events = store.read(session.ctx, kinds=["compaction", "undo"])
-            assert [one.name for one in past_of(events) if one.in_force] == in_force
+            assert [one.name for one in compaction_history(events) if one.in_force] == in_force
             spans = tiers_of(store, session.ctx).spans.values()
             assert {span.digest for span in spans if not span.undone} <= set(in_force)
             if name == "race undo compact":  # the second undo names a compaction before the one in force
@@ -240,7 +240,7 @@ def test_a_log_that_an_earlier_version_could_not_open_opens_and_says_what_it_ski
             session.compact(target_tokens=1_500)
             session.undo()
             assert len(opened(store, name).problems) == 1
-    report = audit(path, act_problems=act_problems)
+    report = audit(path, skipped_events=skipped_events)
     assert report.sound
     assert [one.ctx.session for one in report.sessions if one.problems] == [
         name for name in told if name in damaged or (label == LEGACY and name == "acts without a digest")

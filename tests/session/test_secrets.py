@@ -11,7 +11,7 @@ from clew.memory.notes.commands import MemoryFiles
 from clew.memory.notes.note import Draft
 from clew.message import Role, said
 from clew.session import Session
-from clew.session.record import refusal_event
+from clew.session.history import refusal_event
 
 KEY = "ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
 

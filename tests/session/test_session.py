@@ -362,7 +362,7 @@ def test_the_model_is_kept_with_the_session(store):
 def test_a_session_talks_to_another_model_from_now_on(store):
     session = Session.open("main", store, model="claude-sonnet-4-5")
     session.add(said(Role.USER, "hello"))
-    session.talk_to("gpt-4o")
+    session.set_model("gpt-4o")
     session.add(said(Role.USER, "hello again"))
     assert session.gauge.window.tokens == 128_000
     assert reopened(session).gauge.model.id == "gpt-4o"

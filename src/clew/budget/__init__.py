@@ -1,13 +1,23 @@
 """Measure how full the window is by region; decide whether to compact, and whether that pays."""
 
-from clew.budget.breaker import Breaker, Stance
-from clew.budget.cost import Choice, Estimate, Move, Option, Outlook, choose, estimate, requests_to_come
-from clew.budget.event import TokenBudget
-from clew.budget.levels import Fill, Levels, levels_for
-from clew.budget.policy import DEFAULT, EARLY, Limit, Policy
-from clew.budget.prices import FIVE_MINUTES, HOUR, Cache, Cost
+from clew.budget.cost import (
+    FIVE_MINUTES,
+    HOUR,
+    Cache,
+    Choice,
+    Cost,
+    Estimate,
+    Move,
+    Option,
+    Outlook,
+    UndoPrice,
+    choose,
+    estimate,
+    requests_to_come,
+    undo_price,
+)
+from clew.budget.policy import DEFAULT, EARLY, Limit, Policy, Window, window_for
 from clew.budget.regions import FIXED, Allotment, Region, Slice, allot
-from clew.budget.results import ResultSizes
 from clew.budget.signals import (
     Asked,
     Asker,
@@ -21,10 +31,19 @@ from clew.budget.signals import (
     Signal,
     Trigger,
 )
-from clew.budget.state import FRESH, Lease, State
-from clew.budget.trigger import Calm, Compact, Stop, Verdict, Warn, judge
-from clew.budget.undo import UndoPrice, undo_price
-from clew.budget.window import Window, window_for
+from clew.budget.state import FRESH, Breaker, Lease, ResultSizes, Stance, State
+from clew.budget.verdict import (
+    Calm,
+    Compact,
+    Fill,
+    Levels,
+    Stop,
+    TokenBudget,
+    Verdict,
+    Warn,
+    judge,
+    levels_for,
+)
 
 __all__ = [
     "DEFAULT",

@@ -1,10 +1,11 @@
-"""The settings of a budget: when to compact, how far down, and what is kept free."""
+"""The settings of a budget (when to compact, how far down, what is kept free) and the usable window."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from clew.errors import InputError
+from clew.tokens import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +98,23 @@ class Policy:
 DEFAULT = Policy()
 EARLY = Policy(compact_at=Limit(share=0.75), warn_at=Limit(share=0.65))
 """Compacts sooner, for models whose quality drops as the window fills."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The tokens that one request and its reply may take together."""
+
+    tokens: int
+    reply_tokens: int
+    """Tokens kept free for the reply."""
+
+    @property
+    def usable_tokens(self) -> int:
+        """Return the tokens that a request may take."""
+        return max(0, self.tokens - self.reply_tokens)
+
+
+def window_for(model: Model, policy: Policy = DEFAULT) -> Window:
+    """Return the window of a model; if its provider limits the input to less, that limit plus the reply."""
+    reply = min(policy.reply.of(model.window_tokens), model.max_output_tokens)
+    return Window(model.input_room(reply) + reply, reply)

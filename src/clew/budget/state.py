@@ -1,17 +1,180 @@
-"""The budget's state between requests, which keeps compactions from thrashing or nesting."""
+"""The budget's state between requests: failed compactions, sizes of tool results, the running compaction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
-from clew.budget.breaker import Breaker
-from clew.budget.reading import count, reading, text
-from clew.budget.results import ResultSizes
+from clew.budget.policy import Policy
 from clew.budget.signals import Trigger
-from clew.errors import CompactionUnderWay
-from clew.message import JsonObject
+from clew.errors import CompactionUnderWay, InputError
+from clew.message import Json, JsonObject
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn errors about the JSON's shape into an ``InputError``."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as cause:
+        raise InputError(f"this is not {what} ({cause!r})") from cause
+
+
+def count(value: Json) -> int:
+    """Return a non-negative integer; anything else is a ``ValueError``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def text(value: Json) -> str:
+    """Return a string; anything else is a ``TypeError``."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+TRIES = 3
+"""Consecutive failures after which the breaker opens; chosen by hand."""
+GROWTH = 0.10
+"""If the window grew by this share since the last failure, one more try is allowed; chosen by hand."""
+LEAST_PROGRESS = 0.05
+"""A compaction that misses its target and frees less than this share counts as failed; chosen by hand."""
+
+
+class Stance(StrEnum):
+    """Whether a compaction may be tried."""
+
+    CLOSED = "closed"
+    """It may be tried."""
+    HALF_OPEN = "half open"
+    """One try: another failure opens the breaker again."""
+    OPEN = "open"
+    """It may not be tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """The record of failed compactions, stored as JSON so that it survives a restart."""
+
+    failures: int = 0
+    """Consecutive failures."""
+    failed_at_tokens: int = 0
+    """Tokens in the window at the last failure."""
+    reason: str = ""
+    """Reason of the last failure."""
+
+    def stance(self, used_tokens: int, asked: bool = False) -> Stance:
+        """Return whether a compaction may be tried now; ``asked`` if a person wants it."""
+        if self.failures < TRIES:
+            return Stance.CLOSED
+        grown = used_tokens - self.failed_at_tokens > GROWTH * self.failed_at_tokens
+        return Stance.HALF_OPEN if asked or grown else Stance.OPEN
+
+    def failed(self, used_tokens: int, reason: str) -> Breaker:
+        """Return the breaker after a failed compaction."""
+        return Breaker(self.failures + 1, used_tokens, reason)
+
+    def ended(self, before_tokens: int, after_tokens: int, target_tokens: int) -> Breaker:
+        """Return the breaker after a compaction that took effect; one that frees too little has failed."""
+        freed = before_tokens - after_tokens
+        reached = after_tokens <= target_tokens
+        if freed > 0 and (reached or freed >= LEAST_PROGRESS * before_tokens):
+            return Breaker()
+        left = f"it left {after_tokens:,} of {before_tokens:,} tokens"
+        return self.failed(after_tokens, f"{left}, the target was {target_tokens:,}")
+
+    @property
+    def question(self) -> str:
+        """Return the question to a person, with the reason."""
+        times = "once" if self.failures == 1 else f"{self.failures} times in a row"
+        return (
+            f"compaction failed {times} (last: {self.reason}); give a narrower task, or a larger budget: "
+            "a model with a larger window, fewer tools, fewer pins"
+        )
+
+    def to_json(self) -> JsonObject:
+        """Return it as plain JSON."""
+        return {
+            "failures": self.failures,
+            "failed_at_tokens": self.failed_at_tokens,
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Breaker:
+        """Read what ``to_json`` wrote."""
+        with reading("a breaker"):
+            return cls(count(value["failures"]), count(value["failed_at_tokens"]), text(value["reason"]))
+
+
+ENOUGH = 100
+"""The number of results from which the largest 1 % are at least one and are treated as outliers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSizes:
+    """A histogram of a session's tool result sizes, rounded up by at most a quarter to stay small."""
+
+    counts: tuple[tuple[int, int], ...] = ()
+    """Pairs of bucket size in tokens and number of results, ascending."""
+    largest_tokens: int = 0
+
+    @property
+    def results(self) -> int:
+        """Return the number of results."""
+        return sum(times for _, times in self.counts)
+
+    def add(self, tokens: int) -> ResultSizes:
+        """Return the histogram with one more result; results that arrive together count as one."""
+        counts = dict(self.counts)
+        size = _rounded_up(tokens)
+        counts[size] = counts.get(size, 0) + 1
+        return ResultSizes(tuple(sorted(counts.items())), max(self.largest_tokens, tokens))
+
+    @property
+    def p99_tokens(self) -> int:
+        """Return the 99th percentile of the sizes."""
+        left = self.results // 100
+        for size, times in reversed(self.counts):
+            if times > left:
+                return min(size, self.largest_tokens)
+            left -= times
+        return 0
+
+    def expected_tokens(self, policy: Policy, usable_tokens: int) -> int:
+        """Return the tokens to keep free for the next result.
+
+        The policy's first guess or the largest so far, whichever is more; after ``ENOUGH`` results the 99th
+        percentile, so that one giant result does not reduce the window for ever. Never more than the policy
+        allows: larger results are shortened when they arrive.
+        """
+        if self.results < ENOUGH:
+            learnt = max(policy.next_result.of(usable_tokens), self.largest_tokens)
+        else:
+            learnt = self.p99_tokens
+        return min(learnt, policy.next_result_most.of(usable_tokens))
+
+    def to_json(self) -> JsonObject:
+        """Return the histogram as plain JSON."""
+        return {"counts": [[size, times] for size, times in self.counts], "largest": self.largest_tokens}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ResultSizes:
+        """Read what ``to_json`` wrote."""
+        with reading("a record of result sizes"):
+            counts = tuple((count(size), count(times)) for size, times in value["counts"])
+            return cls(counts, count(value["largest"]))
+
+
+def _rounded_up(tokens: int) -> int:
+    """Round up to three leading bits: four bucket sizes per doubling."""
+    shift = max(0, tokens.bit_length() - 3)
+    return -(-tokens >> shift) << shift
+
 
 LEASE_SECONDS = 600.0
 """The longest that a compaction may take; a process that dies in one blocks the session no longer."""

@@ -85,14 +85,14 @@ class Chat:
         self._calls = Calls(session)
         self._fitting = Fitting(session, self.requests, self._calls)
 
-    def talk_to(self, model: StreamingModel) -> None:
+    def set_model(self, model: StreamingModel) -> None:
         """Go on with another model. One behind an API also sets the window, and writes digests' prose."""
         self._hang_up()
         self.model = model
         self.session.summariser = None
         if isinstance(model, RemoteModel):
             self.session.summariser = model
-            self.session.talk_to(model.name.partition("/")[2])
+            self.session.set_model(model.name.partition("/")[2])
 
     def choose(self, chosen: Choices) -> None:
         """Take what a person chose; it is kept with the session, as soon as anything is said in it."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.log.store.audit import AuditReport, audit
-from clew.session.check import act_problems
+from clew.session.replay import skipped_events
 from clew.settings import store_path
 
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Audit and report."""
-    report = audit(args.store or store_path(), act_problems=act_problems)
+    report = audit(args.store or store_path(), skipped_events=skipped_events)
     if args.json:
         term.write(_as_json(report))
     else:

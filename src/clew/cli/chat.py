@@ -108,7 +108,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
         chat.memory.where = Where.EVERYWHERE if settings.recall_everywhere else Where.PROJECT
         chat.choose(Choices(args.window, args.auto or None).over(choices_of(session)))
-        chat.talk_to(named_model(wanted, session))
+        chat.set_model(named_model(wanted, session))
         screen = Screen(term, lines.is_tty)
         screen.banner(chat)
         for line in waiting_lines(session.ledger.pins.waiting, name):

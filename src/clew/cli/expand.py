@@ -35,7 +35,7 @@ from clew.compaction.plan.spans import spans
 from clew.errors import NotFound
 from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
 from clew.session import CompactResult, Expansion, Quote
-from clew.session.look import how_ended
+from clew.session.provenance import how_ended
 
 ADVICE = "use m12 for a message, p2 for a rule; for digests, `clew import` the file, then `clew compact` it"
 _BESIDE = {

@@ -15,7 +15,7 @@ from clew.log.events import Ctx
 from clew.log.protocol import Store
 from clew.log.store import MemoryStore
 from clew.session import Session
-from clew.session.past import Past, past_of
+from clew.session.history import PastCompaction, compaction_history
 from clew.transcripts import Source
 
 ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
@@ -117,9 +117,9 @@ class Refusal:
     reason: str
 
 
-def history(log: Log) -> list[Past]:
-    """Return every compaction, undone ones included, oldest first."""
-    return past_of(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
+def history(log: Log) -> list[PastCompaction]:
+    """Return every compaction undone ones included, oldest first."""
+    return compaction_history(log.store.read(log.ctx, kinds=[COMPACTION.name, UNDO.name]))
 
 
 def refusals(log: Log) -> list[Refusal]:
@@ -128,7 +128,7 @@ def refusals(log: Log) -> list[Refusal]:
     return [Refusal(one.event.time, str(one.event.body.get("reason", ""))) for one in events]
 
 
-def past_named(log: Log, name: str) -> Past:
+def past_named(log: Log, name: str) -> PastCompaction:
     """Return a compaction by its number."""
     past = history(log)
     for one in past:

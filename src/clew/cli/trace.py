@@ -35,7 +35,7 @@ from clew.integrations.telemetry import lines
 from clew.ledger.codec import to_json
 from clew.message import JsonObject
 from clew.session import Outcome
-from clew.session.past import Past
+from clew.session.history import PastCompaction
 
 LABEL = 6
 DETAIL = 9
@@ -105,7 +105,7 @@ def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
 # Output for people -----------------------------------------------------------------------------------
 
 
-def _lines(past: Past, width: int) -> Iterator[Styled]:
+def _lines(past: PastCompaction, width: int) -> Iterator[Styled]:
     plan = past.compaction.plan
     sizes = f"{_clock(past.compaction.time)}  {plan.tokens_before:,} → {plan.tokens_after:,} tokens  "
     status = (_standing(past), "green" if past.in_force else "yellow")
@@ -115,7 +115,7 @@ def _lines(past: Past, width: int) -> Iterator[Styled]:
         yield Styled.assemble((f"{'':<{LABEL}}{label:<{DETAIL}}", "dim"), one_line(words, room))
 
 
-def _details(past: Past) -> Iterator[tuple[str, str]]:
+def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
     one = past.compaction
     yield "why", f"{one.plan.trigger}: {one.plan.reason}"
     if one.focus:
@@ -132,7 +132,7 @@ def _details(past: Past) -> Iterator[tuple[str, str]]:
             yield "", f"{attempt.author} {attempt.outcome}: {miss}"
 
 
-def _standing(past: Past) -> str:
+def _standing(past: PastCompaction) -> str:
     if past.undone:
         return f"✗ undone {_clock(past.undone)}"
     return f"✓ in force, taken into {past.taken_in}" if past.taken_in else "✓ in force"
@@ -150,7 +150,7 @@ def _clock(time: str) -> str:
 # Output for programs ---------------------------------------------------------------------------------
 
 
-def _to_json(past: Past) -> JsonObject:
+def _to_json(past: PastCompaction) -> JsonObject:
     one = past.compaction
     return {
         "name": past.name,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clew.budget import FRESH, Fill, Region
-from clew.budget.levels import Levels, levels_for
+from clew.budget.verdict import Levels, levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.shelf import Book, Shown
@@ -16,7 +16,7 @@ from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.clients.api import whole
 from clew.providers.shapes import as_text, objects
-from clew.session.record import read_compaction
+from clew.session.history import read_compaction
 from clew.session.replay import region_of
 
 MOST_BLOCKS = 4_000

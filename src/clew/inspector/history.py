@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import takewhile
 
 from clew.budget import Cache
-from clew.budget.undo import undo_price
+from clew.budget.cost import undo_price
 from clew.compaction.plan import Claim, Pin
 from clew.compaction.plan.spans import spans
 from clew.compaction.verify import Report
@@ -16,16 +16,15 @@ from clew.inspector.shelf import Book
 from clew.ledger.codec import to_json
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject
-from clew.session import past as every
-from clew.session.past import Past
+from clew.session.history import PastCompaction, compaction_history
 
 MOST_WEIGHED = 20_000
 """Messages of a view that are weighed to say what an undo costs."""
 
 
-def past_of(book: Book) -> list[Past]:
+def past_of(book: Book) -> list[PastCompaction]:
     """Return every compaction there ever was, oldest first."""
-    return every.past_of(book.places.of_kinds(COMPACTION.name, UNDO.name))
+    return compaction_history(book.places.of_kinds(COMPACTION.name, UNDO.name))
 
 
 def compactions(book: Book) -> JsonObject:
@@ -45,7 +44,7 @@ def compactions(book: Book) -> JsonObject:
     }
 
 
-def _short(book: Book, past: Past) -> JsonObject:
+def _short(book: Book, past: PastCompaction) -> JsonObject:
     one = past.compaction
     plan, digest = one.plan, one.digest
     return {
@@ -94,7 +93,7 @@ def _undo_price(book: Book) -> Json:
 # One of them -----------------------------------------------------------------------------------------
 
 
-def find(book: Book, name: str) -> Past:
+def find(book: Book, name: str) -> PastCompaction:
     """Return a compaction by its number, or raise ``NotFound``."""
     for one in past_of(book):
         if one.name == name:

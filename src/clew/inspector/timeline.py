@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clew.budget import FRESH, Fill, Region
-from clew.budget.levels import levels_for
+from clew.budget.verdict import levels_for
 from clew.inspector.context import DIGEST, marks, region, sent_besides
 from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
@@ -16,7 +16,7 @@ from clew.log.events import Stored
 from clew.message import Json, JsonObject, Origin
 from clew.providers.clients.api import whole
 from clew.providers.shapes import as_object, as_text, objects
-from clew.session.past import Past
+from clew.session.history import PastCompaction
 from clew.tokens import Model, model_named
 
 MOST_POINTS = 1_200
@@ -134,7 +134,7 @@ def _reshaped(book: Book) -> Iterator[Event]:
         }
 
 
-def _told(stored: Stored, past: Mapping[int, Past]) -> str:
+def _told(stored: Stored, past: Mapping[int, PastCompaction]) -> str:
     """Say in words what an event did that gives no reason itself: a person wanted it."""
     if stored.event.kind == SWITCH.name:
         off = "compaction was switched off: the whole history is shown"

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from clew.budget import DEFAULT, Policy
 from clew.message import JsonObject, Message
 from clew.session import Compactor, CompactResult, Session
-from clew.session.saved import without_natives
+from clew.session.result import without_natives
 from clew.tokens import counter_for
 
 log = logging.getLogger("clew.integrations")

@@ -16,8 +16,8 @@ from clew.errors import InputError
 from clew.message import JsonObject
 from clew.providers.canonical import begins_with
 from clew.providers.model import Model
+from clew.session.compact_list import compact
 from clew.session.conversation import known_entries
-from clew.session.plain import compact
 from clew.session.result import CompactOptions, CompactResult
 
 CONVERSATIONS = 256

@@ -22,8 +22,7 @@ from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.canonical import begins_with, marks_in, place_marks, unmarked
 from clew.providers.foreign import Codec
-from clew.session.parsed_input import ParsedInput, codec_of
-from clew.session.recover import numbered, restore
+from clew.session.parsed_input import ParsedInput, codec_of, numbered, restore
 from clew.session.replay import region_of
 from clew.tokens import Family, TokenCounter
 

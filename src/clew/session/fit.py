@@ -33,7 +33,7 @@ from clew.compaction.propose.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
 from clew.log.events import Event
 from clew.message import Item, JsonObject, Role
-from clew.session.record import Compaction
+from clew.session.history import Compaction
 from clew.session.replay import region_of
 from clew.tokens import Model
 

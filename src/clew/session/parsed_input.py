@@ -1,20 +1,53 @@
-"""Parse what a caller passes: a list or body of dictionaries, SDK or framework objects, or messages."""
+"""Parse what a caller passes: a list or body of dictionaries, SDK or framework objects, or messages.
+
+Also labels texts that a harness inserted in the user's role, and recovers the state of a list that holds a
+digest of an earlier call.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from clew.compaction.plan.recognise import as_told, parted
+from clew.compaction.plan import Claim, ClaimKind, Digest
+from clew.compaction.plan.recognise import as_told, parted, recovered
+from clew.compaction.propose.brief import Brief
 from clew.errors import InputError, UnknownEntry
-from clew.message import Json, JsonObject, Message, Unknown
+from clew.ledger.ledger import Ledger
+from clew.message import Item, Json, JsonObject, Message, Origin, Role, Text, ToolResult, Unknown
 from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.foreign import Codec, foreign_codec
 from clew.providers.openai.calls import STRAY
 from clew.providers.sdk import plain
-from clew.session.speakers import with_speakers
+
+_CANDIDATE = re.compile(
+    r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
+    r"|This session is being continued|# Context from|Another language model started"
+)
+"""Prefilter: every inserted text matches this; other texts cost one search."""
+
+
+def with_speakers(message: Message) -> Message:
+    """Return a user message with inserted texts labelled as such; any other message unchanged."""
+    if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
+        return message
+    if not any(isinstance(part, Text) and _CANDIDATE.search(part.text) for part in message.parts):
+        return message
+    from clew.transcripts.readers import claude_words, codex_words  # imported only if the prefilter matches
+
+    labelled = codex_words.with_speakers(message)
+    if labelled.origin is Origin.SPOKEN:
+        labelled = claude_words.wire_message(labelled.parts)
+    if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
+        return message
+    if labelled.origin is Origin.INJECTED and any(isinstance(part, ToolResult) for part in message.parts):
+        # Tool results followed by a reminder: a tool message without any text of the user.
+        labelled = replace(labelled, role=Role.TOOL, origin=Origin.SPOKEN)
+    return replace(labelled, native=message.native)
+
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})
@@ -222,3 +255,48 @@ def _must_hold_messages(given: object) -> None:
     if not isinstance(given, Iterable):
         what = "None" if given is None else f"an object of type {type(given).__name__}"
         raise InputError(f"expected a list of messages, got {what}", "pass a list, or a whole request body")
+
+
+# A digest in the list ---------------------------------------------------------------------------------
+
+_CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT)
+"""Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
+
+
+def numbered(messages: Sequence[Message], last: int = 0) -> tuple[list[Item], Digest | None]:
+    """Give messages their ids by position; a digest keeps its own id, and the ids it covers stay reserved."""
+    found = next(filter(None, map(recovered, messages)), None)
+    covered = frozenset(found.covers) if found else frozenset()
+    items: list[Item] = []
+    waits = found
+    for message in messages:
+        if waits and recovered(message):
+            last = max([last, *(int(name[1:]) for name in covered)])
+            items.append(Item(waits.id, as_told(message)))
+            waits = None
+            continue
+        last += 1
+        while f"m{last}" in covered:  # a message before the digest that it does not cover
+            last += 1
+        items.append(Item(f"m{last}", as_told(message)))
+    return items, found
+
+
+def restore(ledger: Ledger, digest: Digest) -> None:
+    """Restore rules, early user messages and values from a digest into a ledger."""
+    for pin in digest.pins:
+        ledger.pins.restore(pin.quote, pin.source, pin.trust)
+    said = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
+    said.sort(key=lambda claim: int(claim.sources[0].message[1:]))
+    ledger.restore_early_words((claim.text, claim.sources[0], claim.trust) for claim in said)
+    for number, claim in enumerate(digest.claims):
+        told = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
+        ledger.values.add(Item(claim.sources[0].message, told), number)
+
+
+def carried_by(digest: Digest, ledger: Ledger) -> Brief:
+    """Return the claims of a digest that a ledger without the covered messages cannot rebuild."""
+    claims: Sequence[Claim] = [claim for claim in digest.claims if claim.kind in _CARRIED]
+    if ledger.goal is not None:
+        claims = [claim for claim in claims if claim.kind is not ClaimKind.GOAL]
+    return Brief((), tuple(claims))

@@ -16,7 +16,7 @@ from typing import Any
 
 from clew.budget import FRESH, Region, State
 from clew.compaction.plan import Digest
-from clew.errors import HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
+from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
 from clew.ledger.findings import RuleRef
 from clew.ledger.ledger import Ledger
 from clew.log import (
@@ -42,12 +42,19 @@ from clew.log.imports import Foreign, foreign
 from clew.log.protocol import Store
 from clew.log.snapshots import Snapshots
 from clew.message import Item, JsonObject, Message, Role
-from clew.session.by_hand import FACT_ACTS, redo, redo_fact, redo_imported, redo_loop
-from clew.session.legacy import KINDS as LEGACY_KINDS
-from clew.session.legacy import names_by_number, rules_meant
-from clew.session.record import Compaction, read_compaction, state_of
-from clew.session.recorded import RecordedRules
-from clew.tokens import Tally, TokenCounter
+from clew.session.changes import (
+    FACT_ACTS,
+    names_by_number,
+    redo,
+    redo_fact,
+    redo_imported,
+    redo_loop,
+    rules_meant,
+)
+from clew.session.changes import KINDS as LEGACY_KINDS
+from clew.session.found_rules import RecordedRules
+from clew.session.history import Compaction, read_compaction, state_of
+from clew.tokens import UNKNOWN, Tally, TokenCounter, counter_for
 
 TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
@@ -379,3 +386,13 @@ def region_of(message: Message, *, leads: bool = True) -> Region:
     if leads and message.role in (Role.SYSTEM, Role.DEVELOPER):
         return Region.SYSTEM
     return Region.TOOL_OUTPUTS if any(message.results) else Region.HISTORY
+
+
+def skipped_events(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:
+    """Return the events that opening a session skips; empty if the session cannot be read at all."""
+    replay = Replay(store, ctx, counter_for(UNKNOWN))
+    try:
+        replay.catch_up()
+    except ClewError:
+        return ()
+    return tuple(replay.problems)

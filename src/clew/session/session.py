@@ -24,16 +24,15 @@ from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model
 from clew.providers.steps import Steps
 from clew.secrets import mask, mask_json, mask_message
-from clew.session.asking import answered, answered_async
-from clew.session.by_hand import on_fact, on_loop, on_pin
-from clew.session.compacting import Request, compacting, fitting, previewed, wish_of
+from clew.session.changes import on_fact, on_loop, on_pin
+from clew.session.compact_session import Request, compacting, fitting, previewed, undo, wish_of
 from clew.session.fit import Fitted, Gauge
-from clew.session.look import Expansion, Explanation, expand, explain
+from clew.session.found_rules import RuleChanges, changes, recorded_messages
+from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
-from clew.session.record import Compaction
-from clew.session.recorded import RuleChanges, changes, recorded_messages
+from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import Replay
-from clew.session.undoing import undo
+from clew.session.summariser import answered, answered_async
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
@@ -82,7 +81,7 @@ class Session:
         self._replay.catch_up()
         recorded = self._replay.about.get("model")
         if gauge.model == UNKNOWN and isinstance(recorded, str):
-            self.talk_to(recorded)
+            self.set_model(recorded)
 
     @classmethod
     def open(  # noqa: PLR0913  # the front door: all but the name are keywords with defaults
@@ -113,7 +112,7 @@ class Session:
         session._closing.append(own.close)
         return session
 
-    def talk_to(self, model: str) -> None:
+    def set_model(self, model: str) -> None:
         """Count and measure for another model from now on; recorded with the next message."""
         self.gauge = replace(self.gauge, model=model_named(model))
         self._replay.count_with(counter_for(self.gauge.model))

@@ -10,7 +10,7 @@ from clew.compaction.plan.apply import apply
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.steps import drive
-from clew.session.asking import nobody
+from clew.session.summariser import nobody
 from clew_evals.cuts import COUNTER, Cut
 
 

@@ -54,7 +54,7 @@ ALIASES = {
 
 def _model(chat: Chat, words: str) -> Turn:
     if words:
-        chat.talk_to(named_model(words, chat.session))
+        chat.set_model(named_model(words, chat.session))
     yield Told(f"talking to {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens")
 
 

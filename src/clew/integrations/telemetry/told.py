@@ -29,7 +29,7 @@ from clew.log.kinds import (
     UNDO,
 )
 from clew.message import ToolResult
-from clew.session.record import read_compaction
+from clew.session.history import read_compaction
 
 _NOTE_DOES = {
     "add": "create_memory",

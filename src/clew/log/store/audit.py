@@ -68,18 +68,18 @@ class AuditReport:
 
 
 def audit(
-    path: Path, kinds: Mapping[str, Kind] = KINDS, act_problems: ActProblems | None = None
+    path: Path, kinds: Mapping[str, Kind] = KINDS, skipped_events: ActProblems | None = None
 ) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
 
-    ``act_problems`` checks the sessions that have manual changes to rules or open work.
+    ``skipped_events`` checks the sessions that have manual changes to rules or open work.
     """
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
     rest = _state_at_rest(path)
-    report = _audit(path, kinds, act_problems, at_rest=rest is not None)
+    report = _audit(path, kinds, skipped_events, at_rest=rest is not None)
     if rest is not None and _state_at_rest(path) != rest:  # another process has started to write
-        report = _audit(path, kinds, act_problems, at_rest=False)
+        report = _audit(path, kinds, skipped_events, at_rest=False)
     return report
 
 
@@ -92,7 +92,7 @@ def _state_at_rest(path: Path) -> tuple[int, int] | None:
 
 
 def _audit(
-    path: Path, kinds: Mapping[str, Kind], act_problems: ActProblems | None, at_rest: bool
+    path: Path, kinds: Mapping[str, Kind], skipped_events: ActProblems | None, at_rest: bool
 ) -> AuditReport:
     with translated(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
@@ -100,9 +100,9 @@ def _audit(
         _require_reach(database, path)
         checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
-        if act_problems and not flaws:
+        if skipped_events and not flaws:
             for session in checks.with_acts():
-                session.problems = act_problems(_ReadOnly(path, database), session.ctx)
+                session.problems = skipped_events(_ReadOnly(path, database), session.ctx)
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
 
 

@@ -1,4 +1,4 @@
-"""Compact a session: set the goal, decide on a plan, and commit it if the view is still the same."""
+"""Compact a session and undo it: set the goal, decide on a plan, commit it if the view is still the same."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop
 from clew.compaction.decide import Job, Outcome, Writer, decide
 from clew.compaction.plan.apply import apply
 from clew.compaction.propose.tail import leading_system
-from clew.errors import BudgetExceeded, CompactionRefused, NothingToGain, StalePlan
+from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
+from clew.log import UNDO, new_event
 from clew.log.events import Event
 from clew.message import JsonObject
 from clew.providers.steps import Steps, drive
-from clew.session.asking import nobody
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
-from clew.session.record import Compaction, compaction_event, refusal_event
+from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
+from clew.session.summariser import nobody
 
 HOLDER = "clew"
 
@@ -177,3 +178,47 @@ def fitting(
     fitted = Fitted(budget, choice, compaction)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
+
+
+ADVICE = "nothing was changed; list the compactions in force, then undo again"
+
+
+def undo(replay: Replay, compactions: int, newest: str | None = None) -> list[Compaction]:
+    """Append an undo of the last compactions; return them, newest first.
+
+    Only compactions that the caller has seen are undone: up to ``newest``, the last one shown to them, or by
+    default those that this process has read. ``StalePlan`` if another process compacted or undid since.
+    """
+    seen = _in_force(replay)
+    undone: list[Compaction] = []
+
+    def decide() -> list[Event]:
+        in_force = _in_force(replay)
+        last = replay.compaction(in_force[-1]).name if in_force else None
+        if newest is not None and last != newest:
+            raise StalePlan(
+                f"{newest} is no longer the last compaction in force, {last or 'none'} is", ADVICE
+            )
+        if newest is None and in_force != seen:
+            raise StalePlan(_what_happened(seen, in_force), ADVICE)
+        if not 0 < compactions <= len(in_force):
+            some = {0: "there is none", 1: "there is 1"}.get(len(in_force), f"there are {len(in_force)}")
+            raise InputError(f"cannot undo {compactions}", f"{some} to undo")
+        undone[:] = [replay.compaction(seq) for seq in in_force[-compactions:]]
+        back = sum(one.plan.tokens_before - one.plan.tokens_after for one in undone)
+        state = replay.state.undone(replay.tokens + back)
+        body: JsonObject = {"compaction": undone[0].seq, "state": state.to_json()}
+        return [new_event(UNDO.name, body, UNDO.version)]
+
+    replay.append(decide)
+    return undone[::-1]
+
+
+def _in_force(replay: Replay) -> list[int]:
+    return [step.seq for step in replay.view.steps]
+
+
+def _what_happened(seen: list[int], in_force: list[int]) -> str:
+    if set(in_force) <= set(seen):
+        return "another process undid a compaction meanwhile"
+    return "another process compacted meanwhile"

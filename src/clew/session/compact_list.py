@@ -10,8 +10,11 @@ the state is recovered from the text of the digest.
 
 from __future__ import annotations
 
+import warnings
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Any, Unpack
 
 from clew.budget import Cache, Compact, Milestone, Move, Region, Stop, Trigger
@@ -28,16 +31,44 @@ from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model
 from clew.providers.steps import Steps
 from clew.secrets import mask_message
-from clew.session.asking import answered, answered_async
-from clew.session.compacting import Wish
+from clew.session.compact_session import Wish
 from clew.session.conversation import Carry, advance, start
 from clew.session.fit import Gauge, with_unread
-from clew.session.forgotten import warn_if_forgotten
-from clew.session.parsed_input import ParsedInput
-from clew.session.recover import carried_by, restore
-from clew.session.result import CompactOptions, CompactResult, Options
-from clew.session.saved import restored
+from clew.session.parsed_input import ParsedInput, carried_by, restore
+from clew.session.result import CompactOptions, CompactResult, Options, restored
+from clew.session.summariser import answered, answered_async
 from clew.tokens import TokenCounter, counter_for, model_named
+
+KEPT = 32
+"""How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
+ADVICE = (
+    "clew.compact was given a longer version of a list that it compacted before, without previous=: every "
+    "call compacts from the beginning and the prompt cache is lost. Pass the last result as previous=, or "
+    "use clew.Compactor"
+)
+_seen: OrderedDict[int, list[int]] = OrderedDict()
+_lock = Lock()
+
+
+def warn_if_forgotten(carry: Carry) -> None:
+    """Warn if a list begins with one that was compacted before; lists are compared by message sizes."""
+    view = carry.view
+    if view.digest is not None or not view.items:
+        return  # the caller keeps the compacted list, whose digest carries the state
+    key = hash((view.items[0].message.role, view.items[0].message.text[:1_000]))
+    with _lock:
+        before = _seen.pop(key, None)
+        _seen[key] = list(view.sizes)
+        while len(_seen) > KEPT:
+            _seen.popitem(last=False)
+    if before and len(before) < len(view.sizes) and view.sizes[: len(before)] == before:
+        warnings.warn(ADVICE, UserWarning, stacklevel=8)
+
+
+def forget() -> None:
+    """Clear the remembered lists, as in a new process."""
+    with _lock:
+        _seen.clear()
 
 
 def compact(

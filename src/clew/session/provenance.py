@@ -14,7 +14,7 @@ from clew.ledger.pins import Pin
 from clew.ledger.values import Value
 from clew.log import COMPACTION
 from clew.message import Cite
-from clew.session.record import Compaction, read_compaction
+from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 
 MOST_VALUES = 4

@@ -1,9 +1,9 @@
-"""Compactions as log events: write one, and read it back."""
+"""Compactions as log events, and the compaction history of a session: in force, undone, folded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clew.budget import State
@@ -123,3 +123,44 @@ def _attempt_to_json(attempt: Attempt) -> Json:
     # A provider's error message may quote the API key.
     misses: Sequence[Json] = [mask(one).text for one in attempt.misses]
     return {"author": attempt.author, "outcome": attempt.outcome, "misses": list(misses)}
+
+
+@dataclass(frozen=True, slots=True)
+class PastCompaction:
+    """A compaction of a session, in force or not."""
+
+    name: str
+    """By its number: ``d2`` is the second compaction, and its digest if it made one."""
+    compaction: Compaction
+    undone: str | None = None
+    """The time of the undo; None if it was not undone."""
+    taken_in: str | None = None
+    """The later digest that its digest was folded into."""
+
+    @property
+    def in_force(self) -> bool:
+        """Whether it still applies to the view."""
+        return self.undone is None
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """Return the digests that were folded into its own."""
+        return self.compaction.digest.folds if self.compaction.digest else ()
+
+
+def compaction_history(events: Iterable[Stored]) -> list[PastCompaction]:
+    """Return all compactions, oldest first, from the compaction and undo events of a log."""
+    past: list[PastCompaction] = []
+    for stored in events:
+        if stored.event.kind == COMPACTION.name:
+            past.append(PastCompaction(f"d{len(past) + 1}", read_compaction(COMPACTION.current(stored))))
+        else:
+            past = _undone(past, stored.event.body.get("compaction"), stored.event.time)
+    folded = {name: one.name for one in past if one.in_force for name in one.folds}
+    return [replace(one, taken_in=folded.get(one.name)) for one in past]
+
+
+def _undone(past: list[PastCompaction], seq: Json, time: str) -> list[PastCompaction]:
+    """Return the compactions after an undo event; one that names a compaction not in force has no effect."""
+    since = next((at for at, one in enumerate(past) if one.in_force and one.compaction.seq == seq), len(past))
+    return past[:since] + [replace(one, undone=one.undone or time) for one in past[since:]]
