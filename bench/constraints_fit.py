@@ -20,7 +20,7 @@ from constraints import COLD, FRESH, INVENTED, labelled
 
 from clew.message import Trust
 from clew.rules.find import spoken
-from clew.rules.tables import model
+from clew.rules.words import model
 
 WORTH = {"standing": 2.0, "decision": 0.05, "none": 1.0}
 LEARNT_FROM = frozenset(("dev", "learnt"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from clew.ledger.codec import copied, from_json, to_json
 from clew.message import Cite
+from clew.rules.codec import copied, from_json, to_json
 
 
 class Colour(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.ledger import Ledger
-from clew.ledger.pins import PinStatus
 from clew.message import Item, Role, said
+from clew.rules.pins import PinStatus
 
 
 def ledger_of(*texts: str) -> Ledger:

@@ -24,7 +24,7 @@ from clew.rules import (
 from clew.rules.evidence import is_silent
 from clew.rules.find import sentences_that_tell, spoken
 from clew.rules.pasted import LONG
-from clew.rules.tables import model
+from clew.rules.words import model
 
 
 def user(text: str) -> Message:

@@ -11,8 +11,7 @@ import pytest
 from clew.message import Role, said
 from clew.rules import find_candidates
 from clew.rules.languages import guess, language
-from clew.rules.tables import model, table
-from clew.rules.tokens import plain_words, tokens
+from clew.rules.words import model, plain_words, table, tokens
 
 INVENTED = [
     json.loads(line) for line in Path(__file__).with_name("invented.jsonl").read_text("utf-8").splitlines()
@@ -57,18 +56,18 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", NAMES.values())
 def test_every_cue_of_a_language_has_a_weight(name: str):
-    unknown = set(table(f"languages/{name}")["cues"]) - set(model().cues) - {"nothing"}
+    unknown = set(table(name)["cues"]) - set(model().cues) - {"nothing"}
     assert unknown == set()
 
 
 def test_every_weight_belongs_to_a_cue_of_some_language_or_to_a_shape():
-    cues = {cue for name in NAMES.values() for cue in table(f"languages/{name}")["cues"]}
+    cues = {cue for name in NAMES.values() for cue in table(name)["cues"]}
     assert set(model().cues) == (cues - {"nothing"}) | SHAPES
 
 
 @pytest.mark.parametrize("name", NAMES.values())
 def test_phrases_are_written_as_they_are_compared(name: str):
-    for cue, entries in table(f"languages/{name}")["cues"].items():
+    for cue, entries in table(name)["cues"].items():
         for entry in entries:
             for place in ("first", "start", "free", "anywhere", "end"):
                 for phrase in entry.get(place, ()):

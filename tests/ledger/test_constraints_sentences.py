@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.rules.sentences import Sentence, sentences
-from clew.rules.tokens import CODE, PATH, QUOTE, tokens
+from clew.rules.words import CODE, PATH, QUOTE, tokens
 
 
 def texts(text: str) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clew.ledger.speech import SPEECH_HEAD, SPEECH_TAIL, Said, Speaker, said
 from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
 from clew.message import said as message_of
+from clew.rules.speech import SPEECH_HEAD, SPEECH_TAIL, Said, Speaker, said
 from tests.ledger.sessions import assistant, plan, user
 
 

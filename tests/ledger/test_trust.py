@@ -6,10 +6,10 @@ import pytest
 
 from clew.compaction.plan.render import TAG
 from clew.ledger import Ledger
-from clew.ledger.speech import DIGEST_TAG
 from clew.ledger.testruns import Counts, counts_in
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 from clew.rules import find
+from clew.rules.speech import DIGEST_TAG
 
 WORKFLOW = """Why is this red?
 

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-import clew.ledger.pins as pins_module
+import clew.rules.pins as pins_module
 from clew.errors import InputError, NotFound, StalePlan, StoreDamaged
-from clew.ledger.findings import RuleRef, findings_from_json, findings_to_json
-from clew.ledger.pins import Pins
 from clew.log import LOOP, PIN, RULES, export_session, import_session, message_event, new_event
 from clew.log.events import Ctx
 from clew.log.store import MemoryStore, SqliteStore
@@ -21,6 +19,8 @@ from clew.memory.entries import catch_up
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.rules.findings import RuleRef, findings_from_json, findings_to_json
+from clew.rules.pins import Pins
 from clew.rules.values import Found, Kind, Scope, Span, Strength
 from clew.session import Session
 from clew.session.changes import redo_imported

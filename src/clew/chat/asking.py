@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from clew.chat.places import called, inside
 from clew.errors import InputError
-from clew.ledger.pins import Pin
+from clew.rules.pins import Pin
 from clew.rules.values import Kind
 
 LONGEST_TEXT = 300

@@ -35,11 +35,11 @@ from clew.cli.text import count, positive, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
 from clew.compaction.plan.render import render_digest
 from clew.errors import CompactionRefused, InputError
-from clew.ledger.codec import to_json
-from clew.ledger.pins import Pin
 from clew.message import JsonObject
 from clew.providers import WIRES
 from clew.providers.clients import open_model
+from clew.rules.codec import to_json
+from clew.rules.pins import Pin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

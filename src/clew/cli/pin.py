@@ -21,8 +21,8 @@ from clew.cli.stored import add_session, own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
-from clew.ledger.pins import Pin
 from clew.message import JsonObject
+from clew.rules.pins import Pin
 from clew.session import Session
 
 

@@ -32,8 +32,8 @@ from clew.cli.trace_tool import trace_tool
 from clew.compaction.plan.spans import spans
 from clew.compaction.verify import render_report
 from clew.integrations.telemetry import lines
-from clew.ledger.codec import to_json
 from clew.message import JsonObject
+from clew.rules.codec import to_json
 from clew.session import Outcome
 from clew.session.history import PastCompaction
 

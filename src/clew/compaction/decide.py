@@ -28,11 +28,11 @@ from clew.errors import (
     SummaryFailed,
 )
 from clew.ledger.ledger import Ledger
-from clew.ledger.pins import MadeBy
 from clew.message import Item, Message
 from clew.providers import Wire
 from clew.providers.model import Usage
 from clew.providers.steps import Steps
+from clew.rules.pins import MadeBy
 from clew.tokens import TokenCounter
 
 

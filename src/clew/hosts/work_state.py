@@ -16,9 +16,9 @@ from clew.hosts.reminder import Line, WorkState, plain
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
-from clew.ledger.pins import MadeBy, Pin
 from clew.message import Trust
 from clew.message.lookalike import escaped
+from clew.rules.pins import MadeBy, Pin
 from clew.rules.values import Kind, Lasts
 
 SURE = 0.8

@@ -13,9 +13,9 @@ from clew.compaction.verify import Report
 from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound
 from clew.inspector.shelf import Book
-from clew.ledger.codec import to_json
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject
+from clew.rules.codec import to_json
 from clew.session.history import PastCompaction, compaction_history
 
 MOST_WEIGHED = 20_000

@@ -10,12 +10,12 @@ from clew.inspector.words import cite_to_json, excerpt
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.loop import Loop
-from clew.ledger.pins import Pin
 from clew.memory import catch_up
 from clew.memory.index.protocol import Filters
 from clew.memory.notes import note_to_json, standing
 from clew.memory.search import Hit, Query, search
 from clew.message import Json, JsonObject
+from clew.rules.pins import Pin
 
 MOST_LISTED = 200
 """Of each sort, the latest; how many there are is told."""

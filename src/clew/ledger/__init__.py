@@ -11,10 +11,10 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.loops import Loops
 from clew.ledger.passages import Voice
-from clew.ledger.pins import MadeBy, Pin, Pins, PinStatus
 from clew.ledger.shell import Action
 from clew.ledger.todos import Todo
 from clew.ledger.values import Value, Values
+from clew.rules.pins import MadeBy, Pin, Pins, PinStatus
 
 __all__ = [
     "Action",

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.phrases import is_foreign, sentence_around
-from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_actions import Does
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
+from clew.rules.speech import ASSISTANT, USER, Said
 
 MOST = 2_000
 """Approvals kept (chosen by hand); above that the oldest answered ones are dropped."""

@@ -14,12 +14,12 @@ from enum import StrEnum
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
-from clew.ledger.speech import PLAN, USER, Said
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.rules.active import ActiveRules
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
+from clew.rules.speech import PLAN, USER, Said
 from clew.rules.values import Constraint, Force, Found
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from clew.ledger.speech import Said, said
 from clew.ledger.tool_actions import Deed, Does, deed
 from clew.message import Cite, Item, Json, ToolCall, ToolResult
+from clew.rules.speech import Said, said
 
 
 class Ended(StrEnum):

@@ -15,11 +15,11 @@ from enum import StrEnum
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases
-from clew.ledger.speech import ASSISTANT, PLAN, USER, Said
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
 from clew.rules.sentences import Sentence, sentences
+from clew.rules.speech import ASSISTANT, PLAN, USER, Said
 from clew.rules.values import Found, Kind
 
 _LONGEST = 600

@@ -13,19 +13,19 @@ from clew.errors import StoreDamaged
 from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
 from clew.ledger.checks import LastCheck, LastRun
-from clew.ledger.codec import copied, from_json, to_json
 from clew.ledger.decisions import Decision, Decisions
 from clew.ledger.exchange import Ended, OpenCalls, Reading
 from clew.ledger.failures import Failure, Failures
-from clew.ledger.findings import Findings
 from clew.ledger.goal import Goal, Goals
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
-from clew.ledger.pins import Pins
-from clew.ledger.speech import said
 from clew.ledger.turns import EarlyWords, KeptFacts, Turns, UserWords
 from clew.ledger.values import LOOKING_BACK, Values
 from clew.message import Cite, Item, JsonObject, Trust
+from clew.rules.codec import copied, from_json, to_json
+from clew.rules.findings import Findings
+from clew.rules.pins import Pins
+from clew.rules.speech import said
 
 VERSION = 3
 """Version of the JSON form. A snapshot of another version is discarded and built again from the log."""

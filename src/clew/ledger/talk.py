@@ -19,10 +19,10 @@ from clew.ledger.goal import asks_nothing_new, only_tells
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.ledger.replies import PutOff, is_report
-from clew.ledger.speech import ASSISTANT, USER, Said
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json
 from clew.rules.sentences import sentences
+from clew.rules.speech import ASSISTANT, USER, Said
 
 _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12

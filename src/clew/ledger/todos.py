@@ -16,9 +16,9 @@ from typing import NamedTuple
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.phrases import Foreign
-from clew.ledger.speech import Said
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json, JsonObject
+from clew.rules.speech import Said
 
 
 class Origin(StrEnum):

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 
 from clew.errors import NotFound
 from clew.ledger.exchange import Ended, Exchange, Reading
-from clew.ledger.speech import ASSISTANT, USER, WHOLE_SPEECH, Said
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Message, Text, Trust
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
-from clew.rules.tokens import words_again
+from clew.rules.speech import ASSISTANT, USER, WHOLE_SPEECH, Said
+from clew.rules.words import words_again
 
 MOST_TURNS = 5_000
 """Turns kept (chosen by hand); of a longer session the first turn and the latest."""

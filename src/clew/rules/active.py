@@ -18,9 +18,9 @@ from typing import NamedTuple
 from clew.rules.cues import Hit
 from clew.rules.permission import without_reason
 from clew.rules.subject import Choice, Subject, choices, subject_of
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import Token, tokens
 from clew.rules.values import Constraint, Found, Kind
+from clew.rules.words import Token, tokens
+from clew.rules.words import words as known_words
 
 _REMEMBERED = 8_192
 """Rules whose parsed subject is cached: a ledger that is copied or loaded has the same ones."""

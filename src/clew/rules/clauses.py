@@ -14,9 +14,8 @@ from clew.rules.evidence import Evidence, Surroundings, evidence
 from clew.rules.permission import LEAVE, is_no_leave
 from clew.rules.sentences import Sentence
 from clew.rules.subject import choices, scope_of, subject_of
-from clew.rules.tables import model, table, words
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import PATH, Token, tokens
+from clew.rules.words import PATH, Token, model, table, tokens, words
+from clew.rules.words import words as known_words
 
 _COMMAS = ",;，；、"
 _JOINT = re.compile(

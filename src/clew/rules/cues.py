@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from clew.rules.tokens import CODE, PATH, QUOTE, Token
+from clew.rules.words import CODE, PATH, QUOTE, Token
 
 
 class Place(Enum):

@@ -15,9 +15,8 @@ from clew.rules.cues import Hit, Language, Phrase
 from clew.rules.languages import ENGLISH, guess, is_english, is_function_word, language
 from clew.rules.sentences import Sentence
 from clew.rules.shapes import OPENING, ORDERS, shapes
-from clew.rules.tables import model
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import Token, plain_words, tokens, words_again
+from clew.rules.words import Token, model, plain_words, tokens, words_again
+from clew.rules.words import words as known_words
 
 _BRIEFED = frozenset(("must_thing", "if_order"))
 """Cues that bind in a text that assigns the agent its role."""

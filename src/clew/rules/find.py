@@ -33,9 +33,8 @@ from clew.rules.pasted import (
 )
 from clew.rules.sentences import Sentence, Spans, sentences
 from clew.rules.subject import scope_of
-from clew.rules.tables import confidence, model
-from clew.rules.tokens import words_again
 from clew.rules.values import Force, Found, Kind, Reason, Span, Strength
+from clew.rules.words import confidence, model, words_again
 
 _BOUNDS = ("limit_number", "measure")
 _TELLING = 4.0

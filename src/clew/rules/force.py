@@ -17,10 +17,9 @@ from clew.message import Trust
 from clew.rules.evidence import Evidence
 from clew.rules.languages import ENGLISH
 from clew.rules.sentences import Sentence
-from clew.rules.tables import table
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import Token
 from clew.rules.values import Force, Kind
+from clew.rules.words import Token, table
+from clew.rules.words import words as known_words
 
 LIKELY = frozenset(
     (

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
-from clew.rules.tables import model
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import Token
 from clew.rules.values import Found, Kind
+from clew.rules.words import Token, model
+from clew.rules.words import words as known_words
 
 LEAVE = frozenset(("permit", "may"))
 """Cues that permit something."""

@@ -24,9 +24,8 @@ from clew.rules.permission import (
 )
 from clew.rules.sentences import Sentence
 from clew.rules.subject import Choice, Subject, choices, scope_of, subject_of
-from clew.rules.tables import model, words
-from clew.rules.tokens import tokens
 from clew.rules.values import Constraint, Found, How, Kind, Retirement, Span
+from clew.rules.words import model, tokens, words
 
 _LIFTS = frozenset(("lift", "lift_that"))
 _LETS_GO = "let_go"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from clew.rules.tables import words
+from clew.rules.words import words
 
 
 class LineKind(Enum):

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from clew.rules.cues import Hit
 from clew.rules.permission import is_passing
-from clew.rules.tables import model
-from clew.rules.tables import words as known_words
-from clew.rules.tokens import Token
+from clew.rules.words import Token, model
+from clew.rules.words import words as known_words
 
 OPENING = 8
 """Characters within which a sentence still opens: "and then return"."""

@@ -12,9 +12,8 @@ from functools import cache
 
 from clew.rules.cues import Hit
 from clew.rules.languages import is_function_word
-from clew.rules.tables import table, words
-from clew.rules.tokens import CODE, PATH, Token
 from clew.rules.values import Duration, Lasts, Scope
+from clew.rules.words import CODE, PATH, Token, table, words
 
 _FILE = re.compile(
     r"(?<![\w/.`-])[\w-][\w.-]*\.(?:py|pyi|js|jsx|ts|tsx|json|jsonl|toml|ya?ml|md|rst|txt|html?|s?css|sql|sh|go|rs"

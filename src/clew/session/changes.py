@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
 from clew.ledger.exchange import Reading
-from clew.ledger.findings import FINDER, RuleRef, number_of, ref_from_json, ref_to_json
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
-from clew.ledger.pins import MadeBy, Pin, Pins
-from clew.ledger.speech import said
 from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
 from clew.log.events import Event, Stored
 from clew.message import Cite, Item, Json, JsonObject, Message, Trust
 from clew.rules.find import find_candidates
+from clew.rules.findings import FINDER, RuleRef, number_of, ref_from_json, ref_to_json
+from clew.rules.pins import MadeBy, Pin, Pins
+from clew.rules.speech import said
 from clew.rules.values import Found
 from clew.session.history import read_compaction
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clew.errors import StoreDamaged
-from clew.ledger.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
 from clew.ledger.ledger import Ledger
-from clew.ledger.pins import Pin
 from clew.log import RULES, message_event, new_event
 from clew.log.events import Event, Stored
 from clew.message import Item, Json, JsonObject, Message
+from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
+from clew.rules.pins import Pin
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from clew.compaction.plan import Claim, Condense, Digest, Drop, Shrink
 from clew.compaction.plan.spans import spans
 from clew.errors import NotFound
 from clew.ledger.kinds import WORD
-from clew.ledger.pins import Pin
 from clew.ledger.values import Value
 from clew.log import COMPACTION
 from clew.message import Cite
+from clew.rules.pins import Pin
 from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 

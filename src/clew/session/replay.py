@@ -17,7 +17,6 @@ from typing import Any
 from clew.budget import FRESH, Region, State
 from clew.compaction.plan import Digest
 from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
-from clew.ledger.findings import RuleRef
 from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
@@ -42,6 +41,7 @@ from clew.log.imports import Foreign, foreign
 from clew.log.protocol import Store
 from clew.log.snapshots import Snapshots
 from clew.message import Item, JsonObject, Message, Role
+from clew.rules.findings import RuleRef
 from clew.session.changes import (
     FACT_ACTS,
     names_by_number,

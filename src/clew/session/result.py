@@ -14,13 +14,13 @@ from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.compaction.verify import Report
 from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
-from clew.ledger.pins import Pin
 from clew.log.messages import message_from_json, message_to_json
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult
 from clew.providers import Wire
 from clew.providers.canonical import chained
 from clew.providers.model import Usage
 from clew.providers.sdk import plain
+from clew.rules.pins import Pin
 from clew.session.conversation import Carry, Own, Record, View
 from clew.tokens import TokenCounter
 

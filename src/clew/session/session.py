@@ -14,7 +14,6 @@ from clew.compaction.propose.summary import SessionRequest
 from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
-from clew.ledger.pins import Pin
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
 from clew.log.events import Ctx, Event, Stored
@@ -23,6 +22,7 @@ from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model
 from clew.providers.steps import Steps
+from clew.rules.pins import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
 from clew.session.compact_session import Request, compacting, fitting, previewed, undo, wish_of

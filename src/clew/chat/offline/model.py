@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from clew.chat.offline.deeds import CHANGING, Deed, deed_of
 from clew.chat.offline.lookup import Passage, best, of_result, passages
 from clew.chat.offline.rules import forbidding
-from clew.ledger.pins import Pin
 from clew.memory.tools.passages import fenced
 from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.providers.clients import Streamed
 from clew.providers.clients.scripted import in_pieces
 from clew.providers.model import Reply, Stop, Usage
+from clew.rules.pins import Pin
 from clew.session import Session
 
 OFFLINE = "clew/offline"

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.chat.asking import covers
-from clew.ledger.pins import Pin
 from clew.memory.stem import stem
 from clew.memory.words import terms
 from clew.message import Role, said
 from clew.rules.find import find_candidates
+from clew.rules.pins import Pin
 from clew.rules.values import Kind, Scope
 
 MOST_TOPICS = 0.75

@@ -12,8 +12,8 @@ from clew.compaction.plan.render import Shown, parse_digest
 from clew.compaction.verify.evidence import Evidence, LedgerEntry
 from clew.compaction.verify.once import once
 from clew.compaction.verify.quotes import Wording, is_quote
-from clew.ledger.speech import Said, said
 from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+from clew.rules.speech import Said, said
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
 CUT = "…"

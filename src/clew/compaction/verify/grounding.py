@@ -25,8 +25,8 @@ from clew.compaction.verify.quotes import ELISION, Wording, is_elided, is_quote,
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, turned_round
 from clew.compaction.verify.size import LONGEST_CLAIM
-from clew.ledger.speech import Speaker
 from clew.message import Text, Trust
+from clew.rules.speech import Speaker
 
 LEAST_SUPPORT = 1 / 3
 """The share of a claim's own words that must occur in its sources; fitted on the tests' hostile digests."""

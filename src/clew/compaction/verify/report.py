@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clew.errors import StoreDamaged
-from clew.ledger.codec import from_json, to_json
 from clew.message import JsonObject
+from clew.rules.codec import from_json, to_json
 
 VERSION = 1
 """Of the JSON form."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
 
@@ -54,6 +54,18 @@ class Said(NamedTuple):
     def cite(self, start: int, end: int) -> Cite:
         """Return the place of ``text[start:end]``."""
         return Cite(self.message, self.part, self.start + start, self.start + end)
+
+
+class Spoken(Protocol):
+    """A message with the words that were attributed to speakers, as the ledger reads it."""
+
+    @property
+    def item(self) -> Item:
+        """Return the message."""
+
+    @property
+    def said(self) -> list[Said]:
+        """Return the words of the user and of the model in it."""
 
 
 def said(item: Item) -> list[Said]:

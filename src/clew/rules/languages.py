@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from clew.rules.cues import Entry, Grammar, Language, Phrase, Place, UnspacedLanguage, tree
-from clew.rules.tables import table
+from clew.rules.words import table
 
 ENGLISH = "english"
 
@@ -70,7 +70,7 @@ def is_function_word(word: str) -> bool:
 @cache
 def language(name: str) -> Language | UnspacedLanguage:
     """Return a language's cues; its table is loaded once."""
-    content = table(f"languages/{name}")
+    content = table(name)
     grammar: dict[str, Any] = content["grammar"]
     if grammar.get("unspaced", False):
         index: dict[str, list[Phrase]] = {}
@@ -138,7 +138,7 @@ def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
 def _common_words() -> dict[str, tuple[str, ...]]:
     """Return each frequent word with the languages it is frequent in."""
     index: dict[str, list[str]] = {}
-    for languages in table("languages/common_words").values():
+    for languages in table("common_words").values():
         for name, words in languages.items():
             for word in words.split():
                 index.setdefault(word, []).append(name)
@@ -152,5 +152,5 @@ def _foreign_words() -> frozenset[str]:
 
 @cache
 def _function_words() -> frozenset[str]:
-    languages = table("languages/common_words")["function"].values()
+    languages = table("common_words")["function"].values()
     return frozenset(word for words in languages for word in words.split())

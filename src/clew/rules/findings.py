@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
-from clew.ledger.codec import from_json, to_json
-from clew.ledger.speech import said
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
+from clew.rules.codec import from_json, to_json
+from clew.rules.speech import said
 from clew.rules.values import Force, Found, How, Kind, Reason, Scope, Span, Strength
 
 FINDER = 1

@@ -15,19 +15,17 @@ from enum import StrEnum
 from typing import Any
 
 from clew.errors import NotFound
-from clew.ledger.codec import copied
-from clew.ledger.exchange import Reading
-from clew.ledger.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
-from clew.ledger.speech import USER, WHOLE_SPEECH, speech
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.rules.active import ActiveRules
+from clew.rules.codec import copied
 from clew.rules.find import find, find_candidates
+from clew.rules.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
 from clew.rules.force import LIKELY
 from clew.rules.permission import go_ahead
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
+from clew.rules.speech import USER, WHOLE_SPEECH, Spoken, speech
 from clew.rules.subject import scope_of
-from clew.rules.tokens import tokens
 from clew.rules.values import (
     Constraint,
     Found,
@@ -39,6 +37,7 @@ from clew.rules.values import (
     Span,
     Strength,
 )
+from clew.rules.words import tokens
 
 
 class PinStatus(StrEnum):
@@ -224,7 +223,7 @@ class Pins:
         active = [id_ for id_ in named if self.held[id_].is_active]
         return self.held[(active or named)[-1]] if named else None
 
-    def add(self, reading: Reading, recorded: Findings | None = None) -> Findings:
+    def add(self, reading: Spoken, recorded: Findings | None = None) -> Findings:
         """Apply the rules that a message states and ends; return them.
 
         If ``recorded`` findings are given, they are applied instead of running the finder.
@@ -245,7 +244,7 @@ class Pins:
             findings += found
         return tuple(findings)
 
-    def look(self, readings: Sequence[Reading]) -> list[Findings]:
+    def look(self, readings: Sequence[Spoken]) -> list[Findings]:
         """Return what the finder finds in messages that are about to be added, without adding them."""
         pins, found = self, list[Findings]()
         for reading in readings:
@@ -258,17 +257,17 @@ class Pins:
             found.append(() if pins is self else pins.add(reading))
         return found
 
-    def _may_state_rules(self, reading: Reading) -> bool:
+    def _may_state_rules(self, reading: Spoken) -> bool:
         """Return whether a person speaks in a message; the prompt does not count."""
         role = reading.item.message.role
         if not self.begun and role in _SYSTEM:
             return False
         return bool(reading.said) or role in SPEAKERS
 
-    def _expires(self, reading: Reading) -> bool:
+    def _expires(self, reading: Spoken) -> bool:
         return bool(self._passing) and any(said.speaker is USER for said in reading.said)
 
-    def _pass(self, reading: Reading) -> None:
+    def _pass(self, reading: Spoken) -> None:
         """End the rules that were for one answer, because the user speaks again."""
         spoken = next(said for said in reading.said if said.speaker is USER)
         place = spoken.cite(0, len(spoken.text))
@@ -421,7 +420,7 @@ def _read_by_hand(quote: str) -> dict[str, Any]:
     return {"kind": first.kind, "scope": first.scope, "strength": first.strength}
 
 
-def _spoken(reading: Reading) -> Iterator[tuple[Message, Cite]]:
+def _spoken(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
     """Yield the pieces of a message that may state rules, each with the position its spans count from."""
     message = reading.item.message
     if message.origin is not Origin.SPOKEN:
