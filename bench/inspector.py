@@ -28,7 +28,7 @@ from typing import NamedTuple
 from clew.inspector import context, transcript
 from clew.inspector.shelf import Shelf
 from clew.log import TOKEN_BUDGET, message_event, new_event
-from clew.log.events import Ctx, Event
+from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
 from clew.message import Role, said
 

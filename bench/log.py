@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from clew.log import Ref, canonical, fold, load, message_event, message_to_json, new_event
-from clew.log.events import Ctx, Event
+from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.log.store.blobs import unpack
+from clew.log.store.sqlite import unpack
 from clew.message import Message, Role, said
 
 RESULTS = Path(__file__).parent / "results" / "log.md"

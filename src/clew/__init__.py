@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from clew.errors import ClewError
     from clew.integrations.client import wrap
     from clew.log import fold, message_event
-    from clew.log.events import Ctx, Event, Head
-    from clew.log.protocol import Store
+    from clew.log.protocol import Ctx, Event, Head, Store
     from clew.log.store import MemoryStore, SqliteStore
     from clew.message import (
         ApprovalAnswer,

@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 from clew.log import check_session
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.message import Role
 from clew.session import Session

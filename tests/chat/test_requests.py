@@ -16,7 +16,7 @@ from clew.chat.sessions import begun_with, fork, latest, new_name
 from clew.chat.stats import Stats
 from clew.errors import NotFound
 from clew.log import INSTRUCTION, PROGRESS
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Role, said
 from clew.session import Session

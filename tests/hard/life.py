@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clew.errors import ClewError
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said

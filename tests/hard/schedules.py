@@ -14,7 +14,7 @@ from random import Random
 
 from clew.errors import ClewError
 from clew.log import COMPACTION
-from clew.log.events import Ctx, Event, Head, Stored
+from clew.log.protocol import Ctx, Event, Head, Stored
 from clew.log.store import MemoryStore
 from clew.memory.notes import Draft, Notebook, Scope
 from clew.message import Message, Role, said

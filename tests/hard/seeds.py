@@ -11,7 +11,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
 from clew.compaction.plan.handoff import handoff_of, render_handoff
 from clew.compaction.plan.render import render_digest
 from clew.log import export_session, message_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Cite, Role, Trust, said
 

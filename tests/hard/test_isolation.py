@@ -13,7 +13,7 @@ import pytest
 
 from clew.errors import InputError
 from clew.log import export_session, import_session
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook, Scope

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clew.inspector.shelf import Options, Shelf
 from clew.log import message_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, Trust, said

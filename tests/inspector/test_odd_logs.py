@@ -14,7 +14,7 @@ from clew.inspector import sessions
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from clew.log import KINDS, message_event, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.message import JsonObject, Role, said
 from tests.inspector.house import TOUR, WORKSPACE, House
 from tests.inspector.test_guard import ask

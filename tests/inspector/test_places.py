@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clew.inspector.places import Places
 from clew.log import MESSAGE, fold, message_event, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, said
 from clew.session import Session

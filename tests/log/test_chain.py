@@ -7,7 +7,7 @@ import pytest
 
 from clew.errors import InputError
 from clew.log import chain, encode, iso_time, new_event, new_id, root
-from clew.log.events import Ctx, Event, Head
+from clew.log.protocol import Ctx, Event, Head
 
 EVENT = Event("01", "message", 1, "2026-01-01T00:00:00.000Z", {"text": "hello"})
 HEAD = Head(7, "sha256:seven")

@@ -30,7 +30,7 @@ from clew.log import (
     view_from_json,
     view_to_json,
 )
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Role, said
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.log import Prefix, Ref, View, view_from_json, view_to_json
-from clew.log.saved import Runs
-from clew.log.view import Step
+from clew.log.view import Runs, Step
 
 REFS = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 2)).map(lambda pair: Ref(*pair)), max_size=30)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.errors import ExportDamaged, InputError, NotFound, SessionDiverged, StoreTooNew
 from clew.log import export_session, export_session_zstd, import_session, new_event, root
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from tests.log.generated import bodies
 

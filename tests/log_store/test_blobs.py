@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.log import canonical, digest
-from clew.log.store.blobs import APART, attach, detach, pack, unpack
+from clew.log.store.sqlite import APART, attach, detach, pack, unpack
 from tests.log.generated import bodies, json_values
 
 LONG = "long " * APART

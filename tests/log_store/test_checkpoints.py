@@ -7,9 +7,9 @@ from contextlib import closing
 from itertools import pairwise
 
 from clew.log import new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store.audit import audit
-from clew.log.store.checkpoint import LIMIT_BYTES
+from clew.log.store.connection import LIMIT_BYTES
 from tests.log_store.conftest import connection_of
 
 CTX = Ctx(workspace="north", session="main")

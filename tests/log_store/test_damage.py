@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from clew.errors import NotFound, StoreTooNew, StoreUnwritable
 from clew.log import KINDS, Kind, message_event, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import SessionAudit, audit
-from clew.log.store.migrate import migrate
-from clew.log.store.sql import Migration, migrations
+from clew.log.store.database import Migration, migrate, migrations
 from clew.message import Role, said
 
 CTX = Ctx(workspace="north", session="main")

@@ -6,9 +6,9 @@ import pytest
 
 from clew.errors import InputError, StoreBusy, UnsafeFileSystem
 from clew.log import new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
-from clew.log.store.disks import Mount, network_type, read_mounts
+from clew.log.store.connection import Mount, network_type, read_mounts
 from clew.settings import NetworkDisk, clew_home, network_disk, store_path
 
 CTX = Ctx(workspace="north", session="main")

@@ -10,7 +10,7 @@ import pytest
 
 from clew.errors import DiskFailed, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreUnwritable
 from clew.log import new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store.audit import audit
 from clew.log.store.connection import translated
 from tests.log_store.conftest import connection_of

@@ -8,8 +8,7 @@ import pytest
 
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.log.store.migrate import migrate
-from clew.log.store.sql import statements
+from clew.log.store.database import migrate, statements
 from clew.memory.index.protocol import ANYTHING, Entry, EntryKind, Filters, Mark, Wanted
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.words import analyse, terms

@@ -8,8 +8,7 @@ import pytest
 
 from clew.errors import StoreDamaged, StoreTooNew
 from clew.log.store import SqliteStore
-from clew.log.store.migrate import migrate
-from clew.log.store.sql import Migration, migrations, statements
+from clew.log.store.database import Migration, migrate, migrations, statements
 
 LAST = migrations()[-1].version
 NEXT = Migration(

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from clew.log import fold, load, message_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store.audit import audit
 from clew.providers import WIRES
 from clew.transcripts import load as load_transcripts

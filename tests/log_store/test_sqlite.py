@@ -11,11 +11,11 @@ import pytest
 
 from clew.errors import StoreBusy, StoreDamaged, StoreError, StoreUnwritable, UnsafeFileSystem
 from clew.log import message_event, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
-from clew.log.store.blobs import APART
 from clew.log.store.connection import connect
+from clew.log.store.sqlite import APART
 from clew.message import Role, said
 from tests.log_store.conftest import connection_of
 

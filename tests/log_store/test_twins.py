@@ -9,7 +9,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from clew.errors import ClewError
 from clew.log import check_session, new_event
-from clew.log.events import Ctx, Head
+from clew.log.protocol import Ctx, Head
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
 from tests.log.generated import bodies

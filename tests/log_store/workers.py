@@ -14,7 +14,7 @@ from pathlib import Path
 import clew.log.store.database as store_database
 from clew.errors import ClewError, HeadMoved
 from clew.log import new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 

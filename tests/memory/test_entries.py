@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clew.log import message_event, new_event
-from clew.log.events import Ctx
-from clew.log.kinds import UNDO
+from clew.log.fold import UNDO
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Memory, Query, catch_up, catch_up_all, passages, search
 from clew.memory.index.protocol import ANYTHING, EntryKind, Filters, Mark

@@ -7,9 +7,9 @@ import pytest
 from clew.chat.sessions import fork
 from clew.errors import InputError
 from clew.log import export_session, import_session, message_event
-from clew.log.events import Ctx
-from clew.log.imports import IMPORTS_SESSION, Foreign, foreign
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
+from clew.log.transfer import IMPORTS_SESSION, Foreign, foreign
 from clew.memory import Memory
 from clew.memory.index.protocol import Filters
 from clew.memory.index.sqlite import SqliteIndex

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, StaticEmbedder
 from clew.memory.index.sqlite import SqliteIndex

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
-from clew.log.store.migrate import migrate
-from clew.log.store.sql import migrations
+from clew.log.store.database import migrate, migrations
 from clew.memory import Memory, Query, analyse, passages, search
 from clew.memory.findable import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.in_view import InView

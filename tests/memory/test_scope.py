@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.chat import open_chat
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex

@@ -4,7 +4,7 @@ import pytest
 
 from clew.errors import NotFound
 from clew.log import message_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
 from clew.memory.findable import PIECE

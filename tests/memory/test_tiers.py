@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION, new_event
-from clew.log.events import Ctx, Stored
-from clew.log.kinds import TIER, UNDO
+from clew.log.fold import TIER, UNDO
+from clew.log.protocol import Ctx, Stored
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.errors import ClewError, StoreBusy, StoreDamaged
 from clew.log import KINDS, fold, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import NO_NOTES, NOTE, NOTES_SESSION, Scope, Situation, Status, fold_notes, select
 from clew.memory.notes.events import added

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import InputError
-from clew.log.events import Ctx
-from clew.log.kinds import MEMORY_FILE
+from clew.log.fold import MEMORY_FILE
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.anthropic_tool import AsyncMemoryTool, MemoryTool
 from clew.memory.notes.commands import MemoryFiles, run_command

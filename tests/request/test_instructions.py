@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from clew.log.events import Event, Stored
-from clew.log.kinds import COMPACTION, INSTRUCTION, MESSAGE
+from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
+from clew.log.protocol import Event, Stored
 from clew.message import Trust
 from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled
 from clew.request.instructions.glob import expanded, matches

@@ -14,7 +14,7 @@ from clew.log.messages import message_from_json, message_to_json
 from clew.message import Json, JsonObject, Media, Message, Part, Role, Thinking, ToolCall, Unknown, said
 from clew.providers import WIRES
 from clew.secrets import Sighting, look, mask, mask_json, mask_message
-from clew.secrets.key import key_file
+from clew.secrets.mask import key_file
 from tests.conftest import real_data
 from tests.secrets.corpus import Sample, samples
 

@@ -12,7 +12,7 @@ import zstandard
 import clew.rules.pins as pins_module
 from clew.errors import InputError, NotFound, StalePlan, StoreDamaged
 from clew.log import LOOP, PIN, RULES, export_session, import_session, message_event, new_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
 from clew.memory.entries import catch_up

@@ -11,7 +11,7 @@ import pytest
 
 from clew.errors import ClewError, ExportDamaged
 from clew.log import chain, encode, export_session, import_session, message_event, root
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, said
 from clew.session import Session

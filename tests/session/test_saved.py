@@ -4,8 +4,7 @@ import sqlite3
 
 import pytest
 
-from clew.log.events import Head
-from clew.log.snapshots import Snapshots
+from clew.log.protocol import Head, Snapshots
 from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, said
 from clew.session import Session

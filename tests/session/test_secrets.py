@@ -5,7 +5,7 @@ import json
 import clew
 from clew.budget import FRESH
 from clew.errors import ModelFailed
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes.commands import MemoryFiles
 from clew.memory.notes.note import Draft

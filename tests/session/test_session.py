@@ -7,7 +7,7 @@ import pytest
 from clew.budget import Compact, Region
 from clew.compaction.plan.render import parse_digest
 from clew.errors import CompactionUnderWay, InputError, NotFound, PinsDoNotFit, StalePlan
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Native, Origin, Role, said
 from clew.session import Request, Session

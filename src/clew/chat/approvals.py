@@ -13,10 +13,10 @@ from pathlib import Path
 
 from clew.chat.happenings import Answer
 from clew.log import canonical
-from clew.log.kinds import APPROVAL
+from clew.log.fold import APPROVAL
 from clew.message import JsonObject
 from clew.secrets import mask
-from clew.secrets.key import own_key
+from clew.secrets.mask import own_key
 from clew.session import Session
 
 INSTRUCTIONS = "instructions:"

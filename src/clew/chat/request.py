@@ -23,7 +23,7 @@ from clew.request.remembered import remembered
 from clew.request.request import Assembled
 from clew.request.room import Room
 from clew.request.sections import PLAN
-from clew.secrets.key import own_key
+from clew.secrets.mask import own_key
 from clew.session import Session
 
 

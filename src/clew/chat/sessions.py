@@ -9,9 +9,8 @@ from itertools import count
 
 from clew.errors import InputError, NotFound
 from clew.log import ABOUT, APPROVAL, MESSAGE, canonical, message_event, message_to_json, new_event
-from clew.log.events import Ctx
-from clew.log.imports import foreign, note_import
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
+from clew.log.transfer import foreign, note_import
 from clew.message import Json, Message
 from clew.secrets import mask_message
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.budget import Trigger
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import JsonObject, Origin, Role
 
 RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})

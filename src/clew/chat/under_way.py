@@ -14,8 +14,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from clew.log import canonical
-from clew.log.events import Ctx
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.log.store import SqliteStore
 from clew.session import Session
 

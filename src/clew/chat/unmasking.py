@@ -8,8 +8,7 @@ from pathlib import Path
 from clew.chat.places import inside, read_bytes
 from clew.errors import InputError
 from clew.secrets import find, rules
-from clew.secrets.key import own_key
-from clew.secrets.mask import mask_of
+from clew.secrets.mask import mask_of, own_key
 
 MOST_BYTES = 10_000_000
 """Of the file as it was, looked through for what the masks stand for."""

@@ -39,8 +39,7 @@ from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import positive, printable
 from clew.errors import ClewError, InputError
-from clew.log.events import Ctx
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.memory.scope import Where, project_at
 from clew.session import Session
 from clew.settings import Preset, Settings, configured, store_path

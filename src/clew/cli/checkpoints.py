@@ -20,7 +20,7 @@ from clew.cli.stored import ADVICE, a_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import NotFound
-from clew.log.imports import OWN
+from clew.log.transfer import OWN
 from clew.request.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
 
 

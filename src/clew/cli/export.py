@@ -17,7 +17,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count
 from clew.errors import InputError, NotFound
 from clew.log import export_session, export_session_zstd
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.settings import store_path
 
 PRIVATE = 0o600

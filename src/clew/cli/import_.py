@@ -33,8 +33,7 @@ from clew.log import (
     message_to_json,
     new_event,
 )
-from clew.log.events import Ctx, Event
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Event, Store
 from clew.memory.scope import project_at
 from clew.message import JsonObject, Message
 from clew.providers import WIRES

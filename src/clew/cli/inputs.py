@@ -18,10 +18,9 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
 from clew.log import ABOUT, fold, import_session, load, names
-from clew.log.events import Ctx
-from clew.log.imports import OWN
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore, SqliteStore
+from clew.log.transfer import OWN
 from clew.settings import network_disk, store_path
 from clew.transcripts import (
     Entry,

@@ -25,8 +25,7 @@ from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, MissingExtra, NotFound
-from clew.log.events import Ctx
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex

@@ -20,9 +20,8 @@ from clew.cli.inputs import open_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.secrets import find
-from clew.secrets.key import own_key
-from clew.secrets.mask import mask_of
-from clew.secrets.rules import rules
+from clew.secrets.find import rules
+from clew.secrets.mask import mask_of, own_key
 
 LARGEST = 1 << 30
 

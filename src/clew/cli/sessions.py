@@ -30,8 +30,8 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import age, columns, one_line, positive, printable, thousands
 from clew.errors import StoreError
 from clew.log import COMPACTION, MESSAGE
-from clew.log.events import Ctx, Stored
-from clew.log.imports import OWN
+from clew.log.protocol import Ctx, Stored
+from clew.log.transfer import OWN
 from clew.message import Origin, Role
 from clew.settings import store_path
 from clew.transcripts import FORMATS, Found, find_sessions

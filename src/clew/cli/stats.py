@@ -20,7 +20,7 @@ from clew.cli.inputs import WORKSPACE, own_store
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

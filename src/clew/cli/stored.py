@@ -11,8 +11,7 @@ from pathlib import Path
 from clew.cli.inputs import WORKSPACE, Input, no_session, opened, own_name, own_store
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
-from clew.log.events import Ctx
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore
 from clew.session import Session
 from clew.session.history import PastCompaction, compaction_history

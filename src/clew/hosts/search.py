@@ -12,7 +12,7 @@ from clew.hosts.current import CurrentSession, project_sessions
 from clew.hosts.reading import HostSession, read_session
 from clew.hosts.work_state import flat
 from clew.log import message_event
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind, Filters

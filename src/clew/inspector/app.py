@@ -25,7 +25,7 @@ from clew.inspector.guard import Gate, Guard
 from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.sources import expanded, explained
 from clew.inspector.talk import Talk, Talks, Telling
-from clew.log.events import Ctx
+from clew.log.protocol import Ctx
 from clew.message import JsonObject
 
 STATIC = Path(str(files("clew.inspector"))) / "static"

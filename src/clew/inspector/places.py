@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View, apply
-from clew.log.events import Ctx, Stored
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store, Stored
 
 OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
 AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})

@@ -10,8 +10,8 @@ from clew.inspector.shelf import MISSHAPEN, Book, Shelf
 from clew.inspector.transcript import message_of
 from clew.inspector.words import excerpt
 from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
-from clew.log.events import Ctx, SessionInfo
-from clew.log.imports import OWN
+from clew.log.protocol import Ctx, SessionInfo
+from clew.log.transfer import OWN
 from clew.message import Json, JsonObject, Origin, Role
 from clew.providers.shapes import as_object
 

@@ -12,8 +12,7 @@ from clew.budget import DEFAULT
 from clew.errors import NotFound
 from clew.inspector.places import Places
 from clew.log import ABOUT, Ref, Visible, load
-from clew.log.events import Ctx
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
 from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
 from clew.message import Item

@@ -12,7 +12,7 @@ from clew.inspector.history import past_of
 from clew.inspector.shelf import Book
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import Json, JsonObject, Origin
 from clew.providers.clients.api import whole
 from clew.providers.shapes import as_object, as_text, objects

@@ -9,7 +9,7 @@ from typing import Any
 from clew.inspector.shelf import Book
 from clew.inspector.words import excerpt, message_to_json
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, Visible
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import Json, JsonObject, Message, words
 
 MOST_MESSAGES = 100

@@ -1,10 +1,21 @@
 """The log: append-only events in a hash chain, and views folded from them. See README.md."""
 
-from clew.log.canon import canonical, digest, digest_of_fields, parse
-from clew.log.chain import Encoded, Header, chain, encode, link, root
-from clew.log.fold import Visible, apply, fold, load, names
-from clew.log.ids import iso_time, new_event, new_id
-from clew.log.kinds import (
+from clew.log.chain import (
+    Encoded,
+    Header,
+    canonical,
+    chain,
+    digest,
+    digest_of_fields,
+    encode,
+    iso_time,
+    link,
+    new_event,
+    new_id,
+    parse,
+    root,
+)
+from clew.log.fold import (
     ABOUT,
     APPROVAL,
     CALL,
@@ -24,15 +35,18 @@ from clew.log.kinds import (
     TOOL_COMPACTION,
     UNDO,
     Kind,
+    Visible,
+    apply,
+    fold,
+    load,
     message_event,
+    names,
     splices_to_json,
 )
 from clew.log.messages import message_from_json, message_to_json
-from clew.log.prefix import Prefix
-from clew.log.saved import view_from_json, view_to_json
 from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, Flaw, Row, check_session
-from clew.log.view import LogProblem, Ref, Splice, Step, View
+from clew.log.view import LogProblem, Prefix, Ref, Splice, Step, View, view_from_json, view_to_json
 
 __all__ = [
     "ABOUT",

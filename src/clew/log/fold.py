@@ -1,17 +1,174 @@
-"""Fold events into a view, and load the messages that a view shows."""
+"""The kinds of events, and the fold of a log into a view.
+
+A kind says how its events change a view and which messages they hold. To add one, add a value to the mapping
+passed to ``fold``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
-from clew.errors import InputError, StoreDamaged
-from clew.log.events import Ctx, Stored
-from clew.log.kinds import KINDS, Kind
-from clew.log.protocol import Store
-from clew.log.view import LogProblem, Ref, View
-from clew.message import Message
+from clew.errors import InputError, StoreDamaged, StoreTooNew
+from clew.log.chain import new_event
+from clew.log.messages import message_from_json, message_to_json
+from clew.log.protocol import Ctx, Event, Store, Stored
+from clew.log.view import LogProblem, Ref, Splice, View
+from clew.message import Json, JsonObject, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of event."""
+
+    name: str
+    fold: Callable[[View, Stored], View]
+    """How it changes the view. A pure function: it returns a new view."""
+    messages: Callable[[JsonObject], tuple[Message, ...]] = lambda _body: ()
+    """The messages in its body, for a ``Ref`` to point at."""
+    name_of: Callable[[Stored, int], str | None] = lambda _stored, _nth: None
+    """The name of each of these messages; None for those named by their number."""
+    upcasts: tuple[Callable[[JsonObject], JsonObject], ...] = ()
+    """From version 1 to 2, from 2 to 3, …: they convert old bodies to the current version."""
+
+    @property
+    def version(self) -> int:
+        """Return the version of the bodies that ``fold`` and ``messages`` understand."""
+        return len(self.upcasts) + 1
+
+    def current(self, stored: Stored) -> Stored:
+        """Return the event with its body converted to the current version."""
+        event = stored.event
+        if event.version == self.version:
+            return stored
+        if event.version > self.version:
+            raise StoreTooNew(f"event {stored.seq} is a {self.name} of version {event.version}")
+        body = event.body
+        for upcast in self.upcasts[event.version - 1 :]:
+            body = upcast(body)
+        return replace(stored, event=replace(event, version=self.version, body=body))
+
+
+# Messages --------------------------------------------------------------------------------------------
+
+
+def message_event(message: Message, about: JsonObject | None = None) -> Event:
+    """Create the event of a new message; ``about`` adds fields of the caller, such as usage."""
+    return new_event(MESSAGE.name, {**(about or {}), "message": message_to_json(message)}, MESSAGE.version)
+
+
+def _message_of(body: JsonObject) -> tuple[Message, ...]:
+    value = body.get("message")
+    if not isinstance(value, dict):
+        raise StoreDamaged("an event of kind 'message' holds none")
+    return (message_from_json(value),)
+
+
+TOOL_COMPACTION = "tool_compaction"
+"""The field of a message's body that marks that the source tool compacted before it."""
+MESSAGE = Kind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
+
+
+# Compactions -----------------------------------------------------------------------------------------
+
+
+def splices_to_json(splices: Sequence[Splice]) -> list[Json]:
+    """Return the splices of a compaction as JSON for its body; ``shows`` indexes its own messages."""
+    return [
+        {
+            "first": list[Json](one.first),
+            "last": list[Json](one.last),
+            "shows": [ref.nth for ref in one.shows],
+        }
+        for one in splices
+    ]
+
+
+def _splices(stored: Stored) -> list[Splice]:
+    body: dict[str, Any] = stored.event.body
+    try:
+        return [
+            Splice(Ref(*one["first"]), Ref(*one["last"]), tuple(Ref(stored.seq, nth) for nth in one["shows"]))
+            for one in body["splices"]
+        ]
+    except (KeyError, TypeError, ValueError) as cause:
+        raise StoreDamaged(f"event {stored.seq} is not a compaction that clew wrote ({cause!r})") from cause
+
+
+def _messages_of(body: JsonObject) -> tuple[Message, ...]:
+    listed = body.get("messages")
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise StoreDamaged("an event of kind 'compaction' has no list of messages")
+    return tuple(message_from_json(one) for one in listed if isinstance(one, dict))
+
+
+def _name_of(stored: Stored, nth: int) -> str:
+    try:
+        return str(stored.event.body["names"][nth])  # type: ignore[index]
+    except (KeyError, IndexError, TypeError) as cause:
+        raise StoreDamaged(f"event {stored.seq} does not say what its messages are called") from cause
+
+
+def _undo(view: View, stored: Stored) -> View:
+    seq = stored.event.body.get("compaction")
+    if not isinstance(seq, int):
+        raise StoreDamaged(f"event {stored.seq} does not say which compaction it undoes")
+    return view.without(seq)
+
+
+COMPACTION = Kind(
+    "compaction", lambda view, stored: view.spliced(stored.seq, _splices(stored)), _messages_of, _name_of
+)
+UNDO = Kind("undo", _undo)
+SWITCH = Kind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
+
+
+# Kinds that do not change the view -------------------------------------------------------------------
+
+
+def on_record(name: str) -> Kind:
+    """Return a kind of event that does not change the view."""
+    return Kind(name, lambda view, _stored: view)
+
+
+PIN = on_record("pin")
+"""A manual change to a rule."""
+RULES = on_record("rules")
+"""Rules that a rule finder found in messages after the fact, or in a rerun."""
+TOKEN_BUDGET = on_record("token_budget")
+"""How the window was divided for a request."""
+REFUSAL = on_record("refusal")
+"""A compaction that was proposed and did not take effect."""
+NOTE = on_record("note")
+"""A change to a memory note."""
+MEMORY_FILE = on_record("memory_file")
+"""A change that a model made to a memory file."""
+
+ABOUT = on_record("about")
+"""Facts about the session: the model it talks to."""
+LOOP = on_record("loop")
+"""A manual change to open work."""
+TIER = on_record("tier")
+"""A move between memory tiers, and why."""
+INSTRUCTION = on_record("instruction")
+"""An instruction file that took effect or was removed, by id and hash."""
+PROGRESS = on_record("progress")
+"""A checkpoint of the progress log."""
+APPROVAL = on_record("approval")
+"""What the user allowed or refused."""
+CALL = on_record("call")
+"""A request to a model: its usage, and what its cache read, wrote and missed."""
+
+_ALL = (
+    *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
+    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL),
+)
+RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
+"""Kinds of events that change how existing messages are shown to the model."""
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
+
 
 READ_THROUGH = 16
 """The largest gap between references that is read through instead of starting another query; chosen by hand.

@@ -1,8 +1,11 @@
-"""Export a whole session to one file, and import it.
+"""Export a whole session to one file, import it, and record which events were imported.
 
 The file is JSON lines: a first line that names the session and its head, then one line per event with its
 full body. Any tool can read it, and it proves itself: every line's hash follows from the one before. An
 import recomputes every hash and rejects the file at the first mismatch, before anything is written.
+
+An export proves that it is complete, not that its content is true: its author chose every label in it. Each
+import is therefore recorded, before its events are appended, in a session that no file can name.
 """
 
 from __future__ import annotations
@@ -16,13 +19,52 @@ from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
-from clew.log.canon import canonical, parse
-from clew.log.chain import chain, encode, root
-from clew.log.events import Ctx, Event, Head, Stored
-from clew.log.imports import note_import, require_foreign_name
-from clew.log.protocol import Store
+from clew.log.chain import canonical, chain, encode, new_event, parse, root
+from clew.log.fold import ABOUT
+from clew.log.protocol import Ctx, Event, Head, Store, Stored
 from clew.message import JsonObject
 from clew.message.shape import shaped
+
+OWN = "clew:"
+"""Prefix of clew's own sessions, which cannot be imported."""
+IMPORTS_SESSION = f"{OWN}imports"
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """The imported events of one session."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+    """Each span holds the events after the first number, up to the second."""
+
+    def __contains__(self, seq: int) -> bool:
+        return any(after < seq <= until for after, until in self.spans)
+
+
+def require_foreign_name(session: str) -> None:
+    """Raise ``InputError`` for a name that would put imported events into one of clew's own sessions."""
+    if session.startswith(OWN):
+        raise InputError(f"a file may not bring the session {session!r}", f"names in {OWN} are clew's own")
+
+
+def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
+    """Record that a session's events after ``after``, up to ``until``, come from a file."""
+    body: JsonObject = {"imported": ctx.session, "after": after, "until": until}
+    kept = Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION)
+    store.append(kept, [new_event(ABOUT.name, body, ABOUT.version)], None)
+
+
+def foreign(store: Store, ctx: Ctx) -> Foreign:
+    """Return which events of a session were imported."""
+    return Foreign(tuple(_spans(store, ctx)))
+
+
+def _spans(store: Store, ctx: Ctx) -> Iterator[tuple[int, int]]:
+    for stored in store.read(Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION), kinds=[ABOUT.name]):
+        match stored.event.body:
+            case {"imported": ctx.session, "after": int(after), "until": int(until)}:
+                yield after, until
+
 
 EXPORT_VERSION = 1
 BATCH_EVENTS = 500
@@ -77,7 +119,7 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
     The caller names the workspace, never the file. If the session already exists, the file may continue or
     repeat it; if the two differ, ``SessionDiverged`` is raised. An interrupted import continues where it
     stopped. Names of clew's own sessions are refused, and the new events are recorded as imported: see
-    ``clew.log.imports``.
+    ``clew.log.transfer``.
     """
     with _rewindable(inp) as file:
         ctx = Ctx(workspace=workspace, session=_promise(file).session)

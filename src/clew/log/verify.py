@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.errors import StoreError
-from clew.log.canon import canonical, digest
-from clew.log.chain import Header, link, root
-from clew.log.events import Ctx, Head, Stored
-from clew.log.protocol import Store
+from clew.log.chain import Header, canonical, digest, link, root
+from clew.log.protocol import Ctx, Head, Store, Stored
 
 
 @dataclass(frozen=True, slots=True)

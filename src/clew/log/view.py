@@ -1,4 +1,4 @@
-"""A view: what the model would see, as references into the log.
+"""A view: what the model would see, as references into the log; and a view as JSON and back.
 
 A view holds no messages, only references to the events that hold them: a million visible messages are a
 million small references, earlier views stay available, and only shown messages are loaded.
@@ -7,13 +7,79 @@ million small references, earlier views stay available, and only shown messages 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from clew.errors import StoreDamaged
-from clew.log.prefix import Prefix
+from clew.message import Json, JsonObject
+
+T = TypeVar("T")
+
+
+class Prefix(Sequence[T]):
+    """An immutable base followed by the first items of a shared list, which may have grown since.
+
+    Appending to the longest prefix extends the shared list; appending to a shorter one copies it. So a fold
+    over a million events is linear, and every earlier view stays valid. The base may use less memory than a
+    list.
+    """
+
+    __slots__ = ("_items", "_own", "base")
+
+    def __init__(self, items: Iterable[T] = (), base: Sequence[T] = ()) -> None:
+        self.base = base
+        self._items = list(items)
+        self._own = len(self._items)
+
+    def add(self, item: T) -> Prefix[T]:
+        """Return this sequence with one more item; this one does not change."""
+        items = self._items
+        if len(items) == self._own:
+            items.append(item)
+            # Another thread may have added an item since the check: then this item is not the next one.
+            if items[self._own] is item:
+                return self._of(items)
+        return self._of([*self.own, item])
+
+    def _of(self, items: list[T]) -> Prefix[T]:
+        prefix: Prefix[T] = Prefix.__new__(Prefix)
+        prefix.base, prefix._items, prefix._own = self.base, items, self._own + 1
+        return prefix
+
+    @property
+    def own(self) -> list[T]:
+        """Return the items after the base."""
+        return self._items[: self._own]
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index] - len(self.base)
+        return self._items[place] if place >= 0 else self.base[place]
+
+    def __len__(self) -> int:
+        return len(self.base) + self._own
+
+    def __iter__(self) -> Iterator[T]:
+        return chain(self.base, islice(self._items, self._own))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prefix):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Prefix({self[:]!r})"
 
 
 class Ref(NamedTuple):
@@ -116,3 +182,78 @@ def _spliced(before: Prefix[Ref], splices: Iterable[Splice]) -> list[Ref]:
     except KeyError as missing:
         raise StoreDamaged(f"a compaction replaces {missing.args[0]}, which is not shown") from None
     return left + before[done:]
+
+
+def view_to_json(view: View) -> JsonObject:
+    """Return a view as JSON; a run of consecutive messages takes three numbers."""
+    return {
+        "whole": _runs(view.whole),
+        "seq": view.seq,
+        "skipped": dict(view.skipped),
+        "compacted": None if view.compacted is None else _runs(view.compacted),
+        "steps": [{"seq": step.seq, "before": _runs(step.before)} for step in view.steps],
+        "off": view.off,
+        "problems": [list[Json](problem) for problem in view.problems],
+    }
+
+
+def view_from_json(value: JsonObject) -> View:
+    """Return the view that ``view_to_json`` wrote."""
+    body: dict[str, Any] = value
+    try:
+        compacted = body["compacted"]
+        return View(
+            _refs(body["whole"]),
+            body["seq"],
+            MappingProxyType(dict(body["skipped"])),
+            None if compacted is None else _refs(compacted),
+            tuple(Step(step["seq"], _refs(step["before"])) for step in body["steps"]),
+            body["off"] is True,
+            Prefix(LogProblem(*problem) for problem in body.get("problems", ())),
+        )
+    except (KeyError, TypeError, ValueError) as cause:
+        raise StoreDamaged(f"a view cannot be read back ({cause!r})") from cause
+
+
+class Runs(Sequence[Ref]):
+    """References stored as runs: the first event, how many consecutive ones, and which message of each."""
+
+    __slots__ = ("_ends", "runs")
+
+    def __init__(self, runs: Iterable[tuple[int, int, int]]) -> None:
+        self.runs = [(int(first), int(count), int(nth)) for first, count, nth in runs]
+        self._ends = list(accumulate(count for _, count, _ in self.runs))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Ref: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Ref]: ...
+    def __getitem__(self, index: int | slice) -> Ref | list[Ref]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        run = bisect_right(self._ends, place)
+        first, count, nth = self.runs[run]
+        return Ref(first + place - (self._ends[run] - count), nth)
+
+    def __iter__(self) -> Iterator[Ref]:
+        return (Ref(seq, nth) for first, count, nth in self.runs for seq in range(first, first + count))
+
+
+def _runs(refs: Prefix[Ref]) -> list[Json]:
+    """Return references as runs; those that were loaded as runs are not scanned again."""
+    known = refs.base.runs if isinstance(refs.base, Runs) else ()
+    runs = [list(run) for run in known]
+    for seq, nth in refs.own if known else refs:
+        if runs and runs[-1][2] == nth and runs[-1][0] + runs[-1][1] == seq:
+            runs[-1][1] += 1
+        else:
+            runs.append([seq, 1, nth])
+    return [list[Json](run) for run in runs]
+
+
+def _refs(runs: Iterable[tuple[int, int, int]]) -> Prefix[Ref]:
+    return Prefix(base=Runs(runs))

@@ -15,7 +15,7 @@ from clew.compaction.plan.codec import digest_from_json
 from clew.compaction.plan.spans import spans, unspan
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import Json
 
 

@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from clew.ledger.values import LOOKING_BACK
 from clew.log import COMPACTION, MESSAGE, UNDO
-from clew.log.events import Ctx, Stored
-from clew.log.imports import Foreign, foreign
-from clew.log.kinds import NOTE, TIER
-from clew.log.protocol import Store
+from clew.log.fold import NOTE, TIER
+from clew.log.protocol import Ctx, Store, Stored
+from clew.log.transfer import Foreign, foreign
 from clew.memory.condensed import digest_ids, own_digests, stale_undos, undone_since
 from clew.memory.findable import (
     Unescaped,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from clew.compaction.plan import Digest
 from clew.log import iso_time
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.memory.index.protocol import Entry, EntryKind
 from clew.memory.notes.note import Note
 from clew.message import Json, Message, ToolCall, Trust, lowest, words

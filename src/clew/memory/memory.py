@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from clew.errors import HeadMoved, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
-from clew.log.events import Ctx
-from clew.log.imports import OWN
-from clew.log.kinds import TIER
-from clew.log.protocol import Store
+from clew.log.fold import TIER
+from clew.log.protocol import Ctx, Store
+from clew.log.transfer import OWN
 from clew.memory.answering import recall
 from clew.memory.embedding import embed_new
 from clew.memory.entries import catch_up

@@ -15,10 +15,9 @@ from typing import NamedTuple, Protocol
 from clew.compaction.plan import Claim, Digest
 from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
-from clew.log.events import Ctx, Stored
-from clew.log.imports import OWN, foreign
-from clew.log.kinds import TIER
-from clew.log.protocol import Store
+from clew.log.fold import TIER
+from clew.log.protocol import Ctx, Store, Stored
+from clew.log.transfer import OWN, foreign
 from clew.memory.condensed import line_of, own_digests
 from clew.memory.findable import said_at, text_of, trust_of
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.log import ABOUT
-from clew.log.events import Ctx
-from clew.log.imports import OWN
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store
+from clew.log.transfer import OWN
 
 
 class Where(StrEnum):

@@ -1,10 +1,188 @@
-"""Find secrets in a text by the rules of ``rules.toml``."""
+"""Find secrets in a text by the rules of ``rules.toml``.
+
+Most keys are long runs of letters, digits and a few symbols, and most text is not. A fast prefilter finds
+those runs; keywords are searched only in them and, if a name is assigned the run, shortly before. Secrets
+that may be short or contain spaces (a password, a key over several lines) are searched by their own keywords
+in the whole text.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeAlias
 
-from clew.secrets.sieve import candidates
+# A key may follow an escape of JSON (\n, \u003d), of a URL (%3D) or of a terminal (\x1b[31m): the letter
+# before it is then not part of a word.
+_FRESH = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})"
+    r"|(?<=%[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[0-9]{2}m))"
+)
+ENOUGH = 256
+"""Characters of a value from which its entropy is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret."""
+
+    id: str
+    description: str
+    keywords: tuple[str, ...]
+    regex: str
+    """Matched from ``back`` characters before a keyword."""
+    back: int = 0
+    loose: bool = False
+    """A secret may be short or contain spaces, so the keyword is searched in the whole text."""
+    entropy: float = 0.0
+    """Minimum bits per character of a secret."""
+    allow: tuple[str, ...] = ()
+    """Patterns of values that match ``regex`` but are not secrets."""
+
+    def span(self, text: str, at: int) -> tuple[int, int] | None:
+        """Return the span of the secret whose keyword is at a position of the text; None if there is none."""
+        pattern = _compiled(self.regex)
+        match = pattern.match(text, at - self.back) if at >= self.back else None
+        if match is None:
+            return None
+        start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
+        value = text[start:end]
+        if entropy(value[:ENOUGH]) < self.entropy or any(
+            _compiled(one).fullmatch(value) for one in self.allow
+        ):
+            return None
+        return start, end
+
+
+@cache
+def _compiled(regex: str) -> re.Pattern[str]:
+    """Compile a pattern at first use: compiling all of them takes 0.1 s."""
+    return re.compile(regex)
+
+
+def entropy(text: str) -> float:
+    """Return the Shannon entropy of a text's own characters, in bits per character."""
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return the rules; where matches overlap, the earlier rule names the secret."""
+    written = tomllib.loads(files("clew.secrets").joinpath("rules.toml").read_text("utf-8"))
+    nothing = tuple(written["placeholders"])
+    return tuple(_rule(entry, nothing) for entry in written["rule"])
+
+
+def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> Rule:
+    fresh = "" if entry.get("inside") else _FRESH
+    return Rule(
+        entry["id"],
+        entry["description"],
+        tuple(_spellings(entry["keywords"]) if entry.get("any_case") else entry["keywords"]),
+        fresh + entry["regex"],
+        entry.get("back", 0),
+        entry.get("loose", False),
+        entry.get("entropy", 0.0),
+        (*placeholders, *entry.get("allow", ())),
+    )
+
+
+def _spellings(keywords: list[str]) -> list[str]:
+    """Return keywords in lower case, capitalised, and in upper case."""
+    spelled = (form for word in keywords for form in (word, word[:1].upper() + word[1:], word.upper()))
+    return list(dict.fromkeys(spelled))
+
+
+Ranked: TypeAlias = tuple[int, Rule]
+"""A rule and its index among the rules."""
+
+RUN = 16
+"""The shortest run, in characters, that may be a key."""
+BEFORE = 48
+"""How far before a run its name may begin: ``"aws_secret_access_key": "``."""
+_GIVEN = re.compile(r"[:=]|(?:er|ER|ic|en|ey|rd|et)[ \"',]{1,4}$")
+"""What precedes a run that is assigned to a name, a flag or a header."""
+_SIGNS = b"_-+/=.~%$"
+_DENSE = bytes(
+    ord("x") if (chr(byte).isalnum() and byte < 128) or byte in _SIGNS else ord(" ") for byte in range(256)
+)
+
+
+class _Keywords(NamedTuple):
+    """The keywords, the pattern that finds them, and the rules of each."""
+
+    dense: re.Pattern[str]
+    loose: tuple[str, ...]
+    rules: dict[str, tuple[Ranked, ...]]
+
+
+def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
+    """Yield every position where a secret may be, with the rule to try there."""
+    keywords = _keywords()
+    for start, end in _regions(text):
+        found = keywords.dense.search(text, start, end)
+        while found:
+            at = found.start()
+            for ranked in keywords.rules[found.group()]:
+                yield at, ranked
+            found = keywords.dense.search(text, at + 1, end)  # one keyword may be inside another
+    for keyword in keywords.loose:
+        at = text.find(keyword)
+        while at >= 0:
+            for ranked in keywords.rules[keyword]:
+                yield at, ranked
+            at = text.find(keyword, at + 1)
+
+
+def _regions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the long runs, each extended to the name before it; no two overlap."""
+    dense = text.encode("latin-1", "replace").translate(_DENSE)
+    run, done = b"x" * RUN, 0
+    at = dense.find(run)
+    while at >= 0:
+        end = dense.find(b" ", at + RUN)
+        end = len(text) if end < 0 else end
+        given = _GIVEN.search(text, max(0, at - 8), at)
+        yield max(done, at - BEFORE if given else at - 1), end  # a keyword may begin one symbol earlier
+        done = end
+        at = dense.find(run, end)
+
+
+@cache
+def _keywords() -> _Keywords:
+    dense = _by_keyword([one for one in enumerate(rules()) if not one[1].loose])
+    loose = _by_keyword([one for one in enumerate(rules()) if one[1].loose])
+    return _Keywords(re.compile(_alternation(dense)), tuple(loose), loose | dense)
+
+
+def _by_keyword(ranked: Sequence[Ranked]) -> dict[str, tuple[Ranked, ...]]:
+    """Return the rules of each keyword, including those of shorter keywords that it begins with."""
+    words = dict.fromkeys(word for _, rule in ranked for word in rule.keywords)
+    return {
+        word: tuple(one for one in ranked if any(word.startswith(key) for key in one[1].keywords))
+        for word in words
+    }
+
+
+def _alternation(words: Iterable[str]) -> str:
+    """Return a pattern that matches the longest of the words without backtracking."""
+    tails: dict[str, list[str]] = {}
+    for word in words:
+        tails.setdefault(word[:1], []).append(word[1:])
+    whole = tails.pop("", None) is not None
+    branches = [re.escape(first) + _alternation(rest) for first, rest in tails.items()]
+    if not branches:
+        return ""
+    either = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
+    return f"{either}?" if whole else either
+
 
 MASK = "[secret:"
 """The start of a mask."""

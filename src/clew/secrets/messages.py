@@ -31,8 +31,7 @@ from clew.message import (
     Unknown,
 )
 from clew.secrets.find import find
-from clew.secrets.key import own_key
-from clew.secrets.mask import mask, mask_of
+from clew.secrets.mask import mask, mask_of, own_key
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 """Fields of provider blocks that hold signed or encrypted content."""
@@ -100,7 +99,7 @@ class _Masking:
         self._became: dict[int, Json] = {}
         self._natives: dict[int, Native] = {}
         self._open: set[int] = set()
-        """Ids of objects inside content that a model or tool wrote, where field names seal nothing."""
+        """Ids of objects inside content that a model or tool wrote; field names in it seal nothing."""
 
     def body(self, value: JsonObject) -> JsonObject:
         self._open.update(map(id, _nodes(value)))
@@ -115,7 +114,7 @@ class _Masking:
         return message if same else replace(message, parts=parts, native=native)
 
     def _leave_closed(self, parts: Sequence[Part]) -> None:
-        """Mark what must not be searched, wherever it is repeated: media bytes, sealed parts."""
+        """Mark what must not be searched, even if repeated: media bytes, sealed parts."""
         for part in parts:
             if isinstance(part, ToolResult):
                 self._leave_closed(part.parts)

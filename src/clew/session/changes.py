@@ -19,7 +19,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
-from clew.log.events import Event, Stored
+from clew.log.protocol import Event, Stored
 from clew.message import Cite, Item, Json, JsonObject, Message, Trust
 from clew.rules.find import find_candidates
 from clew.rules.findings import FINDER, RuleRef, number_of, ref_from_json, ref_to_json

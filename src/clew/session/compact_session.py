@@ -12,7 +12,7 @@ from clew.compaction.plan.apply import apply
 from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
-from clew.log.events import Event
+from clew.log.protocol import Event
 from clew.message import JsonObject
 from clew.providers.steps import Steps, drive
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread

@@ -31,7 +31,7 @@ from clew.budget import (
 )
 from clew.compaction.propose.tail import Keep
 from clew.log import TOKEN_BUDGET, new_event
-from clew.log.events import Event
+from clew.log.protocol import Event
 from clew.message import Item, JsonObject, Role
 from clew.session.history import Compaction
 from clew.session.replay import region_of

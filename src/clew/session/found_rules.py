@@ -14,7 +14,7 @@ from typing import Any
 from clew.errors import StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.log import RULES, message_event, new_event
-from clew.log.events import Event, Stored
+from clew.log.protocol import Event, Stored
 from clew.message import Item, Json, JsonObject, Message
 from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
 from clew.rules.pins import Pin

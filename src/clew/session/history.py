@@ -13,7 +13,7 @@ from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messa
 from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
-from clew.log.events import Event, Stored
+from clew.log.protocol import Event, Stored
 from clew.message import Json, JsonObject
 from clew.message.shape import shaped
 from clew.providers.model import Usage

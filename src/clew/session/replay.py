@@ -36,10 +36,8 @@ from clew.log import (
     view_from_json,
     view_to_json,
 )
-from clew.log.events import Ctx, Event, Head, Stored
-from clew.log.imports import Foreign, foreign
-from clew.log.protocol import Store
-from clew.log.snapshots import Snapshots
+from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, Stored
+from clew.log.transfer import Foreign, foreign
 from clew.message import Item, JsonObject, Message, Role
 from clew.rules.findings import RuleRef
 from clew.session.changes import (

@@ -16,8 +16,7 @@ from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
-from clew.log.events import Ctx, Event, Stored
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Event, Store, Stored
 from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model
@@ -251,7 +250,7 @@ class Session:
         """Append an event that does not change the view; return its position in the log."""
         known = KINDS.get(kind)
         if known is None or kind in SHAPING:
-            raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.kinds")
+            raise InputError(f"unknown event kind {kind!r}", "the kinds are in clew.log.fold")
         kept = mask_json(body) if self._masks else body
         return self._replay.append(lambda: [new_event(kind, kept, known.version)])
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import zstandard
 
 from clew.log import export_session, message_to_json
-from clew.log.events import Ctx, Event
+from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
-from clew.log.store.sql import migrations
+from clew.log.store.database import migrations
 from clew.message import Message, Native, Role, Text, ToolResult, said
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.integrations.telemetry.moments import Moment, Scale
 from clew.integrations.telemetry.told import moments
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import JsonObject
 
 

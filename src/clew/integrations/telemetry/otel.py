@@ -14,7 +14,7 @@ from hashlib import blake2b
 from clew.errors import MissingExtra
 from clew.integrations.telemetry.moments import Attributes, Moment, Scale
 from clew.integrations.telemetry.told import moments
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 
 try:
     from opentelemetry.sdk.resources import Resource

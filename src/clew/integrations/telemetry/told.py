@@ -12,8 +12,7 @@ from typing import Any
 
 from clew.integrations.telemetry.moments import NOTHING, Attributes, Moment, Scale, Value
 from clew.integrations.telemetry.names import asked, model_of, provider, size, usage
-from clew.log.events import Stored
-from clew.log.kinds import (
+from clew.log.fold import (
     APPROVAL,
     CALL,
     COMPACTION,
@@ -28,6 +27,7 @@ from clew.log.kinds import (
     TOKEN_BUDGET,
     UNDO,
 )
+from clew.log.protocol import Stored
 from clew.message import ToolResult
 from clew.session.history import read_compaction
 

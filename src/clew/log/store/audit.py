@@ -15,14 +15,10 @@ from typing import Any, NoReturn, TypeVar
 
 from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew, StoreUnwritable
 from clew.log import KINDS, LOOP, PIN, ChainCheck, Flaw, Kind, LogProblem, Row, View, digest, fold, parse
-from clew.log.events import Ctx, Event, Head, Stored
-from clew.log.protocol import Store
-from clew.log.store.blobs import attach, unpack
+from clew.log.protocol import Ctx, Event, Head, Store, Stored
 from clew.log.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translated
-from clew.log.store.migrate import migrate
-from clew.log.store.rows import session_seal
-from clew.log.store.sql import migrations, statements
-from clew.log.store.sqlite import SqliteStore
+from clew.log.store.database import migrate, migrations, statements
+from clew.log.store.sqlite import SqliteStore, attach, session_seal, unpack
 
 MAX_SQLITE_LINES = 100
 T = TypeVar("T")

@@ -23,8 +23,7 @@ from typing import TypeAlias
 
 from clew.errors import ClewError, DuplicateEvent, HeadMoved, InputError, NotFound
 from clew.log import chain, check_session, encode, export_session, import_session, iso_time, new_event, root
-from clew.log.events import Ctx, Event, Head, SessionInfo, Stored
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, Stored
 from clew.message import Json, JsonObject
 
 Opener: TypeAlias = Callable[[], Store]

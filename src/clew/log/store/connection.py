@@ -1,14 +1,16 @@
-"""Open a SQLite file with durable settings, and translate SQLite's errors into clew's."""
+"""Open a SQLite file with durable settings: network disks, checkpoints, locks, translated errors."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from clew.errors import (
     ClewError,
@@ -20,7 +22,112 @@ from clew.errors import (
     StoreUnwritable,
     UnsafeFileSystem,
 )
-from clew.log.store.checkpoint import LIMIT_BYTES
+
+MOUNTS = Path("/proc/self/mounts")
+
+NETWORK = frozenset(
+    (
+        *("9p", "drvfs"),  # how WSL mounts Windows drives
+        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "coda", "ncpfs", "davfs"),
+        *("beegfs", "ceph", "glusterfs", "gpfs", "lustre", "orangefs"),
+        *("prl_fs", "vboxsf", "virtiofs", "vmhgfs"),  # a host's disk mounted in its guest
+        *("fuse.ceph", "fuse.davfs", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.juicefs"),
+        *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
+    )
+)
+"""Types of file systems shared between machines, or between a machine and its guest. They have neither the
+shared memory nor the locks that SQLite's write-ahead log needs, and fail silently under load."""
+
+
+class Mount(NamedTuple):
+    """One line of the mount table."""
+
+    point: str
+    type: str
+
+
+def read_mounts(table: Path = MOUNTS) -> list[Mount]:
+    """Return the mount table; empty if the system has no readable one (macOS, Windows)."""
+    try:
+        text = table.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return []
+    return [
+        Mount(_plain(fields[1]), fields[2])
+        for line in text.splitlines()
+        if len(fields := line.split(" ")) > 2
+    ]
+
+
+def _plain(field: str) -> str:
+    """Decode the octal escapes that the kernel writes for spaces."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
+
+
+def network_type(path: Path, mounts: Iterable[Mount]) -> str | None:
+    """Return the type of the network file system that the path is on; None if it is local."""
+    if str(path).startswith(("\\\\", "//")):
+        return "a Windows share"
+    real = path.resolve()
+    best: Mount | None = None
+    for mount in mounts:
+        deeper = best is None or len(mount.point) >= len(best.point)  # of equals, the later is mounted on top
+        if deeper and real.is_relative_to(mount.point):
+            best = mount
+    return best.type if best and best.type in NETWORK else None
+
+
+LIMIT_BYTES = 4 << 20
+"""SQLite truncates the log to this size when it restarts; above it, a checkpoint is due. 4 MB is SQLite's own
+default of 1,000 pages."""
+
+
+class Checkpoints:
+    """Copies the write-ahead log into the database while no other process can write.
+
+    SQLite before 3.51.3 (3.50.7 and 3.44.6 have the fix too) may lose committed transactions if one
+    connection checkpoints while another restarts the log: sqlite.org/wal.html, "The WAL-Reset Bug". Most
+    Pythons ship such a version. Automatic checkpoints are therefore off, and ours hold the write lock.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._log = path.with_name(f"{path.name}-wal")
+        self._path = path
+        self._due_bytes = LIMIT_BYTES
+
+    @property
+    def due(self) -> bool:
+        """Return True if the log has grown enough."""
+        size = self._log_bytes()
+        if size <= LIMIT_BYTES:
+            self._due_bytes = LIMIT_BYTES
+        return size > self._due_bytes
+
+    def run(self) -> None:
+        """Checkpoint. The caller holds the write lock, has not written, and releases the lock afterwards.
+
+        If it fails, a later append tries again: committed data is safe in the log. While a reader uses old
+        pages the log cannot restart, so not every append tries.
+        """
+        self._due_bytes = self._log_bytes() + LIMIT_BYTES // 4
+        with suppress(sqlite3.Error):
+            self._run()
+
+    def _log_bytes(self) -> int:
+        # Only stat the file: opening and closing it would drop SQLite's locks on it.
+        try:
+            return self._log.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _run(self) -> None:
+        # From a second connection: SQLite refuses to checkpoint inside a transaction.
+        address = f"{self._path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as other:
+            other.execute("PRAGMA synchronous = FULL")
+            other.execute("PRAGMA checkpoint_fullfsync = ON")
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
 
 SHORT_WAIT_MS = 20
 APPLICATION_ID = 0x636C6577  # "clew": identifies the file to `file` and other tools
@@ -134,7 +241,7 @@ _PRAGMAS = (
     "checkpoint_fullfsync = ON",
     "foreign_keys = ON",
     "trusted_schema = OFF",
-    "wal_autocheckpoint = 0",  # see checkpoint.py
+    "wal_autocheckpoint = 0",  # see Checkpoints
     f"journal_size_limit = {LIMIT_BYTES}",
 )
 

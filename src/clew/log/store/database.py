@@ -1,19 +1,100 @@
-"""One SQLite file, shared by the threads of a process and safe across forks."""
+"""One SQLite file with its statements and migrations, shared by threads and safe across forks."""
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
-from clew.errors import StoreError
-from clew.log.store.checkpoint import Checkpoints
-from clew.log.store.connection import begin, connect, create_private, translated
-from clew.log.store.migrate import migrate
+from clew.errors import StoreDamaged, StoreError, StoreTooNew
+from clew.log import digest
+from clew.log.store.connection import APPLICATION_ID, Checkpoints, begin, connect, create_private, translated
+
+_HEADER = re.compile(r"^-- (\w+): .*$", re.MULTILINE)
+
+
+@cache
+def statements(file: str = "statements.sql", package: str = "clew.log.store") -> dict[str, str]:
+    """Return every statement of a file by its name."""
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
+    _, *pieces = _HEADER.split(text)
+    return {name: sql.strip() for name, sql in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered step of the schema."""
+
+    version: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        """Return the hash of its text: a released migration never changes."""
+        return digest(self.text.encode())
+
+    def steps(self) -> Iterator[str]:
+        """Return the hash of its text: a released migration never changes."""
+        step = ""
+        for line in self.text.splitlines(keepends=True):
+            step += line
+            if sqlite3.complete_statement(step):
+                yield step
+                step = ""
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return every migration, oldest first."""
+    found = []
+    for file in files("clew.log.store").joinpath("migrations").iterdir():
+        if file.name.endswith(".sql"):
+            number, _, name = file.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def migrate(database: sqlite3.Connection, known: Sequence[Migration] | None = None) -> None:
+    """Run the migrations that the file has not had yet, all or none."""
+    known = migrations() if known is None else known
+    if not _pending(database, known):
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in _pending(database, known):  # checked again: another process may have migrated
+            for step in migration.steps():
+                database.execute(step)
+            row = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
+            database.execute(statements()["record_migration"], row)
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute("COMMIT")
+    finally:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+
+
+def _pending(database: sqlite3.Connection, known: Sequence[Migration]) -> Sequence[Migration]:
+    names = {name for _, name, *_ in database.execute(statements()["schema"])}
+    if not names:
+        return known
+    if "migration" not in names:
+        raise StoreError("this SQLite file belongs to another program")
+    seen = database.execute(statements()["migrations"]).fetchall()
+    if len(seen) > len(known):
+        raise StoreTooNew(f"the store has schema {seen[-1][0]}, this clew knows {known[-1].version}")
+    for row, migration in zip(seen, known, strict=False):
+        if row != (migration.version, migration.name, migration.checksum):
+            raise StoreDamaged(f"migration {row[0]} ({row[1]}) of this store is not the one that clew ships")
+    return known[len(seen) :]
 
 
 class Database:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from clew.errors import DuplicateEvent, HeadMoved, NotFound
 from clew.log import Encoded, chain, encode, parse, root
-from clew.log.events import Ctx, Event, Head, SessionInfo, Stored, require_name
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, Stored, require_name
 
 
 @dataclass(slots=True)

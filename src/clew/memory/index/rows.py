@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from clew.log.store.calendar import days_between
+from clew.memory.index.calendar import days_between
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Filters, Row
 from clew.message import Trust
 

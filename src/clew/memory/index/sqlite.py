@@ -14,8 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from clew.errors import MissingExtra
-from clew.log.store.database import Database
-from clew.log.store.sql import statements
+from clew.log.store.database import Database, statements
 from clew.memory.index.protocol import (
     SHIPPED_MODEL,
     Analysed,

@@ -1,6 +1,6 @@
 """Notes: facts that a person approved for later sessions, stored as events. See README.md."""
 
-from clew.log.kinds import NOTE
+from clew.log.fold import NOTE
 from clew.memory.notes.events import note_to_json
 from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clew.log.events import Ctx
-from clew.log.kinds import MEMORY_FILE
-from clew.log.protocol import Store
+from clew.log.fold import MEMORY_FILE
+from clew.log.protocol import Ctx, Store
 from clew.memory.notes.file_text import (
     DIRECTORY_BYTES,
     MOST_LINES,

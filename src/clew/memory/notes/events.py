@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from clew.errors import StoreDamaged
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.log import digest
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import JsonObject
 
 Path: TypeAlias = tuple[str, ...]

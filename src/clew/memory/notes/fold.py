@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from clew.errors import StoreDamaged
-from clew.log.events import Ctx, Stored
-from clew.log.imports import foreign
-from clew.log.protocol import Store
+from clew.log.protocol import Ctx, Store, Stored
+from clew.log.transfer import foreign
 from clew.memory.notes.events import as_strangers, change_from, note_from
 from clew.memory.notes.note import LIVE, Category, Change, Note, Scope, Status
 

@@ -9,9 +9,8 @@ from typing import Generic, TypeVar
 
 from clew.errors import HeadMoved, StoreBusy
 from clew.log import new_event
-from clew.log.events import Ctx, Stored
-from clew.log.kinds import Kind
-from clew.log.protocol import Store
+from clew.log.fold import Kind
+from clew.log.protocol import Ctx, Store, Stored
 from clew.message import JsonObject
 
 TRIES = 16

@@ -12,9 +12,8 @@ from datetime import timedelta
 
 from clew.errors import InputError, NotFound
 from clew.log import iso_time
-from clew.log.events import Ctx
-from clew.log.kinds import NOTE
-from clew.log.protocol import Store
+from clew.log.fold import NOTE
+from clew.log.protocol import Ctx, Store
 from clew.memory.notes.events import added, changed, shown
 from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes, vouched
 from clew.memory.notes.journal import Clock, Fold, Journal, unix_ms

@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.errors import StoreDamaged
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.memory.tiers.tier import Excerpt, Left, Move, Tier
 from clew.message import Json, JsonObject
 

@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 from clew.compaction.plan.spans import spans
 from clew.log import COMPACTION, UNDO
-from clew.log.events import Ctx, Stored
-from clew.log.kinds import TIER
-from clew.log.protocol import Store
+from clew.log.fold import TIER
+from clew.log.protocol import Ctx, Store, Stored
 from clew.memory.condensed import cut_short, own_digests, stale_undos, undone_since
 from clew.memory.tiers.codec import move_from_json
 from clew.memory.tiers.tier import Excerpt, Guest, Left, Move, Span, Stub, Tier, Tiers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from clew.log.events import Stored
-from clew.log.kinds import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
+from clew.log.fold import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
+from clew.log.protocol import Stored
 from clew.message import JsonObject, Role
 from clew.providers.shapes import as_object, as_text
 from clew.request.instructions.load import Instruction, Loaded

@@ -14,7 +14,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LATER, Closed, Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
-from clew.log.events import Stored
+from clew.log.protocol import Stored
 from clew.message import Cite, Trust
 from clew.request.progress.checkpoint import Checkpoint, Point, checkpoint_from_json
 

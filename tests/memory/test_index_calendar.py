@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.log.store.calendar import FIRST, LAST, days_between
+from clew.memory.index.calendar import FIRST, LAST, days_between
 
 DAYS = st.dates(FIRST, LAST)
 
