@@ -10,7 +10,7 @@ from clew.errors import InputError
 from clew.message import Item, Role, Text, ToolResult, Trust, said
 from clew.providers import WIRES as FORMATS
 from clew.request import Marks, Parts, Piece, Room, assemble
-from clew.request.room import FENCE_TOKENS
+from clew.request.assemble import FENCE_TOKENS
 from clew.request.sections import HISTORY, INSTRUCTIONS, MEMORY, ORGANIZATION, POLICY, REMINDERS, RETRIEVED
 from clew.request.sections import TOOLS as SENT_TOOLS
 from tests.request.scene import COUNTER, FENCE, RESTS, TOOLS, WIRES, items, passing, standing

@@ -9,8 +9,8 @@ from clew.message import Item, Message, Origin, Role, Text, Thinking, said
 from clew.providers import WIRES as FORMATS
 from clew.providers.model import Usage
 from clew.request import Marks, Parts, assemble
-from clew.request.cache import Call, Miss, cause_of_miss, layout_of, marked
-from clew.request.cache.cause import Life
+from clew.request.cache_marks import marked
+from clew.request.prompt_cache import Call, Life, Miss, cause_of_miss, layout_of
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing
 from tests.session.sessions import sessions
 from tests.session.talk import answer, call

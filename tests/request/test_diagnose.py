@@ -11,9 +11,7 @@ from clew.memory.tools.schema import read_arguments
 from clew.providers import WIRES as FORMATS
 from clew.providers.model import Usage
 from clew.request import Parts, Room, assemble
-from clew.request.cache import Call, layout_of
-from clew.request.cache.cause import Life
-from clew.request.diagnose import (
+from clew.request.diagnostics import (
     Scene,
     context_budget,
     context_snapshot,
@@ -21,6 +19,7 @@ from clew.request.diagnose import (
     list_contributors,
     trace_summaries,
 )
+from clew.request.prompt_cache import Call, Life, layout_of
 from clew.session import Session
 from tests.request.scene import COUNTER, FENCE, RESTS, TOOLS, WIRES, passing, standing
 from tests.session.talk import talk

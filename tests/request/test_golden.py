@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.request.clauses import NAMES, clause, clauses_for
+from clew.request.pieces import NAMES, clause, clauses_for
 from clew.request.sections import SECTIONS, Place
 from tests.request.golden.make import FILES, HERE
 

@@ -8,7 +8,7 @@ from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
 from clew.log.protocol import Event, Stored
 from clew.message import Trust
 from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled
-from clew.request.instructions.glob import expanded, matches
+from clew.request.instructions.parse import expanded, matches
 from clew.request.sections import Place
 from tests.request.folders import Folders
 

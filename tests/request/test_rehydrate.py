@@ -9,7 +9,7 @@ from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
 from clew.message import Item, Message, Origin, Role, said
 from clew.request import Parts, assemble
-from clew.request.rehydrate import Now, Reference, invoked_skills, rehydrate
+from clew.request.rehydration import Now, Reference, invoked_skills, rehydrate
 from clew.session import Session
 from tests.request.scene import COUNTER, FENCE
 from tests.session.sessions import sessions

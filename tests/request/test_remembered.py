@@ -5,7 +5,7 @@ from clew.memory.notes.note import Note, Status
 from clew.memory.notes.select import Situation
 from clew.message import Role, Trust, said
 from clew.request import Parts, assemble
-from clew.request.remembered import remembered
+from clew.request.pieces import remembered
 from tests.request.scene import COUNTER, FENCE, items
 
 

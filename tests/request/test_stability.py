@@ -13,7 +13,7 @@ from clew.message import Message, Role, Thinking, Trust, said
 from clew.providers import WIRES as FORMATS
 from clew.providers import Unverified
 from clew.request import Marks, Parts, assemble
-from clew.request.cache.layout import layout_of
+from clew.request.prompt_cache import layout_of
 from clew.session import Session
 from tests.request.scene import (
     COUNTER,

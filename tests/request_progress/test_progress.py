@@ -10,7 +10,7 @@ from clew.errors import StoreDamaged
 from clew.log import PROGRESS
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.request.progress import (
+from clew.request.progress_log import (
     Checkpoint,
     Point,
     as_text,

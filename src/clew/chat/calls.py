@@ -8,8 +8,7 @@ from clew.log import CALL
 from clew.message import JsonObject
 from clew.providers.clients import StreamingModel
 from clew.providers.model import Reply
-from clew.request.cache import Call, Layout, layout_of
-from clew.request.cache.cause import Life
+from clew.request.prompt_cache import Call, Layout, Life, layout_of
 from clew.session import Session
 
 

@@ -11,7 +11,7 @@ from clew.chat.happenings import Answer, Compacted, Happening, Turn, Warned
 from clew.chat.notice import notice_of
 from clew.chat.request import Requests
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
-from clew.request.request import Assembled
+from clew.request.assembled import Assembled
 from clew.session import Compaction, Fitted, Request, Session
 
 WARNING_STEP = 0.05

@@ -28,7 +28,7 @@ from clew.request.instructions import (
     pieces_of,
     settled,
 )
-from clew.request.piece import Piece
+from clew.request.sections import Piece
 from clew.session import Session
 
 OWN = "this session wrote it, and nobody said that it counts; /trust says so"

@@ -43,7 +43,7 @@ from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, said
 from clew.providers.clients import RemoteModel, Streamed, StreamingModel
 from clew.providers.model import Reply, Stop
-from clew.request.diagnose import Scene
+from clew.request.diagnostics import Scene
 from clew.session import Session
 
 __all__ = ["MAKE_ROOM", "Chat", "Turn"]

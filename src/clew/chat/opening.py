@@ -16,7 +16,7 @@ from clew.memory.tools import Tool
 from clew.memory.tools.budget import CONTEXT_BUDGET
 from clew.memory.tools.desk import Desk
 from clew.providers.clients import StreamingModel
-from clew.request.diagnose import Scene, diagnostic_tools
+from clew.request.diagnostics import Scene, diagnostic_tools
 from clew.session import Session
 
 TOOLS_SHARE = 0.25

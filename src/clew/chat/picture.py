@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from clew.budget import Fill, Region, TokenBudget
-from clew.request.piece import Contribution
-from clew.request.request import Assembled
+from clew.request.assembled import Assembled
+from clew.request.sections import Contribution
 
 BAR = 40
 MOST_SOURCES = 5

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from clew.log import PROGRESS
 from clew.memory import Memory
-from clew.request.piece import Piece
-from clew.request.progress import (
+from clew.request.progress_log import (
     Checkpoint,
     as_text,
     checkpoint_to_json,
@@ -13,6 +12,7 @@ from clew.request.progress import (
     next_checkpoint,
     progress_piece,
 )
+from clew.request.sections import Piece
 from clew.session import Session
 
 

@@ -12,17 +12,15 @@ from clew.chat.progressed import Progressed
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Origin, Role, Trust
 from clew.providers.clients import StreamingModel
-from clew.request.assemble import Parts, assemble
-from clew.request.cache import Call, Marks
-from clew.request.clauses import clauses_for
-from clew.request.diagnose import Scene
+from clew.request.assemble import Parts, Room, assemble
+from clew.request.assembled import Assembled
+from clew.request.cache_marks import Marks
+from clew.request.diagnostics import Scene
 from clew.request.fence import Fence, session_key
-from clew.request.piece import Piece
-from clew.request.rehydrate import Now, invoked_skills, rehydrate
-from clew.request.remembered import remembered
-from clew.request.request import Assembled
-from clew.request.room import Room
-from clew.request.sections import PLAN
+from clew.request.pieces import clauses_for, remembered
+from clew.request.prompt_cache import Call
+from clew.request.rehydration import Now, invoked_skills, rehydrate
+from clew.request.sections import PLAN, Piece
 from clew.secrets.mask import own_key
 from clew.session import Session
 

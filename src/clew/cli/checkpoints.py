@@ -21,7 +21,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import NotFound
 from clew.log.transfer import OWN
-from clew.request.progress import as_text, checkpoint_to_json, checkpoints, next_checkpoint
+from clew.request.progress_log import as_text, checkpoint_to_json, checkpoints, next_checkpoint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

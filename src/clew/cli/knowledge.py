@@ -24,11 +24,11 @@ from clew.cli.inputs import WORKSPACE
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.errors import InputError, NotFound
+from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
+from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
+from clew.memory.documents.split import REFERENCE, title_of, topics
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Hit, Query
-from clew.request.knowledge import Document, Manifest, look_up, passage, update
-from clew.request.knowledge.documents import manifest_path, manifests, read_manifest, write_manifest
-from clew.request.knowledge.topics import REFERENCE, title_of, topics
 from clew.settings import clew_home, store_path
 
 ADVICE = "`clew knowledge index DIR` indexes a folder"
@@ -67,7 +67,7 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
         raise InputError(f"{args.folder} is not a folder", "give a folder of documents")
     kept = manifest_path(clew_home(), root)
     with SqliteIndex(store_path()) as index:
-        done = update(index, WORKSPACE, root, read_manifest(kept, str(root)))
+        done = update_index(index, WORKSPACE, root, read_manifest(kept, str(root)))
     write_manifest(kept, done.manifest)
     total = len(done.manifest.documents)
     if args.json:
@@ -127,7 +127,7 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
         raise NotFound("no folder has been indexed", ADVICE)
     query = Query(text=args.question, at=datetime.now(UTC).isoformat(), limit=args.limit)
     with SqliteIndex(store_path()) as index:
-        hits = look_up(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
+        hits = search_documents(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
     if args.json:
         term.write(json.dumps([_hit_json(hit) for hit in hits], ensure_ascii=False))
     elif not hits:
@@ -157,7 +157,7 @@ def _show(args: argparse.Namespace, term: Terminal) -> int:
     holders = [one for one in manifests(clew_home()) if args.ref.partition("#")[0] in one.documents]
     if not holders:
         raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
-    found = passage(holders[0], args.ref)
+    found = read_passage(holders[0], args.ref)
     if args.json:
         term.write(json.dumps({"ref": found.ref, "text": found.text, "fresh": found.is_fresh}))
         return 0

@@ -1,13 +1,11 @@
 """Assemble the request that a model sees. See README.md."""
 
-from clew.request.assemble import Parts, assemble
-from clew.request.cache.marks import Marks
-from clew.request.clauses import clauses_for
+from clew.request.assemble import Parts, Room, assemble
+from clew.request.assembled import Assembled, Offered
+from clew.request.cache_marks import Marks
 from clew.request.fence import Fence, session_key
-from clew.request.piece import Contribution, Piece
-from clew.request.request import Assembled, Offered
-from clew.request.room import Room
-from clew.request.sections import SECTIONS, Place, Section, Stability
+from clew.request.pieces import clauses_for
+from clew.request.sections import SECTIONS, Contribution, Piece, Place, Section, Stability
 
 __all__ = [
     "SECTIONS",

@@ -1,30 +1,164 @@
-"""Build a request from a session's view and the pieces that other parts of clew want to add to it."""
+"""Build a request: select pieces within the token limits, render them, put them around the session's view."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from clew.message import Item, Message, Origin, Role, Trust, lowest
-from clew.request.clauses import DATA_SOURCE
-from clew.request.ending import end_message, system_blocks
-from clew.request.fence import Fence, fence_results, needed
-from clew.request.piece import Contribution, Piece
-from clew.request.request import Assembled, Offered
-from clew.request.room import Room, admitted
+from clew.budget import DEFAULT, Limit, Policy
+from clew.message import Item, Message, Origin, Role, Text, Trust, lowest
+from clew.message.lookalike import escaped
+from clew.request.assembled import Assembled, Offered
+from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, needed
+from clew.request.pieces import DATA_SOURCE
 from clew.request.sections import (
     CONTRACT,
     HISTORY,
+    INSTRUCTIONS,
+    MEMORY,
     OBSERVATIONS,
     POLICY,
     REMINDERS,
     TASK,
     TOOLS,
+    Contribution,
+    Piece,
     Place,
     Section,
+    sent_order,
 )
 from clew.tokens import TokenCounter
+
+FENCE_TOKENS = 45
+"""Tokens of the two tags of a fence with a source name of usual length."""
+_CUT_MARK = "[cut here: {left:,} more characters in {source}]"
+_FEWEST = 40
+"""Tokens below which the beginning of a piece is not worth including (chosen by hand)."""
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many tokens each section may take."""
+
+    usable_tokens: int | None = None
+    """Tokens of the window, without the reply; None for no limits."""
+    policy: Policy = DEFAULT
+
+    def of(self, section: Section) -> int | None:
+        """Return the tokens that a section may take; None for no limit."""
+        limit = self._limits.get(section.name, section.most)
+        if limit is None or self.usable_tokens is None:
+            return None
+        return limit.of(self.usable_tokens)
+
+    @property
+    def _limits(self) -> Mapping[str, Limit]:
+        return {INSTRUCTIONS.name: self.policy.instructions, MEMORY.name: self.policy.memory}
+
+
+def admitted(
+    pieces: Iterable[Piece], room: Room, count: Callable[[str], int]
+) -> tuple[list[Piece], list[Contribution]]:
+    """Return the pieces that get in, cut if necessary, and a contribution for every piece.
+
+    Within a section pieces are served in order; one that does not fit does not keep out a smaller later one.
+    """
+    ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
+    taken: dict[str, int] = {}
+    inside: list[Piece] = []
+    told: list[Contribution] = []
+    for piece in ordered:
+        asked = count(piece.text) + (FENCE_TOKENS if piece.fenced else 0)
+        most = room.of(piece.section)
+        left = asked if most is None else max(0, most - taken.get(piece.section.name, 0))
+        given, tokens, why = _served(piece, asked, left, count)
+        taken[piece.section.name] = taken.get(piece.section.name, 0) + tokens
+        inside += [given] if given else []
+        told.append(
+            Contribution(piece.section, piece.source, piece.trust, asked, min(tokens, asked), why, piece.late)
+        )
+    return inside, told
+
+
+def _served(
+    piece: Piece, asked: int, left: int, count: Callable[[str], int]
+) -> tuple[Piece | None, int, str]:
+    if asked <= left:
+        return piece, asked, ""
+    room = f"{left:,} tokens were left for {piece.section.name}"
+    if not piece.cuttable or left < _FEWEST:
+        return None, 0, f"left out: it has {asked:,} tokens and {room}"
+    for text in _beginnings(piece, left):
+        tokens = count(text) + (FENCE_TOKENS if piece.fenced else 0)
+        if tokens <= left:
+            return replace(piece, text=text), tokens, f"cut: it has {asked:,} tokens and {room}"
+    return None, 0, f"left out: no beginning of it fits, {room}"
+
+
+def _beginnings(piece: Piece, tokens: int) -> Iterator[str]:
+    """Yield shorter and shorter beginnings of a piece, each ending at a line end and with a cut mark."""
+    characters = tokens * _CHARS_PER_TOKEN
+    while characters > _CHARS_PER_TOKEN:
+        cut = piece.text.rfind("\n", 0, characters)
+        kept = piece.text[: cut if cut > 0 else characters].rstrip()
+        yield f"{kept}\n{_CUT_MARK.format(left=len(piece.text) - len(kept), source=piece.source)}"
+        characters = characters * 3 // 4
+
+
+TAG = "clew-context"
+PREAMBLE = "Added by the harness for this request, not said by the user."
+"""First line of the end message."""
+
+
+def system_blocks(pieces: Iterable[Piece], fence: Fence | None) -> list[Text]:
+    """Return one block of the system prompt per section, in section order."""
+    return [
+        Text("\n\n".join(_written(section, own, fence)), trust=lowest(piece.trust for piece in own))
+        for section, own in _by_section(pieces)
+    ]
+
+
+def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -> Message | None:
+    """Return the message that follows the last one; None without pieces.
+
+    It has the user's role, because no wire format offers another one at that place, and states that the user
+    did not write it. ``announced``: the system prompt already explains fences.
+    """
+    if not pieces:
+        return None
+    fenced = any(piece.fenced for piece in pieces)
+    lines = [f"<{TAG}>", PREAMBLE]
+    if fenced and not announced:
+        lines.append(ANNOUNCEMENT)
+    for section, own in _by_section(pieces):
+        lines += _written(section, own, fence)
+    text = "\n".join([*lines, f"</{TAG}>"])
+    label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
+    return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
+
+
+def _by_section(pieces: Iterable[Piece]) -> Iterator[tuple[Section, list[Piece]]]:
+    ordered = sorted(pieces, key=lambda piece: sent_order(piece.section))
+    for section, own in groupby(ordered, key=lambda piece: piece.section):
+        yield section, list(own)
+
+
+def _written(section: Section, pieces: Sequence[Piece], fence: Fence | None) -> Iterator[str]:
+    if section.heading:
+        yield f"# {section.heading}"
+    for piece in pieces:
+        if piece.fenced:
+            yield needed(fence).around(piece.text, piece.source, piece.trust)
+        elif piece.own:
+            yield piece.text
+        elif section.heading:
+            yield f"## {escaped(piece.source)}\n{escaped(piece.text)}"
+        else:
+            yield escaped(piece.text)
+
 
 HEADINGS = "headings"
 """Source name for text the harness itself writes around pieces (headings, tags)."""

@@ -6,7 +6,7 @@ from clew.chat.happenings import Told, Turn
 from clew.chat.loop import Chat
 from clew.chat.picture import budget_lines, context_lines
 from clew.chat.stats import stats_lines, stats_of
-from clew.request.diagnose import context_budget, context_snapshot, list_contributors, trace_summaries
+from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction
 
 

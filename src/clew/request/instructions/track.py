@@ -9,8 +9,7 @@ from clew.log.protocol import Stored
 from clew.message import JsonObject, Role
 from clew.providers.shapes import as_object, as_text
 from clew.request.instructions.load import Instruction, Loaded
-from clew.request.piece import Piece
-from clew.request.sections import INSTRUCTIONS
+from clew.request.sections import INSTRUCTIONS, Piece
 
 
 def changes(before: Loaded, after: Loaded) -> Iterator[JsonObject]:

@@ -1,23 +1,111 @@
-"""The state block: the current state of the work from the ledger, limited to what the view does not show.
+"""The state block after a compaction: what the next model call needs and the view no longer shows.
 
 Every line names the turn that it comes from. Lines marked ~ quote tools or files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from clew.ledger.approvals import Answer, Approval
 from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
-from clew.message import Cite, Item, Trust
+from clew.message import Cite, Item, Message, Origin, Trust, words
 from clew.message.lookalike import escaped
-from clew.request.piece import Piece
-from clew.request.rehydrate.now import Now
-from clew.request.rehydrate.shown import Shown
-from clew.request.sections import PLAN
+from clew.request.sections import PLAN, Piece
+
+_SKILL_TOOLS = frozenset({"skill", "use_skill", "useskill", "activate_skill", "load_skill", "invoke_skill"})
+_SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Something that was retrieved: its exact reference, and a short description."""
+
+    ref: str
+    about: str = ""
+    trust: Trust = Trust.UNTRUSTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """Current state that is not in the ledger."""
+
+    used_tokens: int | None = None
+    usable_tokens: int | None = None
+    compact_at_tokens: int | None = None
+    instructions: tuple[str, ...] = ()
+    """The labels of the active instruction files."""
+    skills: tuple[str, ...] = ()
+    """Skills that were invoked and still apply; see ``invoked_skills``."""
+    references: tuple[Reference, ...] = ()
+    tools: tuple[str, ...] = ()
+    """The offered tools: shown only if they changed, because the request defines them anyway."""
+    tools_new: tuple[str, ...] = ()
+    tools_gone: tuple[str, ...] = ()
+    """Tools that the session used and no longer has."""
+    workspace: tuple[str, ...] = ()
+    """Facts about it, one each: ``root /p``, ``branch main``."""
+
+
+def invoked_skills(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Return the skills that a session invoked, in the order of their first use."""
+    found: dict[str, None] = {}
+    for message in messages:
+        for call in message.calls:
+            given = call.input if call.name.lower() in _SKILL_TOOLS else None
+            name = next((given[key] for key in _SKILL_ARGUMENTS if given.get(key)), None) if given else None
+            if isinstance(name, str):
+                found[name] = None
+    return tuple(found)
+
+
+class Shown:
+    """Answers whether a view shows some text."""
+
+    def __init__(self, view: Sequence[Item]) -> None:
+        self._items = {item.id: item for item in view}
+        self._texts: dict[str, str] = {}
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the view contains a digest, so that something was dropped."""
+        return any(item.message.origin is Origin.SUMMARY for item in self._items.values())
+
+    def has(self, text: str, source: Cite | None) -> bool:
+        """Return True if the view shows this text, in the message it comes from or in a digest."""
+        own = self._text(source.message) if source is not None else ""
+        return _holds(own, text) or text in self._digests
+
+    def together(self, texts: Sequence[str]) -> bool:
+        """Return True if one message shows all of these verbatim; a digest may be outdated and is ignored."""
+        spoken = (item for item in self._items.values() if item.message.origin is not Origin.SUMMARY)
+        return any(all(_holds(self._text(item.id), text) for text in texts) for item in spoken)
+
+    @cached_property
+    def _digests(self) -> str:
+        summaries = (item for item in self._items.values() if item.message.origin is Origin.SUMMARY)
+        # A digest indents the continuation lines of a quote by two spaces.
+        return "\n".join(self._text(item.id) for item in summaries).replace("\n  ", "\n")
+
+    def _text(self, name: str) -> str:
+        item = self._items.get(name)
+        if item is None:
+            return ""
+        if name not in self._texts:
+            self._texts[name] = "\n".join(map(words, item.message.parts))
+        return self._texts[name]
+
+
+def _holds(said: str, text: str) -> bool:
+    """Return True if a text contains these words, as they are or JSON-escaped in a call's arguments."""
+    return text in said or json.dumps(text, ensure_ascii=False)[1:-1] in said
+
 
 One = TypeVar("One")
 SOURCE = "rehydration"

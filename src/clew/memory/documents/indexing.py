@@ -1,20 +1,21 @@
-"""Update the index from a folder, at the cost of what changed in it."""
+"""Index the documents of a folder at the cost of what changed, and search them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from clew.memory.index.protocol import Entry, EntryKind, Index, Mark
+from clew.errors import NotFound
+from clew.memory.documents.manifest import Document, File, Manifest, files_of, read_text
+from clew.memory.documents.split import DocumentPiece, front_matter, split_document, title, topic_of
+from clew.memory.index.protocol import Embedder, Entry, EntryKind, Filters, Index, Mark
+from clew.memory.search import Hit, Query, search
 from clew.memory.words import analyse
 from clew.message import Trust
-from clew.request.knowledge.documents import Document, Manifest
-from clew.request.knowledge.folder import File, files_of, read_text
-from clew.request.knowledge.front import front_matter
-from clew.request.knowledge.pieces import Piece, pieces, title
-from clew.request.knowledge.topics import topic_of
 from clew.secrets import mask
 
 AT_ONCE = 500
@@ -22,7 +23,7 @@ AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class IndexUpdate:
     """The result of an update."""
 
     manifest: Manifest
@@ -36,7 +37,7 @@ class Update:
         return not (self.added or self.changed or self.gone)
 
 
-def update(index: Index, workspace: str, root: Path, manifest: Manifest) -> Update:
+def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -> IndexUpdate:
     """Index new and changed documents, remove deleted ones; return the new manifest to store.
 
     An interrupted update is repeated by the next one. If the manifest does not belong to the index,
@@ -58,7 +59,7 @@ def update(index: Index, workspace: str, root: Path, manifest: Manifest) -> Upda
                 fresh.append((document, entries))
     gone = [path for path in manifest.documents if path not in there]
     names = [document.path for document, _ in fresh]
-    done = Update(
+    done = IndexUpdate(
         replace(manifest, documents=there),
         tuple(path for path in names if path not in manifest.documents),
         tuple(path for path in names if path in manifest.documents),
@@ -68,8 +69,8 @@ def update(index: Index, workspace: str, root: Path, manifest: Manifest) -> Upda
 
 
 def _written(
-    index: Index, workspace: str, done: Update, old: Manifest, fresh: list[tuple[Document, list[Entry]]]
-) -> Update:
+    index: Index, workspace: str, done: IndexUpdate, old: Manifest, fresh: list[tuple[Document, list[Entry]]]
+) -> IndexUpdate:
     now = replace(done.manifest, generation=max(0, old.generation) + 1)
     stale = [*done.gone, *done.changed]
     refs = [ref for path in stale for ref in old.documents[path].refs]
@@ -87,7 +88,7 @@ def _written(
 
 def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
     front, lines = front_matter(text.splitlines())
-    found = [piece for piece in pieces(file.path, text) if piece.last > lines]
+    found = [piece for piece in split_document(file.path, text) if piece.last > lines]
     name = front.get("title") or title(file.path, found)
     topic = topic_of(file.path, front, name)
     time = datetime.fromtimestamp(file.modified_ns / 1e9, UTC).isoformat(timespec="seconds")
@@ -106,7 +107,7 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
     return document, entries
 
 
-def _entry(session: str, path: str, topic: str, time: str, piece: Piece) -> Entry:
+def _entry(session: str, path: str, topic: str, time: str, piece: DocumentPiece) -> Entry:
     """Return an index entry for a piece, with the headings above it, which its own text does not contain."""
     above = " > ".join(piece.trail[:-1])
     text = mask(f"{above}\n{piece.text}" if above else piece.text).text
@@ -120,3 +121,59 @@ def _entry(session: str, path: str, topic: str, time: str, piece: Piece) -> Entr
         text=text,
         files=(path,),
     )
+
+
+_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d+)-(?P<last>\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPassage:
+    """The text behind a reference, as the file has it now."""
+
+    ref: str
+    text: str
+    is_fresh: bool
+    """The file is unchanged since it was indexed."""
+
+
+def search_documents(
+    index: Index,
+    workspace: str,
+    query: Query,
+    folders: Sequence[Manifest] = (),
+    *,
+    topics: Sequence[str] = (),
+    embedder: Embedder | None = None,
+) -> list[Hit]:
+    """Return the pieces of documents that answer a question best, each with its exact reference."""
+    filters = Filters(
+        kinds=(EntryKind.DOCUMENT,),
+        sessions=tuple(folder.session for folder in folders),
+        roles=tuple(topics),
+        files=query.filters.files,
+        after=query.filters.after,
+        before=query.filters.before,
+    )
+    asked = Query(text=query.text, at=query.at, filters=filters, limit=query.limit)
+    hits = search(index, workspace, asked, embedder)
+    # Neighbours of a hit are often from another document: drop hits without a word of the question.
+    return [hit for hit in hits if hit.why.exact or hit.why.terms or hit.why.meaning]
+
+
+def read_passage(manifest: Manifest, ref: str) -> DocumentPassage:
+    """Return the text at a reference of a folder, secrets masked."""
+    parts = _REF.fullmatch(ref)
+    document = manifest.documents.get(parts["path"]) if parts else None
+    if parts is None or document is None:
+        raise NotFound(
+            f"there is no document {ref!r} in {manifest.root}",
+            "run `clew knowledge list` to see the documents",
+        )
+    root = Path(manifest.root)
+    text = read_text(root, document.path)
+    if text is None:
+        raise NotFound(f"{document.path} is gone", "run `clew knowledge index` to remove it from the index")
+    lines = text.splitlines()[int(parts["first"]) - 1 : int(parts["last"])]
+    state = (root / document.path).lstat()
+    fresh = (state.st_size, state.st_mtime_ns) == (document.size, document.modified_ns)
+    return DocumentPassage(ref, mask("\n".join(lines)).text, fresh)

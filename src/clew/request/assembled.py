@@ -9,9 +9,8 @@ from typing import Protocol
 from clew.budget import Region
 from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
 from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_named
-from clew.request.cache.marks import Marks, in_blocks, marked
-from clew.request.piece import Contribution
-from clew.request.sections import POLICY, TOOLS, Place
+from clew.request.cache_marks import Marks, in_blocks, marked
+from clew.request.sections import POLICY, TOOLS, Contribution, Place
 
 
 class Offered(Protocol):

@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 
 from clew.errors import NotFound
+from clew.memory.documents import (
+    DocumentPiece,
+    Manifest,
+    read_passage,
+    search_documents,
+    split_document,
+    update_index,
+)
+from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
+from clew.memory.documents.split import topic_of
 from clew.memory.index.protocol import EntryKind
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query
 from clew.message import Trust
-from clew.request.knowledge import Manifest, Piece, look_up, passage, pieces, update
-from clew.request.knowledge.documents import manifest_path, manifests, read_manifest, write_manifest
-from clew.request.knowledge.topics import topic_of
 
 AT = "2026-01-31T10:00:00Z"
 DOCUMENTS = {
@@ -45,7 +52,7 @@ def index(tmp_path: Path) -> Iterator[SqliteIndex]:
 
 
 def best(index: SqliteIndex, question: str, *topics: str) -> list[str]:
-    return [hit.entry.ref for hit in look_up(index, "w", Query(text=question, at=AT), topics=topics)]
+    return [hit.entry.ref for hit in search_documents(index, "w", Query(text=question, at=AT), topics=topics)]
 
 
 # Pieces ----------------------------------------------------------------------------------------------
@@ -53,46 +60,46 @@ def best(index: SqliteIndex, question: str, *topics: str) -> list[str]:
 
 def test_markdown_is_cut_at_its_headings_outside_of_code() -> None:
     text = "intro\n\n# A\n\none\n```sh\n# no heading\n```\n\n## B\ntwo\n# C\nthree"
-    assert pieces("x.md", text) == [
-        Piece((), 1, 1, "intro"),
-        Piece(("A",), 3, 8, "# A\n\none\n```sh\n# no heading\n```"),
-        Piece(("A", "B"), 10, 11, "## B\ntwo"),
-        Piece(("C",), 12, 13, "# C\nthree"),
+    assert split_document("x.md", text) == [
+        DocumentPiece((), 1, 1, "intro"),
+        DocumentPiece(("A",), 3, 8, "# A\n\none\n```sh\n# no heading\n```"),
+        DocumentPiece(("A", "B"), 10, 11, "## B\ntwo"),
+        DocumentPiece(("C",), 12, 13, "# C\nthree"),
     ]
 
 
 def test_restructured_text_is_cut_at_what_is_underlined() -> None:
     text = "Title\n=====\none\n\nPart\n----\ntwo\n"
-    assert [(piece.trail, piece.first, piece.last) for piece in pieces("x.rst", text)] == [
+    assert [(piece.trail, piece.first, piece.last) for piece in split_document("x.rst", text)] == [
         (("Title",), 1, 3),
         (("Title", "Part"), 5, 7),
     ]
 
 
 def test_tables_keys_and_statements_are_headings() -> None:
-    assert [piece.trail for piece in pieces("a.toml", "x = 1\n[tool.a]\ny = 2\n[[b]]\nz = 3\n")] == [
+    assert [piece.trail for piece in split_document("a.toml", "x = 1\n[tool.a]\ny = 2\n[[b]]\nz = 3\n")] == [
         (),
         ("tool.a",),
         ("b",),
     ]
-    assert [piece.trail for piece in pieces("a.yaml", "a:\n  x: 1\nb: 2\n")] == [("a",), ("b",)]
-    assert [piece.trail for piece in pieces("a.sql", DOCUMENTS["db/schema.sql"])] == [
+    assert [piece.trail for piece in split_document("a.yaml", "a:\n  x: 1\nb: 2\n")] == [("a",), ("b",)]
+    assert [piece.trail for piece in split_document("a.sql", DOCUMENTS["db/schema.sql"])] == [
         ("CREATE TABLE customer",),
         ("CREATE TABLE invoice",),
     ]
 
 
 def test_of_python_only_what_it_says_of_itself_is_read() -> None:
-    assert pieces("dates.py", DOCUMENTS["src/dates.py"]) == [
-        Piece((), 1, 1, '"""Dates."""'),
-        Piece(("leap",), 4, 5, 'def leap(year):\n    """Tell whether a year has 366 days."""'),
+    assert split_document("dates.py", DOCUMENTS["src/dates.py"]) == [
+        DocumentPiece((), 1, 1, '"""Dates."""'),
+        DocumentPiece(("leap",), 4, 5, 'def leap(year):\n    """Tell whether a year has 366 days."""'),
     ]
-    assert pieces("broken.py", "def (") == []
+    assert split_document("broken.py", "def (") == []
 
 
 def test_a_long_section_is_cut_between_paragraphs_and_nothing_is_lost() -> None:
     text = "# Long\n\n" + "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(40))
-    found = pieces("x.md", text)
+    found = split_document("x.md", text)
     assert len(found) > 3
     assert {piece.trail for piece in found} == {("Long",)}
     kept = [line for piece in found for line in piece.text.splitlines() if line.strip()]
@@ -101,7 +108,7 @@ def test_a_long_section_is_cut_between_paragraphs_and_nothing_is_lost() -> None:
 
 def test_the_lines_of_a_reference_are_the_lines_of_the_file() -> None:
     text = DOCUMENTS["ops/queue.md"]
-    for piece in pieces("ops/queue.md", text):
+    for piece in split_document("ops/queue.md", text):
         assert "\n".join(text.splitlines()[piece.first - 1 : piece.last]) == piece.text
 
 
@@ -135,9 +142,11 @@ def test_a_document_is_told_by_its_word_its_path_or_its_title(
 
 
 def test_a_question_is_answered_with_an_exact_reference(index: SqliteIndex, root: Path) -> None:
-    done = update(index, "w", root, Manifest(str(root)))
+    done = update_index(index, "w", root, Manifest(str(root)))
     assert sorted(done.added) == sorted(DOCUMENTS)
-    (first, *_) = look_up(index, "w", Query(text="How do I restart the queue?", at=AT), [done.manifest])
+    (first, *_) = search_documents(
+        index, "w", Query(text="How do I restart the queue?", at=AT), [done.manifest]
+    )
     entry = first.entry
     assert (entry.ref, entry.role, entry.kind, entry.trust) == (
         "ops/queue.md#Restart:5-7",
@@ -145,37 +154,40 @@ def test_a_question_is_answered_with_an_exact_reference(index: SqliteIndex, root
         EntryKind.DOCUMENT,
         Trust.SEMI_TRUSTED,
     )
-    assert passage(done.manifest, entry.ref).text == "## Restart\n\nDrain it first, then `queuectl restart`."
+    assert (
+        read_passage(done.manifest, entry.ref).text
+        == "## Restart\n\nDrain it first, then `queuectl restart`."
+    )
 
 
 def test_a_topic_narrows_the_question(index: SqliteIndex, root: Path) -> None:
-    update(index, "w", root, Manifest(str(root)))
+    update_index(index, "w", root, Manifest(str(root)))
     assert best(index, "how long are logs kept", "policy") == ["policies/retention.md#Data retention:1-3"]
     assert best(index, "how long are logs kept", "schema") == []
 
 
 def test_a_document_says_itself_that_it_no_longer_holds(index: SqliteIndex, root: Path) -> None:
-    documents = update(index, "w", root, Manifest(str(root))).manifest.documents
+    documents = update_index(index, "w", root, Manifest(str(root))).manifest.documents
     assert [one.path for one in documents.values() if one.is_outdated] == ["docs/decisions/0001.md"]
 
 
 def test_the_second_time_nothing_is_read(index: SqliteIndex, root: Path) -> None:
-    first = update(index, "w", root, Manifest(str(root)))
+    first = update_index(index, "w", root, Manifest(str(root)))
     for path, text in DOCUMENTS.items():  # whoever reads one now finds other words in it
         modified = (root / path).stat().st_mtime_ns
         (root / path).write_text("x" * len(text))
         os.utime(root / path, ns=(modified, modified))
-    second = update(index, "w", root, first.manifest)
+    second = update_index(index, "w", root, first.manifest)
     assert second.is_nothing
     assert second.manifest == first.manifest
 
 
 def test_only_what_changed_is_read_and_what_is_gone_leaves(index: SqliteIndex, root: Path) -> None:
-    first = update(index, "w", root, Manifest(str(root)))
+    first = update_index(index, "w", root, Manifest(str(root)))
     (root / "notes.txt").write_text("The staging host is called osprey now.\n")
     (root / "ops/queue.md").unlink()
     (root / "new.md").write_text("# Fresh\n\nA zebra.\n")
-    second = update(index, "w", root, first.manifest)
+    second = update_index(index, "w", root, first.manifest)
     assert (second.added, second.changed, second.gone) == (("new.md",), ("notes.txt",), ("ops/queue.md",))
     assert best(index, "heron") == []
     assert best(index, "osprey") == ["notes.txt#:1-1"]
@@ -184,17 +196,17 @@ def test_only_what_changed_is_read_and_what_is_gone_leaves(index: SqliteIndex, r
 
 
 def test_a_file_that_was_only_touched_is_not_indexed_again(index: SqliteIndex, root: Path) -> None:
-    first = update(index, "w", root, Manifest(str(root)))
+    first = update_index(index, "w", root, Manifest(str(root)))
     os.utime(root / "notes.txt", ns=(1, 1))
-    second = update(index, "w", root, first.manifest)
+    second = update_index(index, "w", root, first.manifest)
     assert second.is_nothing
     assert second.manifest.documents["notes.txt"].modified_ns == 1
 
 
 def test_a_manifest_of_another_index_is_not_believed(index: SqliteIndex, root: Path, tmp_path: Path) -> None:
-    first = update(index, "w", root, Manifest(str(root)))
+    first = update_index(index, "w", root, Manifest(str(root)))
     with SqliteIndex(tmp_path / "other.db") as other:
-        assert sorted(update(other, "w", root, first.manifest).changed) == sorted(DOCUMENTS)
+        assert sorted(update_index(other, "w", root, first.manifest).changed) == sorted(DOCUMENTS)
         assert best(other, "heron") == ["notes.txt#:1-1"]
 
 
@@ -203,33 +215,33 @@ def test_links_and_hidden_folders_are_not_followed(index: SqliteIndex, root: Pat
     (root / "link.md").symlink_to(tmp_path / "outside.md")
     (root / ".hidden").mkdir()
     (root / ".hidden" / "x.md").write_text("secret giraffe")
-    update(index, "w", root, Manifest(str(root)))
+    update_index(index, "w", root, Manifest(str(root)))
     assert best(index, "giraffe") == []
 
 
 def test_secrets_of_documents_never_reach_the_index(index: SqliteIndex, root: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (root / "keys.md").write_text(f"# Keys\n\nThe robot uses {token}.\n")
-    done = update(index, "w", root, Manifest(str(root)))
-    (hit, *_) = look_up(index, "w", Query(text="robot keys", at=AT))
+    done = update_index(index, "w", root, Manifest(str(root)))
+    (hit, *_) = search_documents(index, "w", Query(text="robot keys", at=AT))
     assert "[secret:github-token:" in hit.entry.text
-    assert token not in passage(done.manifest, hit.entry.ref).text
+    assert token not in read_passage(done.manifest, hit.entry.ref).text
 
 
 def test_a_reference_tells_when_its_file_has_changed(index: SqliteIndex, root: Path) -> None:
-    manifest = update(index, "w", root, Manifest(str(root))).manifest
-    assert passage(manifest, "notes.txt#:1-1").is_fresh
+    manifest = update_index(index, "w", root, Manifest(str(root))).manifest
+    assert read_passage(manifest, "notes.txt#:1-1").is_fresh
     (root / "notes.txt").write_text("Nothing.\n")
-    assert not passage(manifest, "notes.txt#:1-1").is_fresh
+    assert not read_passage(manifest, "notes.txt#:1-1").is_fresh
     with pytest.raises(NotFound):
-        passage(manifest, "../outside.md#:1-1")
+        read_passage(manifest, "../outside.md#:1-1")
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "ops/queue.md"])
 def test_a_link_in_a_documents_place_is_not_followed(
     index: SqliteIndex, root: Path, tmp_path: Path, path: str
 ) -> None:
-    manifest = update(index, "w", root, Manifest(str(root))).manifest
+    manifest = update_index(index, "w", root, Manifest(str(root))).manifest
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "queue.md").write_text("Not for you.\n")
@@ -240,11 +252,11 @@ def test_a_link_in_a_documents_place_is_not_followed(
         (root / "ops").rename(root / "old")
         (root / "ops").symlink_to(outside)
     with pytest.raises(NotFound, match="is gone"):
-        passage(manifest, f"{path}#:1-1")
+        read_passage(manifest, f"{path}#:1-1")
 
 
 def test_a_manifest_comes_back_as_it_was_kept(index: SqliteIndex, root: Path, tmp_path: Path) -> None:
-    manifest = update(index, "w", root, Manifest(str(root))).manifest
+    manifest = update_index(index, "w", root, Manifest(str(root))).manifest
     path = manifest_path(tmp_path, root)
     write_manifest(path, manifest)
     assert read_manifest(path, str(root)) == manifest

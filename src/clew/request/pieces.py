@@ -1,14 +1,47 @@
-"""Turn recalled notes and passages into pieces: trusted ones as they are, the others fenced."""
+"""Standard pieces of a request: the clauses of the system prompt, and recalled notes and passages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from clew.memory.injecting import Injection, render_passages
 from clew.memory.notes.render import note_line, render_notes
 from clew.message import Trust, lowest
-from clew.request.piece import Piece
-from clew.request.sections import MEMORY, RETRIEVED
+from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, Piece
+
+NAMES = ("compaction", "uncertainty", "citing", "memory", "data")
+"""In the order in which they appear in the prompt."""
+DATA_SOURCE = "clause data"
+"""The source name of the clause that explains fences."""
+
+
+@cache
+def clause(name: str) -> str:
+    """Return the text of a clause."""
+    return (Path(__file__).with_name("clauses") / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def clauses_for(*, compacted: bool, memory: bool, data: bool = False) -> list[Piece]:
+    """Return the clauses that a session needs; a session that needs none sends what a plain client sends.
+
+    ``compacted``: a digest is in the view. These clauses join the prompt with the first compaction, which
+    invalidates the cache anyway. ``memory``: notes or memory tools are available, from the start. ``data``:
+    fences may occur, from the start; implied by ``memory``.
+    """
+    wanted = {
+        "compaction": compacted,
+        "uncertainty": compacted or memory,
+        "citing": compacted or memory,
+        "memory": memory,
+        "data": data or memory,
+    }
+    return [
+        Piece(CONTRACT, clause(name), f"clause {name}", Trust.DEVELOPER, own=True)
+        for name in NAMES
+        if wanted[name]
+    ]
 
 
 def remembered(injection: Injection) -> list[Piece]:

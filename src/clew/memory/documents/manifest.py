@@ -1,14 +1,20 @@
-"""The manifest of a folder's documents, stored next to the index so that only changed files are re-read."""
+"""The files of a folder that can be documents, and the manifest of those already indexed.
+
+The manifest is stored next to the index, so that only changed files are read again.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from clew.memory.documents.split import SUFFIXES
 
 VERSION = 1
 """Version of the file and of how documents are split; another version means that all are read again."""
@@ -102,3 +108,55 @@ def manifests(home: Path) -> list[Manifest]:
 def _documents(written: Any) -> dict[str, Document]:  # noqa: ANN401 - JSON enters here
     read = (Document(**{**one, "refs": tuple(one["refs"])}) for one in written["documents"])
     return {one.path: one for one in read}
+
+
+LARGEST = 1_000_000
+"""Bytes of a document; a larger file is treated as data (chosen by hand)."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Do not follow a link, and do not block on a pipe."""
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
+_HIDDEN_BUT_READ = frozenset({".claude", ".cursor", ".github"})
+
+
+class File(NamedTuple):
+    """A file and its state on disk."""
+
+    path: str
+    """Relative to the root, with slashes."""
+    size: int
+    modified_ns: int
+
+
+def files_of(root: Path) -> Iterator[File]:
+    """Yield the files that can be documents, in order; links are never followed."""
+    for folder, names, found in os.walk(root, followlinks=False):
+        names[:] = sorted(name for name in names if _is_entered(name))
+        for name in sorted(found):
+            path = Path(folder, name)
+            if path.suffix.lower() not in SUFFIXES or path.is_symlink():
+                continue
+            state = path.stat()
+            if state.st_size <= LARGEST:
+                yield File(path.relative_to(root).as_posix(), state.st_size, state.st_mtime_ns)
+
+
+def _is_entered(name: str) -> bool:
+    hidden = name.startswith(".") and name not in _HIDDEN_BUT_READ
+    return not hidden and name not in _PASSED_OVER
+
+
+def read_text(root: Path, path: str) -> str | None:
+    """Return a document's text; None if it is binary, unreadable, too large or replaced by a link."""
+    file = root / path
+    try:
+        if not file.parent.resolve().is_relative_to(root.resolve()):
+            return None
+        with os.fdopen(os.open(file, os.O_RDONLY | _NO_LINK), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                return None
+            data = opened.read(LARGEST + 1)
+    except OSError:
+        return None
+    if len(data) > LARGEST:
+        return None
+    return None if b"\0" in data else data.decode("utf-8", "replace")

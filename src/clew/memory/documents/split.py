@@ -1,14 +1,38 @@
-"""Split a document into pieces at its headings, each with its line numbers."""
+"""Split a document into pieces at its headings, and classify it by topic (``topics.toml``)."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+Front: TypeAlias = dict[str, str]
+MOST_FRONT_LINES = 100
+"""Lines that front matter may have."""
+_FIELD = re.compile(r"([A-Za-z][\w -]{0,40}?)\s*[:=]\s*(.*)")
+
+
+def front_matter(lines: list[str]) -> tuple[Front, int]:
+    """Return the fields between the first two lines of dashes (or pluses), and how many lines they take.
+
+    Only plain fields such as ``status: active`` are read; nested ones are skipped.
+    """
+    fence = lines[0].strip() if lines else ""
+    if fence not in ("---", "+++"):
+        return {}, 0
+    for end, line in enumerate(lines[1:MOST_FRONT_LINES], start=1):
+        if line.strip() == fence:
+            found = (_FIELD.fullmatch(one.rstrip()) for one in lines[1:end])
+            return {one[1].lower(): one[2].strip("\"' []") for one in found if one}, end + 1
+    return {}, 0
+
 
 LONGEST = 2_400
 """Characters of one piece; a longer section is split between paragraphs (chosen by hand)."""
@@ -23,7 +47,7 @@ _STATEMENT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DocumentPiece:
     """A part of a document under one heading."""
 
     trail: tuple[str, ...]
@@ -46,8 +70,8 @@ class _Heading(NamedTuple):
     text: str
 
 
-def pieces(path: str, text: str) -> list[Piece]:
-    """Return the pieces of a document, parsed according to its file name suffix."""
+def split_document(path: str, text: str) -> list[DocumentPiece]:
+    """Return the split_document of a document, parsed according to its file name suffix."""
     lines = text.splitlines()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix == ".py":
@@ -56,7 +80,7 @@ def pieces(path: str, text: str) -> list[Piece]:
     return [piece for section in _sections(lines, headings) for piece in _short(section)]
 
 
-def title(path: str, found: Sequence[Piece]) -> str:
+def title(path: str, found: Sequence[DocumentPiece]) -> str:
     """Return a document's title: its first heading, or its file name."""
     return next((piece.trail[0] for piece in found if piece.trail), PurePosixPath(path).stem)
 
@@ -131,8 +155,8 @@ def _sections(lines: Sequence[str], headings: Sequence[_Heading]) -> Iterator[_S
         yield _Section(tuple(one.text for one in trail), heading.line, lines[heading.line : end])
 
 
-def _short(section: _Section) -> Iterator[Piece]:
-    """Yield a section in pieces that are not too long, split between paragraphs if possible."""
+def _short(section: _Section) -> Iterator[DocumentPiece]:
+    """Yield a section in split_document that are not too long, split between paragraphs if possible."""
     first, size = 0, 0
     for n, line in enumerate(section.lines):
         size += len(line) + 1
@@ -143,7 +167,7 @@ def _short(section: _Section) -> Iterator[Piece]:
     yield from _piece(section, first, len(section.lines))
 
 
-def _piece(section: _Section, start: int, end: int) -> Iterator[Piece]:
+def _piece(section: _Section, start: int, end: int) -> Iterator[DocumentPiece]:
     lines = section.lines[start:end]
     while lines and not lines[-1].strip():
         lines = lines[:-1]
@@ -151,13 +175,13 @@ def _piece(section: _Section, start: int, end: int) -> Iterator[Piece]:
     lines = lines[blank:]
     if lines:
         first = section.first + start + blank + 1
-        yield Piece(section.trail, first, first + len(lines) - 1, "\n".join(lines))
+        yield DocumentPiece(section.trail, first, first + len(lines) - 1, "\n".join(lines))
 
 
 # Docstrings ------------------------------------------------------------------------------------------
 
 
-def _docstrings(text: str, lines: Sequence[str]) -> Iterator[Piece]:
+def _docstrings(text: str, lines: Sequence[str]) -> Iterator[DocumentPiece]:
     """Yield the docstrings of a Python module and of the classes and functions in it."""
     try:
         tree = ast.parse(text)
@@ -177,10 +201,69 @@ def _docstring(
     trail: tuple[str, ...],
     node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
     lines: Sequence[str],
-) -> Iterator[Piece]:
+) -> Iterator[DocumentPiece]:
     if not ast.get_docstring(node):
         return
     said = node.body[0]
     first = said.lineno if isinstance(node, ast.Module) else node.lineno
     last = said.end_lineno or said.lineno
-    yield Piece(trail, first, last, "\n".join(lines[first - 1 : last])[:LONGEST])
+    yield DocumentPiece(trail, first, last, "\n".join(lines[first - 1 : last])[:LONGEST])
+
+
+REFERENCE = "reference"
+"""The topic of a document that fits no other."""
+_SAYS = ("type", "kind", "category")
+"""Front matter fields that can name a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A purpose that documents have, and the rules that recognize it."""
+
+    name: str
+    title: str
+    says: frozenset[str]
+    paths: re.Pattern[str]
+    titles: re.Pattern[str]
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """Return the topics; the first that matches a document wins."""
+    written = tomllib.loads(files("clew.memory.documents").joinpath("topics.toml").read_text("utf-8"))
+    return tuple(
+        Topic(
+            one["name"],
+            one["title"],
+            frozenset(one["says"]),
+            re.compile("|".join(map(_path_pattern, one["paths"]))),
+            re.compile(one["titles"]),
+        )
+        for one in written["topic"]
+    )
+
+
+def topic_of(path: str, front: Front, title: str) -> str:
+    """Return the name of a document's topic."""
+    said = {front.get(key, "").lower() for key in _SAYS}
+    for fits in (
+        lambda topic: not said.isdisjoint(topic.says),
+        lambda topic: topic.paths.fullmatch(path) is not None,
+        lambda topic: topic.titles.search(title) is not None,
+    ):
+        found = next(filter(fits, topics()), None)
+        if found:
+            return found.name
+    return REFERENCE
+
+
+def title_of(name: str) -> str:
+    """Return a topic's title for lists."""
+    return next((topic.title for topic in topics() if topic.name == name), name)
+
+
+def _path_pattern(glob: str) -> str:
+    """Translate a glob to a regular expression: ``**/`` is any number of folders, ``*`` excludes slashes."""
+    parts = re.split(r"(\*\*/|\*\*|\*)", glob)
+    written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return "".join(written.get(part) or re.escape(part) for part in parts)

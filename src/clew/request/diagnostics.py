@@ -1,0 +1,302 @@
+"""Read-only diagnostics of a context, as functions and as tools for an agent.
+
+contextSnapshot, contextBudget, listContributors and traceSummaries. They change nothing and need no approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from clew.budget import Allotment, Region, Slice
+from clew.compaction.plan import Digest, Plan
+from clew.compaction.plan.spans import spans
+from clew.compaction.verify import Report
+from clew.errors import NotFound
+from clew.memory.tools import Tool, ToolAnswer
+from clew.memory.tools.schema import takes, text
+from clew.message import Json, JsonObject
+from clew.request.prompt_cache import Call
+from clew.request.sections import SECTIONS, Contribution
+
+
+class Made(Protocol):
+    """A compaction that took effect, as ``Session.trace()`` returns them."""
+
+    @property
+    def time(self) -> str:
+        """Return when it was made."""
+
+    @property
+    def plan(self) -> Plan:
+        """Return what it changed."""
+
+    @property
+    def report(self) -> Report:
+        """Return the verification report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The current state of a request and its session."""
+
+    allotment: Allotment
+    contributions: Sequence[Contribution] = ()
+    """``Assembled.contributions``."""
+    compactions: Sequence[Made] = ()
+    """The active ones, oldest first."""
+    compact_at_tokens: int | None = None
+    last_call: Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A diagnostic result: text for people, ``value`` for programs."""
+
+    text: str
+    value: JsonObject
+
+
+def trace_summaries(scene: Scene, digest: str | None = None) -> Diagnosis:
+    """Return the origin of each active summary: turns, folded digests, author, checks and loss."""
+    found = [(made, one) for made in scene.compactions for one in made.plan.digests]
+    if digest is not None:
+        found = [(made, one) for made, one in found if one.id == digest]
+        if not found:
+            there = ", ".join(one.id for one in digests_of(scene.compactions)) or "none"
+            raise NotFound(f"no active summary {digest!r}", f"active summaries: {there}")
+    if not found:
+        return Diagnosis("No active summary: every turn is shown verbatim.", {"summaries": []})
+    lines = [line for made, one in found for line in _lineage(made, one)]
+    return Diagnosis("\n".join(lines), {"summaries": [_lineage_json(made, one) for made, one in found]})
+
+
+def digests_of(compactions: Sequence[Made]) -> list[Digest]:
+    """Return the digests that these compactions created."""
+    return [digest for made in compactions for digest in made.plan.digests]
+
+
+def _lineage(made: Made, digest: Digest) -> Iterator[str]:
+    plan = made.plan
+    covers = spans(digest.covers)
+    yield f"{digest.id} (level {digest.level}) replaces {len(digest.covers):,} turns: {covers}"
+    yield f"  made {made.time} by {digest.author}, because: {plan.reason}"
+    yield f"  {plan.tokens_before:,} → {plan.tokens_after:,} tokens"
+    yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
+    if digest.folds:
+        yield f"  absorbed {', '.join(digest.folds)}"
+    yield f"  {_checked(made)}; checksum {digest.checksum[:23]}"
+
+
+def _sources(digest: Digest) -> int:
+    return len({cite.message for claim in digest.claims for cite in claim.sources})
+
+
+def _checked(made: Made) -> str:
+    gone = sum(kept.gone for kept in made.report.kept)
+    verdict = "checked and accepted" if made.report.accepted else "checked, with findings"
+    return f"{verdict}; {gone:,} items dropped (recoverable by search)"
+
+
+def _lineage_json(made: Made, digest: Digest) -> JsonObject:
+    plan = made.plan
+    return {
+        "digest": digest.id,
+        "level": digest.level,
+        "covers": spans(digest.covers),
+        "turns": len(digest.covers),
+        "folds": list(digest.folds),
+        "author": digest.author,
+        "time": made.time,
+        "trigger": plan.trigger,
+        "reason": plan.reason,
+        "tokens_before": plan.tokens_before,
+        "tokens_after": plan.tokens_after,
+        "claims": len(digest.claims),
+        "rules": len(digest.pins),
+        "turns_cited": _sources(digest),
+        "accepted": made.report.accepted,
+        "checksum": digest.checksum,
+    }
+
+
+_RESERVES = (Region.SUMMARY_CALL, Region.NEXT_RESULT, Region.REPLY)
+MOST_CONTRIBUTORS = 200
+"""Most lines in one answer (chosen by hand), so that a report about the window does not fill it."""
+
+
+# contextBudget -----------------------------------------------------------------------------------------
+
+
+def context_budget(scene: Scene) -> Diagnosis:
+    """Return the split of the window in one line, then everything that was cut and why."""
+    split = scene.allotment
+    spoken = [f"{_name(region)}: {tokens} tokens" for region, tokens in _spoken(split)]
+    reserve = sum(split.of(region).given for region in _RESERVES)
+    total = split.window_tokens - split.free_tokens
+    lines = [f"{', '.join([*spoken, f'Reserve: {reserve} tokens'])} (Total={total}/{split.window_tokens})"]
+    lines += [
+        f"Overflow: {one.region} asked for {one.asked:,}, got {one.given:,}: {one.why}" for one in _cut(split)
+    ]
+    lines += [f"Cut: {_told(one)}" for one in scene.contributions if one.cut]
+    lines += _until_compaction(scene)
+    value: JsonObject = {
+        "regions": {slice_.region.value: slice_.given for slice_ in split.slices},
+        "reserve": reserve,
+        "total": total,
+        "window": split.window_tokens,
+        "free": split.free_tokens,
+        "overflows": {one.region.value: one.cut for one in _cut(split)},
+        "compact_at": scene.compact_at_tokens,
+    }
+    return Diagnosis("\n".join(lines), value)
+
+
+def _spoken(split: Allotment) -> Iterator[tuple[Region, int]]:
+    for region in _SPOKEN:
+        given = split.of(region).given
+        if given or region in _ALWAYS:
+            yield region, given
+
+
+_ALWAYS = (Region.SYSTEM, Region.HISTORY, Region.MEMORY)
+_SPOKEN = (
+    *(Region.SYSTEM, Region.TOOLS, Region.PINNED, Region.INSTRUCTIONS),
+    *(Region.HISTORY, Region.TOOL_OUTPUTS, Region.MEMORY),
+)
+"""Regions in the order of the report."""
+
+
+def _name(region: Region) -> str:
+    return region.value.capitalize()
+
+
+def _cut(split: Allotment) -> list[Slice]:
+    return [slice_ for slice_ in split.slices if slice_.cut]
+
+
+def _until_compaction(scene: Scene) -> Iterator[str]:
+    if scene.compact_at_tokens is not None:
+        used = _used(scene.allotment)
+        left = max(0, scene.compact_at_tokens - used)
+        yield f"Compaction starts at {scene.compact_at_tokens:,} tokens: {left:,} from now."
+
+
+def _used(split: Allotment) -> int:
+    return sum(slice_.given for slice_ in split.slices if slice_.region not in _RESERVES)
+
+
+# contextSnapshot ---------------------------------------------------------------------------------------
+
+
+def context_snapshot(scene: Scene) -> Diagnosis:
+    """Return the current tokens of every region and section, with the reason for each size."""
+    split = scene.allotment
+    used = _used(split)
+    lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]
+    for slice_ in split.slices:
+        lines.append(f"{slice_.region.value:>12}  {slice_.given:>9,}  {slice_.why}")
+    by_section = _by_section(scene.contributions)
+    if by_section:
+        lines.append("By section:")
+        lines += [f"{name:>12}  {tokens:>9,}  {count} parts" for name, (tokens, count) in by_section.items()]
+    lines += _until_compaction(scene)
+    lines += _cache(scene)
+    value: JsonObject = {
+        "window": split.window_tokens,
+        "used": used,
+        "free": split.free_tokens,
+        "regions": [
+            {"region": one.region.value, "asked": one.asked, "given": one.given, "why": one.why}
+            for one in split.slices
+        ],
+        "sections": {
+            name: {"tokens": tokens, "parts": count} for name, (tokens, count) in by_section.items()
+        },
+        "digests": [digest.id for digest in digests_of(scene.compactions)],
+        "last_call": scene.last_call.to_json() if scene.last_call else None,
+    }
+    return Diagnosis("\n".join(lines), value)
+
+
+def _by_section(contributions: Sequence[Contribution]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for section in SECTIONS:
+        own = [one.given for one in contributions if one.section is section and one.given]
+        if own:
+            found[section.name] = (sum(own), len(own))
+    return found
+
+
+def _cache(scene: Scene) -> Iterator[str]:
+    call = scene.last_call
+    if call is not None:
+        read, written = call.usage.cache_read_tokens, call.usage.cache_write_tokens
+        told = f"{read:,} tokens read from the cache, {written:,} written, {call.missed_tokens:,} missed"
+        yield f"Last call: {told}; {call.cause.why}."
+
+
+# listContributors --------------------------------------------------------------------------------------
+
+
+def list_contributors(scene: Scene, section: str | None = None) -> Diagnosis:
+    """Return which turns, notes, files and tools are in the request, and which were left out."""
+    chosen = [one for one in scene.contributions if section is None or one.section.name == section]
+    inside, out = [one for one in chosen if one.given], [one for one in chosen if not one.given]
+    lines = [f"{len(inside):,} contributors, {sum(one.given for one in inside):,} tokens."]
+    lines += map(_told, inside[-MOST_CONTRIBUTORS:])
+    if len(inside) > MOST_CONTRIBUTORS:
+        lines.insert(1, f"The last {MOST_CONTRIBUTORS} of them:")
+    lines += [f"left out: {_told(one)}" for one in out]
+    listed: list[Json] = [one.to_json() for one in chosen]
+    return Diagnosis("\n".join(lines), {"contributors": listed})
+
+
+def _told(one: Contribution) -> str:
+    why = f"; {one.why}" if one.why else ""
+    return f"{one.section.name} {one.source} ({one.trust.label}): {one.given:,} of {one.asked:,} tokens{why}"
+
+
+def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
+    """Return the tools; ``look`` is called for the current scene on every tool call."""
+
+    def answering(
+        answer: Callable[[Scene, dict[str, Any]], Diagnosis],
+    ) -> Callable[[Any, dict[str, Any]], ToolAnswer]:
+        return lambda _desk, given: ToolAnswer(answer(look(), given).text)
+
+    return (
+        Tool(
+            "contextSnapshot",
+            "Report the current token usage of every region of the context window, with the reason for each.",
+            takes(),
+            answering(lambda scene, _: context_snapshot(scene)),
+        ),
+        Tool(
+            "listContributors",
+            "List which turns, notes, instruction files and tools are in the context, with tokens and trust, "
+            "and what was left out and why.",
+            takes(
+                section=text(
+                    "Only this section; all of them if null.",
+                    optional=True,
+                    of=tuple(section.name for section in SECTIONS),
+                )
+            ),
+            answering(lambda scene, given: list_contributors(scene, given["section"])),
+        ),
+        Tool(
+            "traceSummaries",
+            "Show the lineage of the summaries in the context: which turns each replaces, who wrote it, "
+            "why, and what the checks said.",
+            takes(digest=text("Only this one, like d3; all of them if null.", optional=True)),
+            answering(lambda scene, given: trace_summaries(scene, given["digest"])),
+        ),
+        Tool(
+            "contextBudget",
+            "Report in one line how the context window is split, and what was cut.",
+            takes(),
+            answering(lambda scene, _: context_budget(scene)),
+        ),
+    )
