@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from clew.chat import Chat, Compacted, Failed, open_chat
+from clew.chat import Chat, TurnFailed, ViewCompacted, open_chat
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.session import Session
@@ -53,8 +53,10 @@ def talk(chat: Chat, turns: int) -> list[Took]:
     for number in range(turns):
         started = time.process_time()
         happened = list(chat.turn(line(number)))
-        took.append(Took(time.process_time() - started, any(isinstance(one, Compacted) for one in happened)))
-        failed = [one for one in happened if isinstance(one, Failed)]
+        took.append(
+            Took(time.process_time() - started, any(isinstance(one, ViewCompacted) for one in happened))
+        )
+        failed = [one for one in happened if isinstance(one, TurnFailed)]
         if failed:
             raise SystemExit(f"turn {number}: {failed[0].error}")
     return took

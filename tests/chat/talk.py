@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from clew.chat import Answer, ApprovalWanted, Chat, Happening, Said, Turn, open_chat
+from clew.chat import Answer, ApprovalRequested, Chat, ChatEvent, ReplyStored, Turn, open_chat
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Message, Role, Text, ToolCall, Trust
@@ -38,31 +38,31 @@ def disk_chat(folder: Path, *, window: int = WINDOW, auto: bool = False, root: P
     return open_chat(session, root=root, index=SqliteIndex(path), auto=auto)
 
 
-def played(turn: Turn, answers: Iterable[Answer] = ()) -> list[Happening]:
+def played(turn: Turn, answers: Iterable[Answer] = ()) -> list[ChatEvent]:
     """Play a turn to its end; approvals get the answers in order, and no where there are no more."""
     waiting = iter(answers)
-    happened: list[Happening] = []
-    step: Callable[[], Happening] = lambda: next(turn)  # noqa: E731
+    happened: list[ChatEvent] = []
+    step: Callable[[], ChatEvent] = lambda: next(turn)  # noqa: E731
     while True:
         try:
             happened.append(step())
         except StopIteration:
             return happened
-        answer = next(waiting, None) if isinstance(happened[-1], ApprovalWanted) else None
+        answer = next(waiting, None) if isinstance(happened[-1], ApprovalRequested) else None
         step = lambda answer=answer: turn.send(answer)  # noqa: E731
 
 
-def tell(chat: Chat, text: str, answers: Iterable[Answer] = ()) -> list[Happening]:
+def tell(chat: Chat, text: str, answers: Iterable[Answer] = ()) -> list[ChatEvent]:
     """Say something, and return what happens."""
     return played(chat.turn(text), answers)
 
 
 def reply_to(chat: Chat, text: str, answers: Iterable[Answer] = ()) -> str:
     """Say something, and return the last words of the model."""
-    return [one.message.text for one in tell(chat, text, answers) if isinstance(one, Said)][-1]
+    return [one.message.text for one in tell(chat, text, answers) if isinstance(one, ReplyStored)][-1]
 
 
-def kinds(happened: Iterable[Happening]) -> list[str]:
+def kinds(happened: Iterable[ChatEvent]) -> list[str]:
     """Return what kinds of things happened, words of the reply taken together."""
     names = [type(one).__name__ for one in happened]
     return [name for i, name in enumerate(names) if name != "Delta" or names[i - 1 : i] != ["Delta"]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat import Chat, Compacted, Ended, Told, Warned
+from clew.chat import Chat, ChatEnded, ChatWarning, CommandOutput, ViewCompacted
 from clew.chat.commands import COMMANDS, command_named, is_command, run_command
 from clew.errors import ClewError, InputError, NotFound
 from tests.chat.talk import disk_chat, new_chat, reply_to
@@ -18,7 +18,7 @@ FACT = "The width of part {0} is {0}7 mm, as Anna told Bert at the meeting about
 def typed(chat: Chat, line: str) -> str:
     """Return what a command tells."""
     happened = list(run_command(chat, line))
-    return "\n".join(one.text for one in happened if isinstance(one, Told | Warned))
+    return "\n".join(one.text for one in happened if isinstance(one, CommandOutput | ChatWarning))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Cha
     assert "would compact" in typed(long_chat, "/preview")
     assert [item.id for item in long_chat.session.view()] == before
     (made,) = run_command(long_chat, "/compact part 7")
-    assert isinstance(made, Compacted)
+    assert isinstance(made, ViewCompacted)
     assert long_chat.session.trace()[0].focus == "part 7"
     assert "undone: d1" in typed(long_chat, "/undo")
     assert [item.id for item in long_chat.session.view()] == before
@@ -241,7 +241,7 @@ def test_the_model_is_told_and_can_be_changed():
 
 
 def test_quit_ends():
-    assert list(run_command(new_chat(), "/quit")) == [Ended()]
+    assert list(run_command(new_chat(), "/quit")) == [ChatEnded()]
 
 
 @pytest.mark.parametrize("line", ["/compact", "/preview"])

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat import Answer, ApprovalWanted, Failed, Stopped
-from clew.chat.hands import NOT_RUN
-from clew.chat.under_way import lock_path
+from clew.chat import Answer, ApprovalRequested, TurnFailed, TurnStopped
+from clew.chat.sessions import lock_path
+from clew.chat.tool_runner import NOT_RUN
 from clew.log.store import MemoryStore, SqliteStore
 from clew.session import Session
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, kinds, new_chat, played, tell
 
 PLAYED = [
-    "Taken",
+    "UserStored",
     "Delta",
-    "Said",
-    "ToolAsked",
-    "ToolDone",
-    "ToolAsked",
-    "ApprovalWanted",
-    "ToolDone",
+    "ReplyStored",
+    "ToolStarted",
+    "ToolFinished",
+    "ToolStarted",
+    "ApprovalRequested",
+    "ToolFinished",
     "Delta",
-    "Said",
+    "ReplyStored",
 ]
 
 
@@ -38,11 +38,11 @@ def busy(root: Path, store=None):
 
 def until(turn, count: int):
     """Play a turn until it has told so many things."""
-    answer, happening = None, None
+    answer, event = None, None
     for _ in range(count):
-        happening = turn.send(answer)
-        answer = Answer.YES if isinstance(happening, ApprovalWanted) else None
-    return happening
+        event = turn.send(answer)
+        answer = Answer.YES if isinstance(event, ApprovalRequested) else None
+    return event
 
 
 @pytest.mark.parametrize("count", range(1, len(PLAYED) + 1))
@@ -50,7 +50,7 @@ def test_wherever_a_turn_is_interrupted_it_stops_and_no_call_is_open(tmp_path: P
     chat = busy(tmp_path)
     turn = chat.turn("go")
     assert type(until(turn, count)).__name__ == PLAYED[count - 1]
-    assert isinstance(turn.throw(KeyboardInterrupt()), Stopped)
+    assert isinstance(turn.throw(KeyboardInterrupt()), TurnStopped)
     assert list(turn) == []
     assert not any(chat.session.view()[-1].message.calls)
 
@@ -67,7 +67,7 @@ def test_a_turn_that_is_closed_anywhere_leaves_no_call_open(tmp_path: Path, coun
 def test_an_interruption_before_the_tools_says_that_they_were_not_run(tmp_path: Path):
     chat = busy(tmp_path)
     turn = chat.turn("go")
-    until(turn, PLAYED.index("Said") + 1)
+    until(turn, PLAYED.index("ReplyStored") + 1)
     turn.throw(KeyboardInterrupt())
     assert [one.text for one in chat.session.view()[-1].message.results] == [NOT_RUN, NOT_RUN]
 
@@ -75,7 +75,7 @@ def test_an_interruption_before_the_tools_says_that_they_were_not_run(tmp_path: 
 def test_a_second_interruption_ends_the_turn_and_nothing_more(tmp_path: Path):
     turn = busy(tmp_path).turn("go")
     next(turn)
-    assert turn.throw(KeyboardInterrupt()) == Stopped()
+    assert turn.throw(KeyboardInterrupt()) == TurnStopped()
     with pytest.raises(StopIteration):
         turn.throw(KeyboardInterrupt())
 
@@ -85,7 +85,7 @@ def test_being_refused_can_be_interrupted_too():
     turn = new_chat(ScriptedModel("one"), store=store).turn("first")
     next(turn)
     second = new_chat(store=store).turn("second")
-    assert isinstance(next(second), Failed)
+    assert isinstance(next(second), TurnFailed)
     with pytest.raises(StopIteration):
         second.throw(KeyboardInterrupt())
 
@@ -95,9 +95,9 @@ def test_a_second_turn_is_refused_while_one_is_under_way(tmp_path: Path, make):
     store = make(tmp_path)
     chat, other = busy(tmp_path, store), new_chat(ScriptedModel("hello"), store=store)
     turn = chat.turn("write")
-    until(turn, PLAYED.index("ApprovalWanted") + 1)
+    until(turn, PLAYED.index("ApprovalRequested") + 1)
     (failed,) = tell(other, "me too")
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, TurnFailed)
     assert "is under way in another window" in str(failed.error)
     turn.send(Answer.YES)
     played(turn)
@@ -107,7 +107,7 @@ def test_a_second_turn_is_refused_while_one_is_under_way(tmp_path: Path, make):
         "tool",
         "assistant",
     ]
-    assert kinds(tell(other, "now")) == ["Taken", "Delta", "Said"]
+    assert kinds(tell(other, "now")) == ["UserStored", "Delta", "ReplyStored"]
 
 
 HOLDING = """
@@ -128,8 +128,8 @@ def test_a_turn_in_another_process_counts_until_that_is_killed(tmp_path: Path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         chat = new_chat(ScriptedModel("hello"), store=SqliteStore(path))
-        assert kinds(tell(chat, "me too")) == ["Failed"]
+        assert kinds(tell(chat, "me too")) == ["TurnFailed"]
         other.kill()
         other.wait()
-        assert kinds(tell(chat, "now")) == ["Taken", "Delta", "Said"]
+        assert kinds(tell(chat, "now")) == ["UserStored", "Delta", "ReplyStored"]
     assert not lock_path(path, Session.open("talk", SqliteStore(path)).ctx).exists()

@@ -8,20 +8,19 @@ import pytest
 
 from clew.chat import (
     Answer,
-    ApprovalWanted,
-    Compacted,
+    ApprovalRequested,
+    ChatWarning,
     Delta,
-    Failed,
-    Stopped,
-    Taken,
-    ToolDone,
-    Warned,
+    ToolFinished,
+    TurnFailed,
+    TurnStopped,
+    UserStored,
+    ViewCompacted,
 )
-from clew.chat.choices import Choices, choices_of
-from clew.chat.hands import NOT_KNOWN, NOT_RUN
 from clew.chat.loop import BROKE_OFF, INTERRUPTED, MOST_ROUNDS
-from clew.chat.sessions import fork
-from clew.chat.stats import stats_of
+from clew.chat.reports import stats_of
+from clew.chat.sessions import Choices, choices_of, fork
+from clew.chat.tool_runner import NOT_KNOWN, NOT_RUN
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed
 from clew.log import ABOUT, APPROVAL, CALL
 from clew.log.store import MemoryStore
@@ -35,14 +34,14 @@ from tests.chat.talk import calling, kinds, new_chat, played, reply_to, roles, t
 
 def test_a_turn_is_kept_then_answered_then_the_answer_is_kept():
     chat = new_chat(ScriptedModel("hello there"))
-    assert kinds(tell(chat, "hi")) == ["Taken", "Delta", "Said"]
+    assert kinds(tell(chat, "hi")) == ["UserStored", "Delta", "ReplyStored"]
     assert [item.message.text for item in chat.session.view()] == ["hi", "hello there"]
 
 
 def test_the_words_of_the_user_are_in_the_log_before_the_model_is_asked():
     chat = new_chat(ScriptedModel("unused"))
     turn = chat.turn("remember me")
-    assert next(turn) == Taken("m1")
+    assert next(turn) == UserStored("m1")
     assert [item.message.text for item in chat.session.view()] == ["remember me"]
     assert chat.model.asked == []
 
@@ -51,9 +50,9 @@ def test_the_words_of_the_user_are_in_the_log_before_the_model_is_asked():
 def test_a_provider_that_fails_is_told_by_its_error_and_the_words_stay(error):
     chat = new_chat(ScriptedModel(error, "now it works"))
     happened = tell(chat, "hi")
-    assert [type(one.error) for one in happened if isinstance(one, Failed)] == [type(error)]
+    assert [type(one.error) for one in happened if isinstance(one, TurnFailed)] == [type(error)]
     assert roles(chat) == ["user"]
-    assert kinds(played(chat.again())) == ["Delta", "Said"]
+    assert kinds(played(chat.again())) == ["Delta", "ReplyStored"]
     assert roles(chat) == ["user", "assistant"]
 
 
@@ -68,7 +67,7 @@ def test_what_a_request_cost_is_on_record():
 
 def test_a_reply_without_words_is_no_message():
     chat = new_chat(ScriptedModel(Reply(Message(Role.ASSISTANT, ()), Stop.REFUSED)))
-    assert kinds(tell(chat, "hi")) == ["Taken", "Warned"]
+    assert kinds(tell(chat, "hi")) == ["UserStored", "ChatWarning"]
     assert roles(chat) == ["user"]
 
 
@@ -78,11 +77,11 @@ def test_a_reply_without_words_is_no_message():
 def test_a_reply_that_is_interrupted_is_kept_as_a_part_and_marked():
     chat = new_chat(ScriptedModel("one two three", "and on"))
     turn = chat.turn("count")
-    assert [next(turn), next(turn), next(turn)] == [Taken("m1"), Delta("one"), Delta(" two")]
-    assert turn.throw(KeyboardInterrupt()) == Stopped("m2")
+    assert [next(turn), next(turn), next(turn)] == [UserStored("m1"), Delta("one"), Delta(" two")]
+    assert turn.throw(KeyboardInterrupt()) == TurnStopped("m2")
     assert list(turn) == []
     assert chat.session.view()[-1].message.text == f"one two{INTERRUPTED}"
-    assert kinds(tell(chat, "go on")) == ["Taken", "Delta", "Said"]
+    assert kinds(tell(chat, "go on")) == ["UserStored", "Delta", "ReplyStored"]
 
 
 def test_a_turn_that_is_closed_keeps_what_was_said():
@@ -101,7 +100,7 @@ def test_an_interruption_before_the_first_word_leaves_no_reply():
             yield
 
     chat = new_chat(Hanging())
-    assert tell(chat, "hi")[-1] == Stopped(None)
+    assert tell(chat, "hi")[-1] == TurnStopped(None)
     assert roles(chat) == ["user"]
 
 
@@ -112,10 +111,10 @@ def test_a_line_that_breaks_keeps_the_part_that_came():
             raise ModelFailed("cut")
 
     chat = new_chat(Breaking())
-    assert kinds(tell(chat, "hi")) == ["Taken", "Delta", "Failed"]
+    assert kinds(tell(chat, "hi")) == ["UserStored", "Delta", "TurnFailed"]
     assert chat.session.view()[-1].message.text == f"so far{BROKE_OFF}"
     chat.set_model(ScriptedModel("the rest"))
-    assert kinds(played(chat.again())) == ["Delta", "Said"]
+    assert kinds(played(chat.again())) == ["Delta", "ReplyStored"]
     assert roles(chat) == ["user", "assistant", "user", "assistant"]
 
 
@@ -124,9 +123,9 @@ def test_an_interruption_among_tools_answers_every_call(tmp_path: Path):
     calls = [("read_file", {"path": "a.txt"}), ("read_file", {"path": "a.txt"})]
     chat = new_chat(ScriptedModel(calling(*calls)), root=tmp_path)
     turn = chat.turn("read twice")
-    for happening in turn:
-        if isinstance(happening, ToolDone):
-            assert turn.throw(KeyboardInterrupt()) == Stopped()
+    for event in turn:
+        if isinstance(event, ToolFinished):
+            assert turn.throw(KeyboardInterrupt()) == TurnStopped()
     results = list(chat.session.view()[-1].message.results)
     assert [(one.call_id, one.text) for one in results] == [("call_1", "A"), ("call_2", NOT_RUN)]
     assert not chat.session.context("anthropic").wire.check(_body(chat)).refused
@@ -152,7 +151,14 @@ def test_calls_that_a_dead_process_left_open_are_answered_before_the_next_turn()
 def test_a_tool_that_reads_is_run_at_once_and_the_model_goes_on(tmp_path: Path):
     (tmp_path / "a.txt").write_text("the answer")
     chat = new_chat(ScriptedModel(calling(("read_file", {"path": "a.txt"})), "done"), root=tmp_path)
-    assert kinds(tell(chat, "read it")) == ["Taken", "Said", "ToolAsked", "ToolDone", "Delta", "Said"]
+    assert kinds(tell(chat, "read it")) == [
+        "UserStored",
+        "ReplyStored",
+        "ToolStarted",
+        "ToolFinished",
+        "Delta",
+        "ReplyStored",
+    ]
     assert roles(chat) == ["user", "assistant", "tool", "assistant"]
 
 
@@ -164,7 +170,7 @@ def _writing(tmp_path: Path, *more: object):
 def test_a_tool_that_writes_waits_for_a_person(tmp_path: Path):
     chat = _writing(tmp_path)
     happened = tell(chat, "write it", [Answer.YES])
-    wanted = [one for one in happened if isinstance(one, ApprovalWanted)]
+    wanted = [one for one in happened if isinstance(one, ApprovalRequested)]
     assert [one.what for one in wanted] == ["create out.txt with 5 characters: hello"]
     assert (tmp_path / "out.txt").read_text() == "hello"
 
@@ -172,7 +178,7 @@ def test_a_tool_that_writes_waits_for_a_person(tmp_path: Path):
 @pytest.mark.parametrize("answers", [[Answer.NO], []])
 def test_without_leave_nothing_is_written_and_the_model_is_told(tmp_path: Path, answers):
     chat = _writing(tmp_path)
-    done = [one for one in tell(chat, "write it", answers) if isinstance(one, ToolDone)]
+    done = [one for one in tell(chat, "write it", answers) if isinstance(one, ToolFinished)]
     assert [(one.is_error, "said no" in one.text) for one in done] == [(True, True)]
     assert not (tmp_path / "out.txt").exists()
 
@@ -183,7 +189,7 @@ def test_leave_for_always_outlives_the_process_and_is_on_record(tmp_path: Path):
     first = new_chat(ScriptedModel(write, "done"), root=tmp_path, store=store)
     tell(first, "write it", [Answer.ALWAYS])
     second = new_chat(ScriptedModel(write, "done"), root=tmp_path, store=store)
-    assert "ApprovalWanted" not in kinds(tell(second, "write it again"))
+    assert "ApprovalRequested" not in kinds(tell(second, "write it again"))
     events = list(store.read(second.session.ctx, kinds=[APPROVAL.name]))
     assert [(one.event.body["tool"], one.event.body["answer"]) for one in events] == [
         ("write_file", "always")
@@ -197,20 +203,20 @@ def test_what_a_rule_forbids_is_asked_about_again_with_the_rule(tmp_path: Path):
     chat = new_chat(ScriptedModel("ok", write, "done"), root=tmp_path, store=store)
     tell(chat, "Never modify files under legacy/.")
     chat.approvals.record("write_file", "c0", "earlier", Answer.ALWAYS)
-    wanted = [one for one in tell(chat, "write") if isinstance(one, ApprovalWanted)]
+    wanted = [one for one in tell(chat, "write") if isinstance(one, ApprovalRequested)]
     assert [one.against for one in wanted] == [('p1 "Never modify files under legacy/."',)]
 
 
 def test_a_model_that_calls_tools_for_ever_is_stopped(tmp_path: Path):
     again = ScriptedModel.always(calling(("list_files", {"path": None})))
     happened = tell(new_chat(again, root=tmp_path), "go")
-    assert isinstance(happened[-1], Warned)
+    assert isinstance(happened[-1], ChatWarning)
     assert len(again.asked) == MOST_ROUNDS
 
 
 def test_a_tool_that_is_not_there_is_an_answer():
     chat = new_chat(ScriptedModel(calling(("rm_rf", {})), "sorry"))
-    done = [one for one in tell(chat, "go") if isinstance(one, ToolDone)]
+    done = [one for one in tell(chat, "go") if isinstance(one, ToolFinished)]
     assert [(one.is_error, "there is no tool 'rm_rf'" in one.text) for one in done] == [(True, True)]
 
 
@@ -229,18 +235,18 @@ def _filled(auto: bool, window: int = 4_500):
 
 def test_by_default_nothing_is_compacted_and_the_person_is_warned():
     chat, happened = _filled(auto=False)
-    assert not any(isinstance(one, Compacted) for one in happened)
-    assert any(isinstance(one, Warned) and "/compact" in one.text for one in happened)
-    assert isinstance(happened[-1], Failed)
+    assert not any(isinstance(one, ViewCompacted) for one in happened)
+    assert any(isinstance(one, ChatWarning) and "/compact" in one.text for one in happened)
+    assert isinstance(happened[-1], TurnFailed)
     assert chat.session.trace() == []
 
 
 def test_automatic_compaction_is_told_every_time_and_no_turn_fails():
     _, happened = _filled(auto=True)
-    told = [one.notice for one in happened if isinstance(one, Compacted)]
+    told = [one.notice for one in happened if isinstance(one, ViewCompacted)]
     assert [one.digest for one in told] == [f"d{number}" for number in range(1, len(told) + 1)]
     assert len(told) >= 2
-    assert not any(isinstance(one, Failed) for one in happened)
+    assert not any(isinstance(one, TurnFailed) for one in happened)
     lines = "\n".join(told[0].lines())
     for word in ("compacted as d1", "→", "kept:", "left:", "cost:", "/undo"):
         assert word in lines
@@ -248,8 +254,8 @@ def test_automatic_compaction_is_told_every_time_and_no_turn_fails():
 
 def test_a_person_is_warned_before_the_threshold_not_at_every_turn():
     _, happened = _filled(auto=True)
-    first = next(i for i, one in enumerate(happened) if isinstance(one, Compacted))
-    before = [one.text for one in happened[:first] if isinstance(one, Warned)]
+    first = next(i for i, one in enumerate(happened) if isinstance(one, ViewCompacted))
+    before = [one.text for one in happened[:first] if isinstance(one, ChatWarning)]
     assert 1 <= len(before) <= 4
 
 
@@ -257,7 +263,7 @@ def test_switched_off_nothing_is_measured_or_compacted():
     chat = new_chat(window=6_000, auto=True)
     chat.session.switch_off()
     happened = [one for number in range(90) for one in tell(chat, FACT.format(number))]
-    assert {type(one).__name__ for one in happened} == {"Taken", "Delta", "Said"}
+    assert {type(one).__name__ for one in happened} == {"UserStored", "Delta", "ReplyStored"}
 
 
 def test_a_provider_that_counts_more_is_asked_once_more_with_less():
@@ -266,12 +272,12 @@ def test_a_provider_that_counts_more_is_asked_once_more_with_less():
     for number in range(30):
         tell(chat, FACT.format(number))
     happened = tell(chat, "and now?")
-    assert kinds(happened) == ["Taken", "Compacted", "Delta", "Said"]
+    assert kinds(happened) == ["UserStored", "ViewCompacted", "Delta", "ReplyStored"]
 
 
 def test_without_leave_a_request_that_is_too_long_fails_and_says_what_to_type():
     happened = tell(new_chat(ScriptedModel(ContextTooLong("too long"))), "hi")
-    assert [one.advice for one in happened if isinstance(one, Failed)] == [
+    assert [one.advice for one in happened if isinstance(one, TurnFailed)] == [
         "/compact makes room, /auto on lets clew do it when it is time"
     ]
 
@@ -289,7 +295,7 @@ def test_a_compaction_that_must_be_is_told_and_counted_as_one_that_nobody_asked_
     chat = new_chat(ScriptedModel(*script), auto=True)
     for number in range(30):
         tell(chat, FACT.format(number))
-    (notice,) = [one.notice for one in tell(chat, "and now?") if isinstance(one, Compacted)]
+    (notice,) = [one.notice for one in tell(chat, "and now?") if isinstance(one, ViewCompacted)]
     assert notice.why == "the next request would not fit"
     assert dict(stats_of(chat.session.events()).compactions) == {"pressure": 1}
 
@@ -298,7 +304,7 @@ def test_a_compaction_that_is_refused_does_not_say_that_nothing_was_sent():
     chat = new_chat(window=4_500, auto=True)
     chat.session.pin("never " + "push that thing or other " * 300)
     happened = [one for number in range(60) for one in tell(chat, FACT.format(number))]
-    refused = [one.text for one in happened if isinstance(one, Warned) and "not compacted" in one.text]
+    refused = [one.text for one in happened if isinstance(one, ChatWarning) and "not compacted" in one.text]
     assert refused
     assert not any("nothing was sent" in text or "nothing was changed" in text for text in refused)
 

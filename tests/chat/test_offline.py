@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat import Answer, ToolAsked
-from clew.chat.offline.deeds import Deed, deed_of
+from clew.chat import Answer, ToolStarted
 from clew.chat.offline.lookup import best, passages
+from clew.chat.offline.model import Deed, parse_tool_request
 from clew.message import Item, Role, said
 from tests.chat.talk import disk_chat, new_chat, reply_to, tell
 
@@ -100,7 +100,7 @@ def test_what_is_not_in_view_is_looked_for_in_memory(tmp_path: Path):
     chat.session.compact(target_tokens=250)
     in_view = "\n".join(item.message.text for item in chat.session.view())
     happened = tell(chat, "How wide is part 7?")
-    asked = [one.name for one in happened if isinstance(one, ToolAsked)]
+    asked = [one.name for one in happened if isinstance(one, ToolStarted)]
     assert ("Part 7 is" in in_view, asked) == (False, ["recall_search"])
     assert chat.session.view()[-1].message.text.startswith('[m17] you said: "Part 7 is 7 mm wide')
 
@@ -136,11 +136,11 @@ def test_a_line_of_a_digest_is_cited_by_the_turn_it_comes_from(tmp_path: Path):
     ],
 )
 def test_a_few_plain_ways_of_asking_are_tool_calls(request_: str, deed: Deed | None):
-    assert deed_of(request_, FILES) == deed
+    assert parse_tool_request(request_, FILES) == deed
 
 
 def test_a_tool_that_it_does_not_have_is_not_called():
-    assert deed_of("read a.py", ()) is None
+    assert parse_tool_request("read a.py", ()) is None
 
 
 def test_its_own_words_are_no_source():

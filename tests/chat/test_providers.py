@@ -14,10 +14,10 @@ import anthropic
 import openai
 import pytest
 
-from clew.chat import OFFLINE, Chat, Compacted, Failed, Stopped, open_chat
+from clew.chat import OFFLINE, Chat, TurnFailed, TurnStopped, ViewCompacted, open_chat
 from clew.chat.commands import run_command
 from clew.chat.loop import INTERRUPTED
-from clew.chat.providers import Wanted, local_models, named_model
+from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.errors import InputError
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust
@@ -65,7 +65,15 @@ def test_a_turn_with_tools_and_thinking_goes_through(line: Line, tmp_path: Path)
     (tmp_path / "a.txt").write_text("port = 8123")
     with chat_with(line, _thinks_and_calls(1), "It is 8123.", "Bye.", root=tmp_path) as (chat, server):
         happened = tell(chat, "what is the port?")
-        assert kinds(happened) == ["Taken", "Delta", "Said", "ToolAsked", "ToolDone", "Delta", "Said"]
+        assert kinds(happened) == [
+            "UserStored",
+            "Delta",
+            "ReplyStored",
+            "ToolStarted",
+            "ToolFinished",
+            "Delta",
+            "ReplyStored",
+        ]
         tell(chat, "thanks")
         assert len(server.requests) == 3
         assert all(request.body["stream"] for request in server.requests)
@@ -100,8 +108,8 @@ def test_sixty_turns_with_tools_compactions_undo_and_the_switch_are_all_taken(li
                 list(run_command(chat, "/off"))
             if number == 42:
                 list(run_command(chat, "/on"))
-    assert sum(isinstance(one, Compacted) for one in happened) >= 3
-    assert not any(isinstance(one, Failed) for one in happened)
+    assert sum(isinstance(one, ViewCompacted) for one in happened) >= 3
+    assert not any(isinstance(one, TurnFailed) for one in happened)
     assert [request.check().violations for request in server.requests if request.check().refused] == []
     assert "Never modify files under legacy/." in str(server.requests[-1].body)
 
@@ -134,11 +142,11 @@ def test_a_line_that_falls_silent_is_interrupted_and_the_part_is_kept(line: Line
         turn = chat.turn("count")
         next(turn)
         first = next(turn)
-        assert isinstance(turn.throw(KeyboardInterrupt()), Stopped)
+        assert isinstance(turn.throw(KeyboardInterrupt()), TurnStopped)
         assert list(turn) == []
         kept = chat.session.view()[-1].message.text
         assert (kept.startswith(first.text.strip()), kept.endswith(INTERRUPTED)) == (True, True)
-        assert kinds(tell(chat, "go on")) == ["Taken", "Delta", "Said"]
+        assert kinds(tell(chat, "go on")) == ["UserStored", "Delta", "ReplyStored"]
 
 
 # The no-change baseline ------------------------------------------------------------------------------
@@ -204,24 +212,24 @@ def _item(text: str) -> JsonObject:
 @pytest.mark.parametrize(
     ("wanted", "env", "name"),
     [
-        (Wanted(), {}, OFFLINE),
-        (Wanted(offline=True), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
-        (Wanted("offline"), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
-        (Wanted(), {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, "anthropic/claude-sonnet-4-5"),
-        (Wanted(), {"OPENAI_API_KEY": "k"}, "openai/gpt-5"),
-        (Wanted("claude-opus-4-5"), {}, "anthropic/claude-opus-4-5"),
-        (Wanted("gpt-4o"), {}, "openai/gpt-4o"),
-        (Wanted("llama3", "http://127.0.0.1:1/v1"), {}, "openai-chat/llama3@http://127.0.0.1:1/v1"),
-        (Wanted("anthropic/m", "http://127.0.0.1:1"), {}, "anthropic/m@http://127.0.0.1:1"),
+        (ModelChoice(), {}, OFFLINE),
+        (ModelChoice(offline=True), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
+        (ModelChoice("offline"), {"ANTHROPIC_API_KEY": "k"}, OFFLINE),
+        (ModelChoice(), {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, "anthropic/claude-sonnet-4-5"),
+        (ModelChoice(), {"OPENAI_API_KEY": "k"}, "openai/gpt-5"),
+        (ModelChoice("claude-opus-4-5"), {}, "anthropic/claude-opus-4-5"),
+        (ModelChoice("gpt-4o"), {}, "openai/gpt-4o"),
+        (ModelChoice("llama3", "http://127.0.0.1:1/v1"), {}, "openai-chat/llama3@http://127.0.0.1:1/v1"),
+        (ModelChoice("anthropic/m", "http://127.0.0.1:1"), {}, "anthropic/m@http://127.0.0.1:1"),
     ],
 )
-def test_the_model_is_the_one_named_or_the_one_there_is_a_key_for(wanted: Wanted, env: dict, name: str):
+def test_the_model_is_the_one_named_or_the_one_there_is_a_key_for(wanted: ModelChoice, env: dict, name: str):
     assert wanted.name(env) == name
 
 
 def test_a_base_url_needs_a_model():
     with pytest.raises(InputError, match="--model"):
-        Wanted(base_url="http://127.0.0.1:1/v1").name({})
+        ModelChoice(base_url="http://127.0.0.1:1/v1").name({})
 
 
 def test_the_offline_model_is_had_by_its_name():

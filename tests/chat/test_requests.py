@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat import Answer, Compacted, Notice, open_chat
-from clew.chat.asking import covers, what_of
+from clew.chat import Answer, CompactionNotice, ViewCompacted, open_chat
+from clew.chat.approvals import covers, describe_call
 from clew.chat.opening import FIRST
-from clew.chat.picture import bar, meter
-from clew.chat.sessions import begun_with, fork, latest, new_name
-from clew.chat.stats import Stats
+from clew.chat.reports import Stats, bar, meter
+from clew.chat.sessions import fork, import_messages, latest, new_name
 from clew.errors import NotFound
 from clew.log import INSTRUCTION, PROGRESS
 from clew.log.protocol import Ctx
@@ -69,7 +68,7 @@ def test_a_checkpoint_is_taken_at_a_compaction_and_at_the_end_and_told_on_resume
     chat = new_chat(store=store)
     for number in range(30):
         reply_to(chat, FACT.format(number))
-    assert [type(one) for one in chat.compact()] == [Compacted]
+    assert [type(one) for one in chat.compact()] == [ViewCompacted]
     reply_to(chat, "Please measure part 31.")
     chat.close()
     taken = [one.event.body["why"] for one in store.read(chat.session.ctx, kinds=[PROGRESS.name])]
@@ -83,15 +82,15 @@ def test_a_checkpoint_is_taken_at_a_compaction_and_at_the_end_and_told_on_resume
 
 
 def test_in_a_small_window_the_model_has_fewer_tools_and_the_useful_ones_first(tmp_path: Path):
-    small = new_chat(window=5_000, root=tmp_path).kit.names
-    large = new_chat(window=64_000, root=tmp_path).kit.names
+    small = new_chat(window=5_000, root=tmp_path).toolset.names
+    large = new_chat(window=64_000, root=tmp_path).toolset.names
     assert set(small) < set(large)
     assert {"read_file", "write_file"} <= set(small) & set(FIRST)
     assert [name for name in large if name in small] == list(small)
 
 
 def test_no_tool_is_offered_twice(tmp_path: Path):
-    names = new_chat(root=tmp_path).kit.names
+    names = new_chat(root=tmp_path).toolset.names
     assert len(names) == len(set(names))
     assert {"contextBudget", "contextSnapshot", "listContributors", "traceSummaries"} <= set(names)
 
@@ -99,8 +98,8 @@ def test_no_tool_is_offered_twice(tmp_path: Path):
 def test_the_diagnostics_look_at_their_own_chat():
     chat = new_chat()
     reply_to(chat, "hello there")
-    assert "(Total=" in chat.kit.run("contextBudget", {}).text
-    assert "m1 (user)" in chat.kit.run("listContributors", {"section": None}).text
+    assert "(Total=" in chat.toolset.run("contextBudget", {}).text
+    assert "m1 (user)" in chat.toolset.run("listContributors", {"section": None}).text
 
 
 @pytest.mark.parametrize(
@@ -121,8 +120,8 @@ def test_a_path_is_covered_by_the_place_that_a_rule_names(scope: str, path: str,
 
 
 def test_what_a_call_would_do_is_one_short_line():
-    assert what_of("pin", {"quote": "never\npush"}) == "pin the rule for this session: never push"
-    assert len(what_of("write_file", {"path": "a", "text": "x" * 9_999})) < 400
+    assert describe_call("pin", {"quote": "never\npush"}) == "pin the rule for this session: never push"
+    assert len(describe_call("write_file", {"path": "a", "text": "x" * 9_999})) < 400
 
 
 def test_every_answer_is_on_record():
@@ -149,7 +148,7 @@ def test_the_meter_tells_how_full_it_is_by_region():
 
 
 def test_a_notice_is_told_in_lines_and_in_json():
-    notice = Notice(
+    notice = CompactionNotice(
         "asked for", 100, 40, "3 messages → d1", "1 of 1 rules", ("2 values",), "no model", "d1", 7
     )
     assert list(notice.lines()) == [
@@ -197,34 +196,34 @@ def test_names_are_never_taken_twice_and_the_latest_is_found():
 def test_a_transcript_becomes_a_session_once():
     store = MemoryStore()
     messages = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello")]
-    name = begun_with(store, "local", "old.json", messages)
-    assert begun_with(store, "local", "old.json", messages) == name
+    name = import_messages(store, "local", "old.json", messages)
+    assert import_messages(store, "local", "old.json", messages) == name
     assert name.startswith("chat:old.json-")
     assert store.head(Ctx(workspace="local", session=name)).seq == 2
 
 
 def test_another_transcript_of_the_same_name_is_another_session():
     store = MemoryStore()
-    first = begun_with(store, "local", "old.json", [said(Role.USER, "hi")])
-    assert begun_with(store, "local", "old.json", [said(Role.USER, "ho")]) != first
+    first = import_messages(store, "local", "old.json", [said(Role.USER, "hi")])
+    assert import_messages(store, "local", "old.json", [said(Role.USER, "ho")]) != first
 
 
 def test_a_transcript_that_grew_goes_on_until_the_chat_went_another_way():
     store = MemoryStore()
     told = [said(Role.USER, "hi"), said(Role.ASSISTANT, "hello"), said(Role.USER, "more")]
-    name = begun_with(store, "local", "old.json", told[:2])
-    assert begun_with(store, "local", "old.json", told) == name
+    name = import_messages(store, "local", "old.json", told[:2])
+    assert import_messages(store, "local", "old.json", told) == name
     assert len(Session.open(name, store).view()) == 3
     Session.open(name, store).add(said(Role.ASSISTANT, "here"))
-    assert begun_with(store, "local", "old.json", told) == name
-    other = begun_with(store, "local", "old.json", [*told, said(Role.ASSISTANT, "there")])
+    assert import_messages(store, "local", "old.json", told) == name
+    other = import_messages(store, "local", "old.json", [*told, said(Role.ASSISTANT, "there")])
     assert (other, len(Session.open(other, store).view())) == (f"{name}-2", 4)
 
 
 def test_what_is_secret_in_a_transcript_is_masked_unless_somebody_wants_it():
     store, key = MemoryStore(), "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2b4C"
-    masked = begun_with(store, "local", "old.json", [said(Role.USER, f"my token is {key}")])
-    whole = begun_with(
+    masked = import_messages(store, "local", "old.json", [said(Role.USER, f"my token is {key}")])
+    whole = import_messages(
         store, "local", "old.json", [said(Role.USER, f"my token is {key}")], mask_secrets=False
     )
     shown = [key in Session.open(name, store).view()[0].message.text for name in (masked, whole)]

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from clew.chat import (
-    ApprovalWanted,
-    Compacted,
+    ApprovalRequested,
+    ChatWarning,
+    CommandOutput,
+    CompactionNotice,
     Delta,
-    Failed,
-    Notice,
-    Stopped,
-    Told,
-    ToolAsked,
-    ToolDone,
-    Warned,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnStopped,
+    ViewCompacted,
 )
 from clew.cli.chat_lines import Lines, completed
 from clew.cli.chat_screen import Screen, _block_end
@@ -26,48 +26,48 @@ from clew.errors import ModelFailed
 from clew.message import Trust
 from tests.chat.talk import new_chat, tell
 
-NOTICE = Notice("full", 100, 40, "3 messages → d1", "all rules", (), "no model was asked", "d1", 7)
+NOTICE = CompactionNotice("full", 100, 40, "3 messages → d1", "all rules", (), "no model was asked", "d1", 7)
 
 
-def shown(*happenings: object, is_tty: bool = False) -> str:
+def shown(*events: object, is_tty: bool = False) -> str:
     out = io.StringIO()
     screen = Screen(Terminal(out, io.StringIO()), is_tty)
-    for happening in happenings:
-        screen.show(happening)
+    for event in events:
+        screen.show(event)
     screen.settle()
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 @pytest.mark.parametrize(
-    ("happening", "line"),
+    ("event", "line"),
     [
-        (ToolAsked("c", "read_file", {"path": "a", "lines": None}), '· read_file path="a"'),
-        (ToolDone("c", "read_file", "one\ntwo", Trust.UNTRUSTED), "  → one two"),
-        (ToolDone("c", "read_file", "no such file", Trust.UNTRUSTED, True), "  ✗ no such file"),
-        (Warned("75% full"), "⚠ 75% full"),
-        (Failed(ModelFailed("gone"), "/retry"), f"✗ {ModelFailed('gone')} (/retry)"),
-        (Stopped("m2"), "interrupted; the part that came is kept as m2"),
-        (Stopped(), "interrupted"),
-        (Told("two\nlines"), "two\nlines"),
+        (ToolStarted("c", "read_file", {"path": "a", "lines": None}), '· read_file path="a"'),
+        (ToolFinished("c", "read_file", "one\ntwo", Trust.UNTRUSTED), "  → one two"),
+        (ToolFinished("c", "read_file", "no such file", Trust.UNTRUSTED, True), "  ✗ no such file"),
+        (ChatWarning("75% full"), "⚠ 75% full"),
+        (TurnFailed(ModelFailed("gone"), "/retry"), f"✗ {ModelFailed('gone')} (/retry)"),
+        (TurnStopped("m2"), "interrupted; the part that came is kept as m2"),
+        (TurnStopped(), "interrupted"),
+        (CommandOutput("two\nlines"), "two\nlines"),
     ],
 )
-def test_a_happening_is_a_line_or_two(happening: object, line: str):
-    assert shown(happening) == line
+def test_a_happening_is_a_line_or_two(event: object, line: str):
+    assert shown(event) == line
 
 
 def test_a_compaction_is_never_hidden():
-    told = shown(Compacted(NOTICE)).splitlines()
+    told = shown(ViewCompacted(NOTICE)).splitlines()
     assert told[0] == "◆ compacted as d1: full"
     assert all(line.startswith("◆ ") for line in told)
 
 
 def test_a_question_for_leave_shows_the_rule_that_stands_against_it():
-    told = shown(ApprovalWanted("c", "write_file", "write a", ('p1 "never"',)))
+    told = shown(ApprovalRequested("c", "write_file", "write a", ('p1 "never"',)))
     assert told.splitlines()[:2] == ["? write a", '  against rule p1 "never"']
 
 
 def test_words_go_out_as_they_come_and_thinking_does_not():
-    assert shown(Delta("hm", thinking=True), Delta("one "), Delta("two"), Warned("x")) == "one two\n⚠ x"
+    assert shown(Delta("hm", thinking=True), Delta("one "), Delta("two"), ChatWarning("x")) == "one two\n⚠ x"
 
 
 def test_at_a_terminal_markdown_is_rendered_block_by_block():
@@ -88,7 +88,7 @@ def test_lines_of_code_that_the_offline_model_quotes_stay_lines(tmp_path: Path):
 
 
 def test_nothing_that_a_model_says_steers_the_terminal():
-    assert "\x1b" not in shown(Delta("\x1b[31mred\x1b]0;title\x07"), Told("\x1b[2J"))
+    assert "\x1b" not in shown(Delta("\x1b[31mred\x1b]0;title\x07"), CommandOutput("\x1b[2J"))
 
 
 def test_the_prompt_says_when_everything_is_off():

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.chat import places
-from clew.chat.excerpt import MOST_LINES, MOST_SHOWN
-from clew.chat.places import inside, write_text
-from clew.chat.workspace import MOST_BYTES, MOST_WRITTEN
+from clew.chat import paths
+from clew.chat.paths import inside, write_text
+from clew.chat.workspace import MOST_LINES, MOST_SEARCHED_BYTES, MOST_SHOWN, MOST_WRITTEN
 from clew.errors import InputError
 from clew.memory.tools import ToolAnswer
 from clew.secrets import mask
@@ -31,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(root: Path, tool: str, **given: object) -> ToolAnswer:
-    return new_chat(root=root).kit.run(tool, given)
+    return new_chat(root=root).toolset.run(tool, given)
 
 
 def test_a_file_is_read_whole_or_by_lines(root: Path):
@@ -90,7 +89,7 @@ def test_a_listing_names_what_is_there(root: Path):
 def test_what_is_large_is_cut(root: Path):
     (root / "big.txt").write_text("x" * 99 + "\n" * 1)
     (root / "long.txt").write_text("line\n" * (MOST_LINES + 100))
-    (root / "wide.txt").write_text("y" * (MOST_BYTES + 10))
+    (root / "wide.txt").write_text("y" * (MOST_SEARCHED_BYTES + 10))
     assert run(root, "read_file", path="long.txt").text.endswith(
         f"[lines 1-{MOST_LINES} of {MOST_LINES + 100}]"
     )
@@ -171,11 +170,11 @@ def test_a_link_that_is_put_in_the_way_leads_nowhere(root: Path, monkeypatch: py
         return place
 
     (root / "src" / "secret.txt").write_text("inside")
-    monkeypatch.setattr(places, "inside", swapped)
+    monkeypatch.setattr(paths, "inside", swapped)
     with pytest.raises(OSError, match=r"directory|links"):
-        places.read_bytes(root, "src/secret.txt", 100)
+        paths.read_bytes(root, "src/secret.txt", 100)
     (root / "src").unlink()
     (root / "moved").rename(root / "src")
     with pytest.raises(OSError, match=r"directory|links"):
-        places.write_text(root, "src/secret.txt", "x")
+        paths.write_text(root, "src/secret.txt", "x")
     assert (root.parent / "secret.txt").read_text() == "outside"

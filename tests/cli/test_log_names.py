@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat.stats import stats_of
+from clew.chat.reports import stats_of
 from clew.cli.inputs import own_name
 from clew.errors import InputError
 from clew.log.store import MemoryStore, SqliteStore

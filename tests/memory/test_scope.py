@@ -84,10 +84,10 @@ def test_the_tool_looks_elsewhere_only_with_its_argument(store: SqliteStore):
     with SqliteIndex(store.path) as index:
         session = Session.open("new", store)
         session.project = "/home/ann/shop"
-        kit = open_chat(session, index=index).kit
+        toolset = open_chat(session, index=index).toolset
         wish = {"query": "staging port of the kiln"}
-        usual = kit.run("recall_search", wish).text
-        wide = kit.run("recall_search", {**wish, "where": "everywhere"}).text
+        usual = toolset.run("recall_search", wish).text
+        wide = toolset.run("recall_search", {**wish, "where": "everywhere"}).text
     assert "9999" not in usual
     assert "8123" in usual
     assert "another project: /home/ann/bank" in wide

@@ -1,6 +1,6 @@
-"""The turn loop: a user's words go in, happenings come out. No terminal, no page, no thread.
+"""The turn loop: a user's words go in, events come out. No terminal, no page, no thread.
 
-A turn is a generator of ``Happening``. After ``ApprovalWanted`` it wants to be sent an ``Answer``; to
+A turn is a generator of ``ChatEvent``. After ``ApprovalRequested`` it wants to be sent an ``Answer``; to
 interrupt it, throw ``KeyboardInterrupt`` into it, or let one arise inside. Whatever happens, the user's words
 are in the log before the model is asked, and no tool call is left without an answer.
 """
@@ -13,26 +13,21 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from clew.budget import Signal, TokenBudget
-from clew.chat.calls import Calls
-from clew.chat.choices import Choices, keep_choices
-from clew.chat.fitting import MAKE_ROOM, Fitting
-from clew.chat.hands import NOT_RUN, Hands
-from clew.chat.happenings import (
+from clew.chat.events import (
     Answer,
+    ChatEvent,
+    ChatWarning,
     Delta,
-    Failed,
-    Happening,
-    Said,
-    Stopped,
-    Taken,
+    ReplyStored,
     Turn,
-    Warned,
+    TurnFailed,
+    TurnStopped,
+    UserStored,
 )
-from clew.chat.instructed import Instructed
-from clew.chat.kit import Kit
-from clew.chat.progressed import Progressed
-from clew.chat.request import Requests
-from clew.chat.under_way import turn_of
+from clew.chat.request import MAKE_ROOM, CallLog, RequestBuilder, RequestFitter
+from clew.chat.sessions import Choices, keep_choices, turn_lock
+from clew.chat.tool_runner import NOT_RUN, ToolRunner, Toolset
+from clew.chat.trackers import InstructionTracker, ProgressTracker
 from clew.errors import (
     BudgetExceeded,
     ContextTooLong,
@@ -55,7 +50,7 @@ BROKE_OFF = "\n\n[the reply broke off here]"
 INTERRUPTED = "\n\n[interrupted by the user]"
 UNDER_WAY = "wait until it is over, or stop it there; nothing was kept of what you said"
 
-Asking: TypeAlias = Generator[Happening, Answer | None, Reply | None]
+Asking: TypeAlias = Generator[ChatEvent, Answer | None, Reply | None]
 
 
 class Chat:
@@ -65,25 +60,25 @@ class Chat:
         self,
         session: Session,
         model: StreamingModel,
-        kit: Kit,
+        toolset: Toolset,
         memory: Memory,
-        instructed: Instructed,
+        instructions: InstructionTracker,
     ) -> None:
         """Take what a chat is made of; ``open_chat`` puts it together."""
         self.session = session
         self.model = model
-        self.kit = kit
+        self.toolset = toolset
         self.memory = memory
         self.auto = False
         """Whether clew compacts unasked."""
         self._chosen = Choices()
-        self.approvals = instructed.approvals
-        self.progressed = Progressed(session, memory)
-        self.requests = Requests(session, kit, memory, self.approvals, instructed, self.progressed)
-        self._instructed = instructed
-        self._hands = Hands(session, kit, self.approvals, instructed)
-        self._calls = Calls(session)
-        self._fitting = Fitting(session, self.requests, self._calls)
+        self.approvals = instructions.approvals
+        self.progress = ProgressTracker(session, memory)
+        self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions, self.progress)
+        self._instructed = instructions
+        self._tool_runner = ToolRunner(session, toolset, self.approvals, instructions)
+        self._calls = CallLog(session)
+        self._fitter = RequestFitter(session, self.requests, self._calls)
 
     def set_model(self, model: StreamingModel) -> None:
         """Go on with another model. One behind an API also sets the window, and writes digests' prose."""
@@ -110,7 +105,7 @@ class Chat:
 
     def close(self) -> None:
         """Take a last checkpoint, and let go of the model's connections."""
-        self.progressed.take("the chat ended")
+        self.progress.take("the chat ended")
         self._hang_up()
 
     def _hang_up(self) -> None:
@@ -129,31 +124,31 @@ class Chat:
 
     def _alone(self, turn: Turn) -> Turn:
         """Play a turn while no other is under way; wherever somebody interrupts it, it ends as stopped."""
-        with turn_of(self.session) as alone:
+        with turn_lock(self.session) as alone:
             if alone:
                 yield from self._whole(turn)
             else:
                 what = f"a turn of {self.session.name} is under way in another window"
                 with suppress(KeyboardInterrupt):
-                    yield Failed(InputError(what, UNDER_WAY))
+                    yield TurnFailed(InputError(what, UNDER_WAY))
 
     def _whole(self, turn: Turn) -> Turn:
         """Play a turn so that no call is left without an answer, whatever breaks it off."""
-        self._hands.settle()
+        self._tool_runner.settle()
         try:
             yield from turn
         except KeyboardInterrupt:
-            self._hands.settle(NOT_RUN)
+            self._tool_runner.settle(NOT_RUN)
             with suppress(KeyboardInterrupt):
-                yield Stopped()
+                yield TurnStopped()
         except GeneratorExit:
-            self._hands.settle(NOT_RUN)
+            self._tool_runner.settle(NOT_RUN)
             raise
 
     def _turn(self, text: str) -> Turn:
         keep_choices(self.session, self._chosen)
         (id_,) = self.session.add(said(Role.USER, text))
-        yield Taken(id_)
+        yield UserStored(id_)
         yield from self._rounds()
 
     def _again(self) -> Turn:
@@ -174,29 +169,29 @@ class Chat:
             except ContextTooLong as error:
                 # Its provider counts more than clew does: once, room is made for that too.
                 if squeezed or not (
-                    yield from self._fitting.squeezed(self.session.tokens // 2, auto=self.auto)
+                    yield from self._fitter.squeezed(self.session.tokens // 2, auto=self.auto)
                 ):
-                    yield Failed(error, MAKE_ROOM)
+                    yield TurnFailed(error, MAKE_ROOM)
                     return
                 squeezed = True
                 continue
             calls = [call for call in reply.message.calls if not call.server_side] if reply else []
-            answered = (yield from self._hands.answer(calls)) if calls else None
+            answered = (yield from self._tool_runner.answer(calls)) if calls else None
             if answered is None:
                 return
             signals = answered
-        yield Warned(f"stopped after {MOST_ROUNDS} requests in one turn; say go on, or /retry")
+        yield ChatWarning(f"stopped after {MOST_ROUNDS} requests in one turn; say go on, or /retry")
 
     # Before a request ------------------------------------------------------------------------------------
 
     def _prepared(
         self, signals: tuple[Signal, ...], *, first: bool
-    ) -> Generator[Happening, Answer | None, JsonObject | None]:
+    ) -> Generator[ChatEvent, Answer | None, JsonObject | None]:
         """Return the body to send; None where nothing can be sent."""
         try:
-            assembled = yield from self._fitting.fitted(signals, first=first, auto=self.auto)
+            assembled = yield from self._fitter.fitted(signals, first=first, auto=self.auto)
         except BudgetExceeded as error:
-            yield Failed(error, MAKE_ROOM)
+            yield TurnFailed(error, MAKE_ROOM)
             return None
         body = self.requests.body(assembled, self.model)
         self._calls.begin(body, self.model.wire, end_blocks=1 if assembled.end else 0)
@@ -204,7 +199,7 @@ class Chat:
 
     def compact(self, focus: str | None = None) -> Turn:
         """Compact now; nothing happens where there is nothing to gain."""
-        return self._fitting.compact(focus)
+        return self._fitter.compact(focus)
 
     # Looking at it ---------------------------------------------------------------------------------------
 
@@ -227,10 +222,10 @@ class Chat:
             raise
         except ModelError as error:
             self._keep_part(heard, BROKE_OFF)
-            yield Failed(error, "your words are kept; /retry asks again")
+            yield TurnFailed(error, "your words are kept; /retry asks again")
             return None
         except KeyboardInterrupt:
-            yield Stopped(self._keep_part(heard, INTERRUPTED))
+            yield TurnStopped(self._keep_part(heard, INTERRUPTED))
             return None
         except GeneratorExit:
             self._keep_part(heard, INTERRUPTED)
@@ -240,12 +235,12 @@ class Chat:
 
     def _kept(self, reply: Reply) -> Asking:
         if not reply.text.strip() and not reply.called:
-            yield Warned(f"the model said nothing ({reply.stop.value})")
+            yield ChatWarning(f"the model said nothing ({reply.stop.value})")
             return None
         (id_,) = self.session.add(reply.message)
-        yield Said(id_, reply.message, reply.stop, reply.usage)
+        yield ReplyStored(id_, reply.message, reply.stop, reply.usage)
         if reply.stop is Stop.MAX_TOKENS:
-            yield Warned("the reply was cut at its limit; say go on")
+            yield ChatWarning("the reply was cut at its limit; say go on")
         return reply
 
     def _keep_part(self, heard: Sequence[str], mark: str) -> str | None:
@@ -257,7 +252,7 @@ class Chat:
         return id_
 
 
-def _listened(stream: Streamed, heard: list[str]) -> Generator[Happening, Answer | None, Reply]:
+def _listened(stream: Streamed, heard: list[str]) -> Generator[ChatEvent, Answer | None, Reply]:
     """Pass words on as they come; ``heard`` has those that were said so far, whatever happens."""
     try:
         while True:

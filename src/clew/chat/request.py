@@ -1,40 +1,77 @@
-"""What is sent to the model for a session as it stands: the place where a chat meets ``clew.request``."""
+"""From a session to a request: assemble it, make it fit the window, and record what the call cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from clew.budget import Calm, Compact, Fill, ResultArrived, Signal
 from clew.chat.approvals import Approvals
-from clew.chat.instructed import Instructed
-from clew.chat.kit import Kit
-from clew.chat.progressed import Progressed
+from clew.chat.events import Answer, ChatEvent, ChatWarning, Turn, ViewCompacted
+from clew.chat.reports import compaction_notice
+from clew.chat.tool_runner import Toolset
+from clew.chat.trackers import InstructionTracker, ProgressTracker
+from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
+from clew.log import CALL
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Origin, Role, Trust
 from clew.providers.clients import StreamingModel
+from clew.providers.model import Reply
 from clew.request.assemble import Parts, Room, assemble
 from clew.request.assembled import Assembled
 from clew.request.cache_marks import Marks
 from clew.request.diagnostics import Scene
 from clew.request.fence import Fence, session_key
 from clew.request.pieces import clauses_for, remembered
-from clew.request.prompt_cache import Call
+from clew.request.prompt_cache import Call, Layout, Life, layout_of
 from clew.request.rehydration import Now, invoked_skills, rehydrate
 from clew.request.sections import PLAN, Piece
 from clew.secrets.mask import own_key
-from clew.session import Session
+from clew.session import Compaction, Fitted, Request, Session
+
+
+class CallLog:
+    """The requests of one chat, one after the other."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._sent: Layout | None = None
+        self._ended_at: float | None = None
+        self.last: Call | None = None
+        self.made = 0
+
+    @property
+    def age_seconds(self) -> float | None:
+        """Return how long ago the last reply came; None before the first."""
+        return None if self._ended_at is None else time.monotonic() - self._ended_at
+
+    def begin(self, body: JsonObject, wire: str, end_blocks: int) -> None:
+        """Take note of a request that is about to be sent."""
+        self.made += 1
+        self._sent = layout_of(body, wire, end_blocks)
+
+    def end(self, reply: Reply, model: StreamingModel) -> None:
+        """Put on record what came of it."""
+        if self._sent is None:
+            return
+        least = self._session.gauge.model.cache_minimum_tokens
+        life = Life(seconds_since=self.age_seconds or 0.0, minimum_tokens=least)
+        self.last = Call.after(self.last, self._sent, reply.usage, life)
+        self._ended_at = time.monotonic()
+        self._session.record(CALL.name, {**self.last.to_json(), "by": model.name})
 
 
 @dataclass(slots=True)
-class Requests:
+class RequestBuilder:
     """Assembles the requests of one chat."""
 
     session: Session
-    kit: Kit
+    toolset: Toolset
     memory: Memory
     approvals: Approvals
-    instructed: Instructed
-    progressed: Progressed
+    instructions: InstructionTracker
+    progress: ProgressTracker
     _injected: tuple[str, Injection] | None = None
     """What memory brings back for the user's last words, and the id of those."""
     _shown: str = ""
@@ -47,7 +84,7 @@ class Requests:
         parts = Parts(
             view=view,
             pieces=() if off else tuple(self._pieces(view)),
-            tools=() if off else self.kit.tools,
+            tools=() if off else self.toolset.tools,
             fence=Fence(session_key(own_key(), self.session.ctx.workspace, self.session.name)),
             room=Room(self.session.gauge.window.usable_tokens, self.session.gauge.policy),
             off=off,
@@ -84,9 +121,9 @@ class Requests:
 
     def _pieces(self, view: list[Item]) -> Iterator[Piece]:
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
-        yield from clauses_for(compacted=compacted, memory=bool(self.kit.tools))
-        yield from self.instructed.pieces()
-        told = (self.progressed.piece(), rehydrate(self.session.ledger, view, self._now()))
+        yield from clauses_for(compacted=compacted, memory=bool(self.toolset.tools))
+        yield from self.instructions.pieces()
+        told = (self.progress.piece(), rehydrate(self.session.ledger, view, self._now()))
         yield from (piece for piece in told if piece)
         injected = self._injection(view)
         if injected:
@@ -100,9 +137,9 @@ class Requests:
         return Now(
             used_tokens=self.session.tokens,
             usable_tokens=usable,
-            instructions=self.instructed.labels,
+            instructions=self.instructions.labels,
             skills=invoked_skills(item.message for item in self.session.view()),
-            tools=self.kit.names,
+            tools=self.toolset.names,
         )
 
     def _injection(self, view: Sequence[Item]) -> Injection | None:
@@ -123,3 +160,99 @@ def last_words(view: Sequence[Item]) -> Item | None:
         if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
             return item
     return None
+
+
+WARNING_STEP = 0.05
+"""Of the usable window: how much fuller it gets before it is warned of again."""
+SQUEEZED = 0.9
+"""Of the room that there is, filled by a compaction that must be, whatever it would rather leave."""
+MAKE_ROOM = "/compact makes room, /auto on lets clew do it when it is time"
+
+
+@dataclass(slots=True)
+class RequestFitter:
+    """Keeps the requests of one chat within its window. ``auto`` says whether clew may compact unasked."""
+
+    session: Session
+    requests: RequestBuilder
+    calls: CallLog
+    _warned_at: int = 0
+    """How full the window was when that was last told, in steps."""
+
+    def fitted(
+        self, signals: tuple[Signal, ...], *, first: bool, auto: bool
+    ) -> Generator[ChatEvent, Answer | None, Assembled]:
+        """Return a request that fits: measure, compact or warn; what cannot fit is ``BudgetExceeded``."""
+        assembled = self.requests.assembled()
+        if self.session.is_off:
+            return assembled  # a plain client: its provider says what is too long
+        # What a tool has just answered is read before it may be condensed, unless it is far too long.
+        now = auto and (first or self._is_oversized(signals))
+        about = self.requests.about(assembled)
+        request = Request(signals, assembled.extra, self.calls.age_seconds, self.calls.made, about)
+        fitted = yield from self._measured(request, now, auto)
+        if first and not fitted.compaction:
+            yield from self._warned(fitted, auto)
+        fill = Fill.of(fitted.budget.allotment)
+        over = fill.used_tokens > fill.window.usable_tokens
+        room = fill.window.usable_tokens - sum(assembled.extra.values())
+        if over and not (yield from self.squeezed(int(room * SQUEEZED), auto=auto)):
+            raise BudgetExceeded(str(fill))
+        return self.requests.assembled() if over or fitted.compaction else assembled
+
+    def _is_oversized(self, signals: tuple[Signal, ...]) -> bool:
+        most = self.session.gauge.policy.oversized.of(self.session.gauge.window.usable_tokens)
+        return any(isinstance(one, ResultArrived) and one.tokens > most for one in signals)
+
+    def _measured(
+        self, request: Request, now: bool, auto: bool
+    ) -> Generator[ChatEvent, Answer | None, Fitted]:
+        """Measure, and compact where that is wanted; a compaction that is refused does not stop the turn."""
+        try:
+            fitted = self.session.fit(request, auto=now)
+        except (BudgetExceeded, CompactionRefused, StalePlan) as error:
+            fitted = self.session.fit(request)
+            yield from self._warned(fitted, auto, f"not compacted: {error.detail}; the turn goes on")
+        if fitted.compaction:
+            yield from self._told(fitted.compaction)
+        return fitted
+
+    def _warned(self, fitted: Fitted, auto: bool, why: str = "") -> Turn:
+        """Warn when the window gets fuller by a step, not at every turn."""
+        verdict = fitted.verdict
+        if isinstance(verdict, Calm):
+            self._warned_at = 0
+            return
+        fill = Fill.of(fitted.budget.allotment)
+        step = int(fill.used_tokens / max(1, fill.window.usable_tokens) / WARNING_STEP)
+        if step > self._warned_at:
+            do = f"; {MAKE_ROOM}" if isinstance(verdict, Compact) and not auto else ""
+            yield ChatWarning(f"{why or verdict.why}{do}")
+        self._warned_at = step
+
+    def squeezed(self, target_tokens: int, *, auto: bool) -> Generator[ChatEvent, Answer | None, bool]:
+        """Make as much room as there must be, where clew may; tell whether that did anything."""
+        if not auto or self.session.is_off:
+            return False
+        try:
+            made = self.session.compact(target_tokens=max(1, target_tokens), must=True)
+        except (BudgetExceeded, CompactionRefused, StalePlan) as error:
+            yield ChatWarning(f"not compacted: {error.detail}")
+            return False
+        if made:
+            yield from self._told(made)
+        return made is not None
+
+    def compact(self, focus: str | None = None) -> Turn:
+        """Compact now; nothing happens where there is nothing to gain."""
+        made = self.session.compact(focus=focus)
+        if made:
+            yield from self._told(made)
+
+    def _told(self, made: Compaction) -> Turn:
+        """Tell of a compaction; with it, what belongs to the stable part moves there."""
+        self._warned_at = 0
+        self.requests.instructions.settle()
+        notice = compaction_notice(made)
+        self.requests.progress.take(f"compacted as {notice.digest}" if notice.digest else "compacted")
+        yield ViewCompacted(notice)

@@ -1,18 +1,131 @@
-"""Which session a chat goes on with: a new one, one of the log, a copy, or one made of a transcript."""
+"""Sessions of a chat: new, latest, forked or imported; stored settings; one turn at a time."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import count
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from clew.errors import InputError, NotFound
 from clew.log import ABOUT, APPROVAL, MESSAGE, canonical, message_event, message_to_json, new_event
 from clew.log.protocol import Ctx, Store
+from clew.log.store import SqliteStore
 from clew.log.transfer import foreign, note_import
-from clew.message import Json, Message
+from clew.message import Json, JsonObject, Message
 from clew.secrets import mask_message
+from clew.session import Session
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there, only the turns of one process are told apart
+    fcntl = None  # type: ignore[assignment]
+
+PRIVATE = 0o600
+_HERE: WeakKeyDictionary[Store, set[Ctx]] = WeakKeyDictionary()
+"""The turns under way on the stores of this process."""
+
+
+@contextmanager
+def turn_lock(session: Session) -> Iterator[bool]:
+    """Hold the turn of a session; False where another holds it, here or in another process."""
+    store, ctx = session.store, session.ctx
+    here = _HERE.setdefault(store, set())
+    if ctx in here:
+        yield False
+        return
+    here.add(ctx)
+    try:
+        if isinstance(store, SqliteStore) and fcntl is not None:
+            with _locked(lock_path(store.path, ctx)) as held:
+                yield held
+        else:
+            yield True
+    finally:
+        here.discard(ctx)
+
+
+def lock_path(store: Path, ctx: Ctx) -> Path:
+    """Return the file that is locked while a session has a turn under way."""
+    name = sha256(canonical({"of": [ctx.workspace, ctx.session]})).hexdigest()[:24]
+    return store.with_name(f"{store.name}-turn-{name}")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold a lock on a file, which is there only meanwhile; False where somebody else holds it."""
+    handle = _lock(path)
+    while handle >= 0 and not _is_at(path, handle):  # who held it before took the file away
+        os.close(handle)
+        handle = _lock(path)
+    if handle < 0:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _lock(path: Path) -> int:
+    """Return a locked file, open; -1 where somebody else holds the lock."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return -1
+    return handle
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    """Tell whether an open file is the one that stands at a path now."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+LARGEST_WINDOW = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What was chosen; None for what was not."""
+
+    window: int | None = None
+    auto: bool | None = None
+
+    def over(self, other: Choices) -> Choices:
+        """Return these, and where nothing was chosen, the others."""
+        return Choices(
+            other.window if self.window is None else self.window,
+            other.auto if self.auto is None else self.auto,
+        )
+
+
+def choices_of(session: Session) -> Choices:
+    """Return what is on record; what makes no sense, in a log from elsewhere, was not chosen."""
+    window, auto = session.about.get("window"), session.about.get("auto")
+    whole = window if isinstance(window, int) and not isinstance(window, bool) else 0
+    return Choices(
+        whole if 0 < whole <= LARGEST_WINDOW else None,
+        auto if isinstance(auto, bool) else None,
+    )
+
+
+def keep_choices(session: Session, chosen: Choices) -> None:
+    """Put on record what was chosen, where it is not."""
+    told: JsonObject = {name: value for name, value in asdict(chosen).items() if value is not None}
+    if any(session.about.get(name) != value for name, value in told.items()):
+        session.record(ABOUT.name, told)
+
 
 PREFIX = "chat:"
 """Begins the names of sessions that a chat began."""
@@ -69,7 +182,7 @@ def fork(store: Store, workspace: str, name: str) -> str:
     return copy.session
 
 
-def begun_with(
+def import_messages(
     store: Store, workspace: str, name: str, messages: Iterable[Message], *, mask_secrets: bool = True
 ) -> str:
     """Begin a session with the messages of a transcript; one that was begun with the same goes on.

@@ -1,23 +1,135 @@
-"""A few tools for the files below a root: read, list and search are free, writing asks a person first."""
+"""Tools for the files below a root: read, list and search freely, write after approval."""
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
-from clew.chat.asking import characters
-from clew.chat.excerpt import MOST_LINES, excerpt
-from clew.chat.places import Entry, called, files_below, inside, listed, opened, read_bytes, write_text
-from clew.chat.unmasking import unmasked
+from clew.chat.approvals import characters
+from clew.chat.paths import Entry, called, inside, listed, opened, read_bytes, walk_files, write_text
 from clew.errors import InputError
 from clew.memory.tools import Tool, ToolAnswer
 from clew.memory.tools.schema import between, takes, text, whole
 from clew.message import JsonObject, Trust
+from clew.secrets import find, rules
+from clew.secrets.mask import mask_of, own_key
 
-MOST_BYTES = 1_000_000
+MOST_SHOWN = 12_000
+"""Characters of one answer."""
+MOST_LINES = 400
+MOST_BYTES = 100_000_000
+"""Of a file that are looked through for the lines that are wanted."""
+_AT_ONCE = 1 << 16
+_LONGEST = 4 * MOST_SHOWN
+"""Bytes of a line that are kept: more could never be shown."""
+
+
+class _Line(NamedTuple):
+    text: str
+    left_out: int = 0
+    """Bytes of it that are not in the text."""
+
+
+def excerpt(file: BinaryIO, name: str, first: int, wanted: int) -> str:
+    """Return some lines of a file, and behind them what was left out; what is not text is refused."""
+    lines = _lines(file, name)
+    before = sum(1 for _ in islice(lines, first - 1))
+    shown: list[str] = []
+    room, cut, behind = MOST_SHOWN, "", 0
+    for line in islice(lines, wanted):
+        if shown and len(line.text) > room:
+            behind = 1  # whole lines only: the next excerpt begins with it
+            break
+        shown.append(line.text[:room])
+        if missing := _missing(line, room):
+            cut = f"; line {first} goes on for {missing}"
+            break
+        room -= len(line.text) + 1
+    behind += sum(1 for _ in lines)
+    more = " or more" if file.read(1) else ""
+    count = before + len(shown) + behind
+    if not shown and before:
+        raise InputError(f"{name!r} has no line {first:,}", f"it has {count:,}{more}")
+    if first > 1 or behind or cut or more:
+        shown.append(f"[lines {first}-{first + len(shown) - 1} of {count}{more}{cut}]")
+    return "\n".join(shown) or "(the file is empty)"
+
+
+def _missing(line: _Line, room: int) -> str:
+    """Say how much of a line is not shown; nothing where all of it is."""
+    if line.left_out:
+        return f"{line.left_out + len(line.text[room:].encode()):,} bytes"
+    return f"{len(line.text) - room:,} characters" if len(line.text) > room else ""
+
+
+def _lines(file: BinaryIO, name: str) -> Iterator[_Line]:
+    """Yield the lines of a file, the beginning of each; at most ``MOST_BYTES`` are read."""
+    kept, length = b"", 0
+    read = 0
+    while read < MOST_BYTES and (piece := file.readline(_AT_ONCE)):
+        if b"\0" in piece:
+            raise InputError(f"{name!r} is not text", "name a text file")
+        read += len(piece)
+        length += len(piece)
+        kept = (kept + piece)[:_LONGEST]
+        if piece.endswith(b"\n"):
+            yield _line(kept, length)
+            kept, length = b"", 0
+    if length:
+        yield _line(kept, length)
+
+
+def _line(kept: bytes, length: int) -> _Line:
+    return _Line(kept.decode("utf-8", "replace").rstrip("\r\n"), length - len(kept))
+
+
+MOST_UNMASKED_BYTES = 10_000_000
+"""Of the file as it was, looked through for what the masks stand for."""
+_MASK = re.compile(r"\[secret:(?P<rule>[\w.-]+):[0-9a-f]{4}\]")
+
+
+def unmasked(root: Path, path: str, text: str) -> tuple[str, int]:
+    """Return a text with the file's own secrets in place of their masks, and how many were put back.
+
+    A mask that stands for nothing in the file as it was, or for more than one thing, is an ``InputError``:
+    written to disk it would take a secret's place for good.
+    """
+    known = {rule.id for rule in rules()}
+    masks = {found[0] for found in _MASK.finditer(text) if found["rule"] in known}
+    if not masks:
+        return text, 0
+    before = _before(root, path)
+    secrets = _secrets(before)
+    for mask in masks:
+        meant = secrets.get(mask, set())
+        if len(meant) != 1 and (meant or mask not in before):  # a file may hold the mask itself
+            told = "leave the line as it is in the file, or ask the user to write it"
+            raise InputError(f"{mask} stands for no one secret of {path!r}", told)
+    back = [found for found in _MASK.finditer(text) if found[0] in secrets]
+    return _MASK.sub(lambda found: min(secrets.get(found[0], {found[0]})), text), len(back)
+
+
+def _secrets(text: str) -> dict[str, set[str]]:
+    """Return the secrets of a text by the masks that stand for them."""
+    found: dict[str, set[str]] = {}
+    for rule, start, end in find(text):
+        found.setdefault(mask_of(rule, text[start:end], own_key()), set()).add(text[start:end])
+    return found
+
+
+def _before(root: Path, path: str) -> str:
+    return (
+        read_bytes(root, path, MOST_UNMASKED_BYTES).decode("utf-8", "replace")
+        if inside(root, path).is_file()
+        else ""
+    )
+
+
+MOST_SEARCHED_BYTES = 1_000_000
 """Of a file that is searched; the rest of it is not looked at."""
 FARTHEST_LINE = 1_000_000_000
 MOST_NAMES = 200
@@ -93,8 +205,8 @@ def _search(root: Path, given: dict[str, Any]) -> ToolAnswer:
 
 def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
     low = wanted.casefold()
-    for file in islice(files_below(root, place), MOST_SEARCHED):
-        held = read_bytes(root, called(root, file), MOST_BYTES)
+    for file in islice(walk_files(root, place), MOST_SEARCHED):
+        held = read_bytes(root, called(root, file), MOST_SEARCHED_BYTES)
         if b"\0" in held:
             continue
         for number, line in enumerate(held.decode("utf-8", "replace").split("\n"), start=1):

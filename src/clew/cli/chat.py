@@ -27,11 +27,10 @@ from functools import partial
 from pathlib import Path
 
 from clew.budget import DEFAULT, EARLY, Limit, Policy
-from clew.chat import Answer, ApprovalWanted, Chat, Ended, Happening, Turn, open_chat
-from clew.chat.choices import Choices, choices_of
+from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, open_chat
 from clew.chat.commands import is_command, run_command
-from clew.chat.providers import Wanted, local_models, named_model
-from clew.chat.sessions import begun_with, fork, latest, new_name
+from clew.chat.opening import ModelChoice, local_models, named_model
+from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
 from clew.cli.chat_lines import Lines
 from clew.cli.chat_screen import Screen
 from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, opened, own_name, the_store
@@ -93,7 +92,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     lines = Lines.of(sys.stdin, term.out)
     with the_store() as store, SqliteIndex(store_path()) as index:
         name = _session_name(args, store, term, mask_secrets=settings.mask_secrets)
-        wanted = _offered(Wanted(settings.model, settings.base_url, settings.offline), lines, term)
+        wanted = _offered(ModelChoice(settings.model, settings.base_url, settings.offline), lines, term)
         session = Session.open(
             name,
             store,
@@ -172,7 +171,7 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     transcript = given.the_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
     name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
-    return begun_with(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
+    return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
 
 
 def _known(store: Store, name: str) -> str | None:
@@ -182,7 +181,7 @@ def _known(store: Store, name: str) -> str | None:
     return None
 
 
-def _offered(wanted: Wanted, lines: Lines, term: Terminal) -> str:
+def _offered(wanted: ModelChoice, lines: Lines, term: Terminal) -> str:
     """Return the model's name; without a name or key, offer one that runs on this computer."""
     name = wanted.name()
     if wanted.offline or wanted.model or not name.startswith("clew/"):
@@ -226,19 +225,19 @@ def _converse(chat: Chat, screen: Screen, lines: Lines) -> None:
 
 def _play(turn: Turn, screen: Screen, lines: Lines) -> bool:
     """Print the events of one turn; return whether the chat continues."""
-    step: Callable[[], Happening] = partial(next, turn)
+    step: Callable[[], ChatEvent] = partial(next, turn)
     with closing(turn):
         while True:
             try:
-                happening = step()
+                event = step()
             except StopIteration:
                 screen.settle()
                 return True
-            if isinstance(happening, Ended):
+            if isinstance(event, ChatEnded):
                 return False
             try:
-                screen.show(happening)
-                answer = _asked(screen, lines) if isinstance(happening, ApprovalWanted) else None
+                screen.show(event)
+                answer = _asked(screen, lines) if isinstance(event, ApprovalRequested) else None
                 step = partial(turn.send, answer)
             except KeyboardInterrupt:
                 step = partial(turn.throw, KeyboardInterrupt())

@@ -13,19 +13,19 @@ from rich.text import Text
 
 from clew.chat import (
     OFFLINE,
-    ApprovalWanted,
+    ApprovalRequested,
     Chat,
-    Compacted,
+    ChatEvent,
+    ChatWarning,
+    CommandOutput,
     Delta,
-    Failed,
-    Happening,
-    Stopped,
-    Told,
-    ToolAsked,
-    ToolDone,
-    Warned,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnStopped,
+    ViewCompacted,
 )
-from clew.chat.picture import meter
+from clew.chat.reports import meter
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, count, one_line, printable
 from clew.errors import ClewError
@@ -85,20 +85,20 @@ class Screen:
 
     # Events --------------------------------------------------------------------------------------------
 
-    def show(self, happening: Happening) -> None:
+    def show(self, event: ChatEvent) -> None:
         """Print one event."""
-        if isinstance(happening, Delta):
-            self._words(happening)
+        if isinstance(event, Delta):
+            self._words(event)
             return
         self.settle()
-        for row in rows(happening):
+        for row in rows(event):
             self._line(row)
-        if isinstance(happening, ApprovalWanted) and not self._is_tty:
+        if isinstance(event, ApprovalRequested) and not self._is_tty:
             self._line(Row(self.question))
 
     def complain(self, error: ClewError, advice: str = "") -> None:
         """Print an error and what to do next."""
-        self.show(Failed(error, advice))
+        self.show(TurnFailed(error, advice))
 
     def tell(self, text: str) -> None:
         """Print a notice about the chat itself."""
@@ -152,49 +152,49 @@ def rows(_happening: object) -> Iterator[Row]:
 
 
 @rows.register
-def _(asked: ToolAsked) -> Iterator[Row]:
+def _(asked: ToolStarted) -> Iterator[Row]:
     given: JsonObject = {name: value for name, value in asked.arguments.items() if value is not None}
     yield Row(f"· {asked.name} {arguments_line(given, WIDTH)}", "cyan")
 
 
 @rows.register
-def _(done: ToolDone) -> Iterator[Row]:
+def _(done: ToolFinished) -> Iterator[Row]:
     sign, style = ("✗", "red") if done.is_error else ("→", "dim")
     yield Row(f"  {sign} {one_line(done.text, WIDTH)}", style)
 
 
 @rows.register
-def _(wanted: ApprovalWanted) -> Iterator[Row]:
+def _(wanted: ApprovalRequested) -> Iterator[Row]:
     yield Row(f"? {wanted.what}", "bold yellow")
     for rule in wanted.against:
         yield Row(f"  against rule {rule}", "bold red")
 
 
 @rows.register
-def _(compacted: Compacted) -> Iterator[Row]:
+def _(compacted: ViewCompacted) -> Iterator[Row]:
     for line in compacted.notice.lines():
         yield Row(f"◆ {line}", "yellow")
 
 
 @rows.register
-def _(warned: Warned) -> Iterator[Row]:
+def _(warned: ChatWarning) -> Iterator[Row]:
     yield Row(f"⚠ {warned.text}", "yellow")
 
 
 @rows.register
-def _(failed: Failed) -> Iterator[Row]:
+def _(failed: TurnFailed) -> Iterator[Row]:
     yield Row(f"✗ {failed.error}{f' ({failed.advice})' if failed.advice else ''}", "red")
 
 
 @rows.register
-def _(stopped: Stopped) -> Iterator[Row]:
+def _(stopped: TurnStopped) -> Iterator[Row]:
     yield Row(
         f"interrupted{f'; the partial reply is kept as {stopped.kept}' if stopped.kept else ''}", "yellow"
     )
 
 
 @rows.register
-def _(told: Told) -> Iterator[Row]:
+def _(told: CommandOutput) -> Iterator[Row]:
     yield Row(told.text)
 
 

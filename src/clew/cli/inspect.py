@@ -115,7 +115,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 
 def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
     """Serve until Ctrl-C."""
-    from clew.chat.providers import named_model
+    from clew.chat.opening import named_model
     from clew.inspector.server import Server
 
     def voice(session: Session) -> StreamingModel:
@@ -132,11 +132,11 @@ def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | No
 
 def spoken_to(args: argparse.Namespace) -> str:
     """Return the full name of the model that answers in the chat: the one named, else as in ``clew chat``."""
-    from clew.chat.providers import Wanted
+    from clew.chat.opening import ModelChoice
 
     settings = configured().settings
     offline = args.offline or settings.offline or args.chat == "offline"
-    return Wanted(args.chat or settings.model, settings.base_url, offline).name()
+    return ModelChoice(args.chat or settings.model, settings.base_url, offline).name()
 
 
 @contextmanager

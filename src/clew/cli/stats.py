@@ -15,7 +15,7 @@ import argparse
 import json
 from itertools import chain
 
-from clew.chat.stats import stats_lines, stats_of
+from clew.chat.reports import stats_lines, stats_of
 from clew.cli.inputs import WORKSPACE, own_store
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal

@@ -15,21 +15,21 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 
-from clew.chat.happenings import (
+from clew.chat.events import (
     Answer,
-    ApprovalWanted,
-    Compacted,
+    ApprovalRequested,
+    ChatEnded,
+    ChatEvent,
+    ChatWarning,
+    CommandOutput,
     Delta,
-    Ended,
-    Failed,
-    Happening,
-    Said,
-    Stopped,
-    Taken,
-    Told,
-    ToolAsked,
-    ToolDone,
-    Warned,
+    ReplyStored,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+    TurnStopped,
+    UserStored,
+    ViewCompacted,
 )
 from clew.chat.loop import MAKE_ROOM, Chat, Turn
 from clew.chat.opening import open_chat
@@ -98,19 +98,19 @@ class Talk:
         answer: Answer | None = None
         try:
             while True:
-                happening = turn.send(answer)
+                event = turn.send(answer)
                 answer = None
-                self._wanted = happening.call_id if isinstance(happening, ApprovalWanted) else None
-                yield happening_to_json(happening)
-                if isinstance(happening, ApprovalWanted):
+                self._wanted = event.call_id if isinstance(event, ApprovalRequested) else None
+                yield event_to_json(event)
+                if isinstance(event, ApprovalRequested):
                     answer = self._asked()
                 if self._stop.is_set():
-                    yield happening_to_json(turn.throw(KeyboardInterrupt))
+                    yield event_to_json(turn.throw(KeyboardInterrupt))
         except StopIteration:
             return
         except KeyboardInterrupt:
             # Thrown where the turn had nothing to stop. Beyond this thread it would end the server.
-            yield happening_to_json(Stopped())
+            yield event_to_json(TurnStopped())
         finally:
             turn.close()
             self._turn.release()
@@ -184,38 +184,38 @@ class Talks:
         return open_chat(session, self.voice(session) if self.voice else None, index=shelf.index)
 
 
-_NAMES: Mapping[type[Happening], str] = {
-    Taken: "taken",
+_NAMES: Mapping[type[ChatEvent], str] = {
+    UserStored: "taken",
     Delta: "delta",
-    Said: "said",
-    ToolAsked: "tool",
-    ApprovalWanted: "wanted",
-    ToolDone: "done",
-    Compacted: "compacted",
-    Warned: "warned",
-    Failed: "failed",
-    Stopped: "stopped",
-    Told: "told",
-    Ended: "ended",
+    ReplyStored: "said",
+    ToolStarted: "tool",
+    ApprovalRequested: "wanted",
+    ToolFinished: "done",
+    ViewCompacted: "compacted",
+    ChatWarning: "warned",
+    TurnFailed: "failed",
+    TurnStopped: "stopped",
+    CommandOutput: "told",
+    ChatEnded: "ended",
 }
 
 
-def happening_to_json(happening: Happening) -> JsonObject:
+def event_to_json(event: ChatEvent) -> JsonObject:
     """Return what happened, for the page."""
-    return {"is": _NAMES[type(happening)], **_fields(happening)}
+    return {"is": _NAMES[type(event)], **_fields(event)}
 
 
-def _fields(happening: Happening) -> JsonObject:
-    match happening:
-        case Said(id=name, usage=usage):
+def _fields(event: ChatEvent) -> JsonObject:
+    match event:
+        case ReplyStored(id=name, usage=usage):
             return {"id": name, **asdict(usage)}
-        case Compacted(notice=notice):
+        case ViewCompacted(notice=notice):
             return notice.to_json()
-        case Failed(error=error, advice=advice):
+        case TurnFailed(error=error, advice=advice):
             return {"text": str(error), "advice": advice.replace(MAKE_ROOM, ROOM_HERE)}
-        case Warned(text=text):
+        case ChatWarning(text=text):
             return {"text": text.replace(MAKE_ROOM, ROOM_HERE)}
-        case ToolDone(text=text):
-            return {**asdict(happening), "text": excerpt(text), "trust": happening.trust.label}
+        case ToolFinished(text=text):
+            return {**asdict(event), "text": excerpt(text), "trust": event.trust.label}
         case _:
-            return asdict(happening)
+            return asdict(event)

@@ -1,6 +1,5 @@
 """What a person can type besides words for the model: one table, one function each. See ``table.py``."""
 
-from clew.chat.commands.command import Command
-from clew.chat.commands.table import COMMANDS, command_named, is_command, run_command
+from clew.chat.commands.table import COMMANDS, Command, command_named, is_command, run_command
 
 __all__ = ["COMMANDS", "Command", "command_named", "is_command", "run_command"]

@@ -1,17 +1,59 @@
-"""The table of commands."""
+"""The table of chat commands, and the commands about the chat itself (model, export, retry, help)."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from clew.chat.commands import compacting, looking, remembering
-from clew.chat.commands.command import Command
-from clew.chat.happenings import Ended, Told, Turn
+from clew.chat.commands.actions import (
+    auto,
+    budget,
+    compact,
+    context,
+    contributors,
+    expand,
+    forget,
+    notes,
+    off,
+    on,
+    pin,
+    pins,
+    preview,
+    recall,
+    remember,
+    snapshot,
+    stats,
+    summaries,
+    trace,
+    trust,
+    undo,
+    unpin,
+)
+from clew.chat.events import ChatEnded, CommandOutput, Turn
 from clew.chat.loop import Chat
-from clew.chat.providers import named_model
+from clew.chat.opening import named_model
 from clew.errors import InputError
 from clew.log import export_session, export_session_zstd
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word after ``/``."""
+
+    name: str
+    takes: str
+    """What stands behind it, as help shows it."""
+    about: str
+    example: str
+    does: Callable[[Chat, str], Turn]
+
+    @property
+    def usage(self) -> str:
+        """Return how it is typed."""
+        return f"/{self.name} {self.takes}".rstrip()
+
 
 PRIVATE = 0o600
 
@@ -55,7 +97,9 @@ ALIASES = {
 def _model(chat: Chat, words: str) -> Turn:
     if words:
         chat.set_model(named_model(words, chat.session))
-    yield Told(f"talking to {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens")
+    yield CommandOutput(
+        f"talking to {chat.model.name}, a window of {chat.session.gauge.window.tokens:,} tokens"
+    )
 
 
 def _export(chat: Chat, words: str) -> Turn:
@@ -68,7 +112,7 @@ def _export(chat: Chat, words: str) -> Turn:
         raise InputError(f"{path} is there already", "choose another name") from None
     with os.fdopen(handle, "wb") as out:
         head = write(chat.session.store, chat.session.ctx, out)
-    yield Told(f"{path}: {head.seq:,} events; `clew import {path}` reads it back")
+    yield CommandOutput(f"{path}: {head.seq:,} events; `clew import {path}` reads it back")
 
 
 def _retry(chat: Chat, _words: str) -> Turn:
@@ -76,23 +120,23 @@ def _retry(chat: Chat, _words: str) -> Turn:
 
 
 def _progress(chat: Chat, _words: str) -> Turn:
-    yield Told(chat.progressed.text() or "nothing has happened yet")
+    yield CommandOutput(chat.progress.text() or "nothing has happened yet")
 
 
 def _help(_chat: Chat, words: str) -> Turn:
     if words:
         command = command_named(words.split(maxsplit=1)[0])
-        yield Told(f"{command.usage}\n  {command.about}\n  for example: {command.example}")
+        yield CommandOutput(f"{command.usage}\n  {command.about}\n  for example: {command.example}")
         return
     wide = max(len(command.usage) for command in COMMANDS)
     rows = [f"  {command.usage:<{wide}}  {command.about}" for command in COMMANDS]
-    yield Told(
+    yield CommandOutput(
         "\n".join(["What you type goes to the model, except:", *rows, "/help COMMAND shows an example."])
     )
 
 
 def _quit(_chat: Chat, _words: str) -> Turn:
-    yield Ended()
+    yield ChatEnded()
 
 
 COMMANDS = (
@@ -101,51 +145,41 @@ COMMANDS = (
         "[focus]",
         "make the view smaller now; say what matters",
         "/compact the parser",
-        compacting.compact,
+        compact,
     ),
-    Command("preview", "[focus]", "say what /compact would do and lose", "/preview", compacting.preview),
-    Command("undo", "[n]", "take the last compaction back, or the last n", "/undo 2", compacting.undo),
-    Command(
-        "expand", "REF", "show what stands behind m12, d1, d1.4 or p2", "/expand d1.4", remembering.expand
-    ),
-    Command(
-        "pin", "RULE", "set a rule that no compaction touches", "/pin never touch legacy/", remembering.pin
-    ),
-    Command("unpin", "ID [why]", "take a rule off", "/unpin p2 done with that", remembering.unpin),
-    Command("pins", "", "list the rules that stand", "/pins", remembering.pins),
-    Command(
-        "remember", "TEXT", "keep a note that outlives the session", "/remember Use uv.", remembering.remember
-    ),
-    Command("forget", "NOTE [why]", "let a note hold no more", "/forget w3", remembering.forget),
-    Command("notes", "", "list the notes", "/notes", remembering.notes),
-    Command(
-        "trust", "FILE", "follow instructions that this session wrote", "/trust AGENTS.md", remembering.trust
-    ),
-    Command("recall", "WORDS", "search all that was ever said", "/recall deploy token", remembering.recall),
-    Command("context", "", "draw what is sent, by region and contributor", "/context", looking.context),
-    Command("trace", "[REF]", "tell the compactions, or why REF is shown so", "/trace m12", looking.trace),
-    Command("budget", "", "tell how the window is split (!contextBudget)", "/budget", looking.budget),
-    Command(
-        "snapshot", "", "tell every region and section (!contextSnapshot)", "/snapshot", looking.snapshot
-    ),
+    Command("preview", "[focus]", "say what /compact would do and lose", "/preview", preview),
+    Command("undo", "[n]", "take the last compaction back, or the last n", "/undo 2", undo),
+    Command("expand", "REF", "show what stands behind m12, d1, d1.4 or p2", "/expand d1.4", expand),
+    Command("pin", "RULE", "set a rule that no compaction touches", "/pin never touch legacy/", pin),
+    Command("unpin", "ID [why]", "take a rule off", "/unpin p2 done with that", unpin),
+    Command("pins", "", "list the rules that stand", "/pins", pins),
+    Command("remember", "TEXT", "keep a note that outlives the session", "/remember Use uv.", remember),
+    Command("forget", "NOTE [why]", "let a note hold no more", "/forget w3", forget),
+    Command("notes", "", "list the notes", "/notes", notes),
+    Command("trust", "FILE", "follow instructions that this session wrote", "/trust AGENTS.md", trust),
+    Command("recall", "WORDS", "search all that was ever said", "/recall deploy token", recall),
+    Command("context", "", "draw what is sent, by region and contributor", "/context", context),
+    Command("trace", "[REF]", "tell the compactions, or why REF is shown so", "/trace m12", trace),
+    Command("budget", "", "tell how the window is split (!contextBudget)", "/budget", budget),
+    Command("snapshot", "", "tell every region and section (!contextSnapshot)", "/snapshot", snapshot),
     Command(
         "contributors",
         "[SECTION]",
         "list what is in the request (!listContributors)",
         "/contributors history",
-        looking.contributors,
+        contributors,
     ),
     Command(
         "summaries",
         "[DIGEST]",
         "tell where summaries come from (!traceSummaries)",
         "/summaries d1",
-        looking.summaries,
+        summaries,
     ),
-    Command("stats", "", "count compactions, what they freed, recalls", "/stats", looking.stats),
-    Command("auto", "on|off", "let clew compact on its own, or not", "/auto on", compacting.auto),
-    Command("off", "", "switch everything off: a plain client", "/off", compacting.off),
-    Command("on", "", "switch everything on again", "/on", compacting.on),
+    Command("stats", "", "count compactions, what they freed, recalls", "/stats", stats),
+    Command("auto", "on|off", "let clew compact on its own, or not", "/auto on", auto),
+    Command("off", "", "switch everything off: a plain client", "/off", off),
+    Command("on", "", "switch everything on again", "/on", on),
     Command("progress", "", "tell what got done, what is open and what is next", "/progress", _progress),
     Command(
         "model", "[NAME]", "show the model, or talk to another", "/model anthropic/claude-sonnet-4-5", _model

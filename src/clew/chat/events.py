@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from clew.chat.notice import Notice
+from clew.chat.reports import CompactionNotice
 from clew.errors import ClewError
 from clew.message import JsonObject, Message, Trust
 from clew.providers.model import Stop, Usage
@@ -26,7 +26,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class UserStored:
     """The user's words are in the log. Whatever goes wrong from here on, they stay."""
 
     id: str
@@ -41,7 +41,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyStored:
     """The reply is whole and in the log."""
 
     id: str
@@ -51,7 +51,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAsked:
+class ToolStarted:
     """The model calls a tool."""
 
     call_id: str
@@ -60,7 +60,7 @@ class ToolAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalWanted:
+class ApprovalRequested:
     """A tool would change something: send an ``Answer`` into the turn. None counts as no."""
 
     call_id: str
@@ -72,7 +72,7 @@ class ApprovalWanted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDone:
+class ToolFinished:
     """A tool has answered, and the answer is kept."""
 
     call_id: str
@@ -83,21 +83,21 @@ class ToolDone:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class ViewCompacted:
     """The view was made smaller. Never hidden: the notice says why, what was kept, and how to undo it."""
 
-    notice: Notice
+    notice: CompactionNotice
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
+class ChatWarning:
     """Something a person should know before it matters."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class TurnFailed:
     """The turn could not be finished; the log is whole, and the user's words are in it."""
 
     error: ClewError
@@ -105,7 +105,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class TurnStopped:
     """Somebody interrupted the turn."""
 
     kept: str | None = None
@@ -113,31 +113,31 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CommandOutput:
     """What a command has to say."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ChatEnded:
     """The person is done."""
 
 
-Happening: TypeAlias = (
-    Taken
+ChatEvent: TypeAlias = (
+    UserStored
     | Delta
-    | Said
-    | ToolAsked
-    | ApprovalWanted
-    | ToolDone
-    | Compacted
-    | Warned
-    | Failed
-    | Stopped
-    | Told
-    | Ended
+    | ReplyStored
+    | ToolStarted
+    | ApprovalRequested
+    | ToolFinished
+    | ViewCompacted
+    | ChatWarning
+    | TurnFailed
+    | TurnStopped
+    | CommandOutput
+    | ChatEnded
 )
 
-Turn: TypeAlias = Generator[Happening, Answer | None, None]
-"""What happens, one thing after the other; after ``ApprovalWanted`` it is sent an ``Answer``."""
+Turn: TypeAlias = Generator[ChatEvent, Answer | None, None]
+"""What happens, one thing after the other; after ``ApprovalRequested`` it is sent an ``Answer``."""

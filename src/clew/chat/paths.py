@@ -153,7 +153,7 @@ def listed(root: Path, path: str) -> list[Entry]:
     return sorted(Entry(name, at.st_mode, at.st_size) for name, at in entries if name not in SKIPPED)
 
 
-def files_below(root: Path, place: Path) -> Iterator[Path]:
+def walk_files(root: Path, place: Path) -> Iterator[Path]:
     """Yield the ordinary files below a folder, sorted; links are not followed."""
     if place.is_file():
         yield place

@@ -1,9 +1,4 @@
-"""Instruction files of the project that a chat works on: some from the start, some once it goes there.
-
-They are read when a chat opens and when it compacts. In between, only those of folders come in that the work
-has just gone to. What the session itself wrote is never taken for instructions: a model would give them to
-itself. A person can say otherwise.
-"""
+"""State that a chat keeps up to date: the instruction files in force and the progress log."""
 
 from __future__ import annotations
 
@@ -11,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from clew.chat.approvals import Approvals
-from clew.chat.asking import folded
-from clew.chat.places import inside
+from clew.chat.approvals import Approvals, folded
+from clew.chat.paths import inside
 from clew.errors import InputError
-from clew.log import INSTRUCTION
+from clew.log import INSTRUCTION, PROGRESS
+from clew.memory import Memory
 from clew.request.instructions import (
     Disk,
     Instruction,
@@ -28,13 +23,21 @@ from clew.request.instructions import (
     pieces_of,
     settled,
 )
+from clew.request.progress_log import (
+    Checkpoint,
+    as_text,
+    checkpoint_to_json,
+    checkpoints,
+    next_checkpoint,
+    progress_piece,
+)
 from clew.request.sections import Piece
 from clew.session import Session
 
 OWN = "this session wrote it, and nobody said that it counts; /trust says so"
 
 
-class Instructed:
+class InstructionTracker:
     """Keeps the instructions in force, and on record. Without a root there are none."""
 
     def __init__(self, session: Session, root: Path | None, *, trusted: bool) -> None:
@@ -73,7 +76,7 @@ class Instructed:
         hashes = {where: sha for one in there.instructions for where, sha in _files_of(one)}
         if place not in hashes:
             raise InputError(f"{path!r} is no instruction file here", "name one, such as AGENTS.md")
-        self.approvals.let_count(place, hashes[place])
+        self.approvals.trust_file(place, hashes[place])
         self._take(self._found())
 
     def holds(self, path: str) -> bool:
@@ -136,3 +139,33 @@ def _files_of(one: Instruction) -> Iterator[tuple[str, str]]:
     """Yield the files that an instruction is made of, each with its hash."""
     yield one.path, one.sha256
     yield from one.includes
+
+
+class ProgressTracker:
+    """Keeps the checkpoints of one session, and on record."""
+
+    def __init__(self, session: Session, memory: Memory) -> None:
+        """Read those that were taken before: a session that has some is one that goes on."""
+        self._session = session
+        self._memory = memory
+        self._past = checkpoints(session.store.read(session.ctx, kinds=[PROGRESS.name]))
+        self._before = tuple(self._past)
+
+    def take(self, why: str) -> None:
+        """Take a checkpoint, where anything happened since the last."""
+        taken = self._next(why)
+        if taken:
+            self._session.record(PROGRESS.name, checkpoint_to_json(taken))
+            self._past.append(taken)
+
+    def _next(self, why: str) -> Checkpoint | None:
+        return next_checkpoint(self._session.ledger, self._past, time=self._memory.now, why=why)
+
+    def piece(self) -> Piece | None:
+        """Return what a session that goes on is told; what came since it was opened, its turns tell."""
+        return progress_piece(self._before)
+
+    def text(self) -> str:
+        """Return all of it for people, with where the work stands now as the last."""
+        now = self._next("now")
+        return "\n\n".join(map(as_text, [*self._past, *([now] if now else [])]))

@@ -1,0 +1,259 @@
+"""The functions behind the chat commands: compaction, diagnostics, rules, notes and recall."""
+
+from __future__ import annotations
+
+from clew.budget import Calm
+from clew.chat.events import ChatWarning, CommandOutput, Turn
+from clew.chat.loop import Chat
+from clew.chat.reports import budget_lines, compaction_notice, context_lines, stats_lines, stats_of
+from clew.chat.sessions import Choices
+from clew.errors import BudgetExceeded, InputError
+from clew.memory.notes import Draft
+from clew.memory.notes.note import LIVE
+from clew.memory.notes.rules import key_of
+from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
+from clew.session import Compaction
+
+
+def compact(chat: Chat, words: str) -> Turn:
+    """Make the view smaller."""
+    try:
+        told = list(chat.compact(words or None))
+    except BudgetExceeded:
+        if not _is_calm(chat):
+            raise
+        told = []  # what must stay is all there is
+    yield from told or [CommandOutput("nothing to gain: it is left as it is")]
+
+
+def _is_calm(chat: Chat) -> bool:
+    """Tell whether there is room, so that a compaction which frees nothing is no trouble."""
+    return isinstance(chat.budget().verdict, Calm)
+
+
+def preview(chat: Chat, words: str) -> Turn:
+    """Say what a compaction would do and lose."""
+    try:
+        outcome = chat.session.preview(focus=words or None)
+    except BudgetExceeded:
+        if not _is_calm(chat):
+            raise
+        outcome = None
+    if outcome is None or not outcome.plan.operations:
+        yield CommandOutput("nothing to gain: it would be left as it is")
+        return
+    lines = [*compaction_notice(outcome).lines()]
+    lost = [f"    {one.matter}: {one.text} [{one.source}]" for one in outcome.report.lost]
+    yield CommandOutput("\n".join([*lines, *(["  would leave the view:", *lost[:20]] if lost else [])]))
+
+
+def undo(chat: Chat, words: str) -> Turn:
+    """Take compactions back."""
+    before = chat.session.tokens
+    undone = chat.session.undo(number(words, 1))
+    names = ", ".join(one.name for one in undone)
+    back = f"{before:,} → {chat.session.tokens:,} tokens"
+    left = [one.name for one in chat.session.trace()]
+    now = f"still in force: {', '.join(left)}" if left else "every message is in view as it was"
+    yield CommandOutput(f"undone: {names}; {back}, {now}")
+
+
+def number(words: str, default: int) -> int:
+    """Read a number above zero; nothing is the default."""
+    if not words:
+        return default
+    if not words.isdecimal() or not int(words):
+        raise InputError(f"{words!r} is no number", "type a number above zero")
+    return int(words)
+
+
+def auto(chat: Chat, words: str) -> Turn:
+    """Let clew compact on its own, or not."""
+    match words.lower():
+        case "on" | "off":
+            chat.choose(Choices(auto=words.lower() == "on"))
+        case "":
+            pass
+        case _:
+            raise InputError(f"{words!r} is neither on nor off", "type /auto on or /auto off")
+    now = "on: clew compacts when it is time, and tells you" if chat.auto else "off: only /compact compacts"
+    yield CommandOutput(f"automatic compaction is {now}")
+    if chat.auto and chat.session.is_off:
+        yield ChatWarning("everything is switched off; /on first")
+
+
+def off(chat: Chat, _words: str) -> Turn:
+    """Switch everything off."""
+    chat.session.switch_off()
+    yield CommandOutput(
+        "off: all is sent as a plain client would, without tools, notes or compaction; /on ends that"
+    )
+
+
+def on(chat: Chat, _words: str) -> Turn:
+    """Switch everything on again."""
+    chat.session.switch_on()
+    yield CommandOutput(f"on: the compacted view is sent again, {chat.session.tokens:,} tokens")
+
+
+def context(chat: Chat, _words: str) -> Turn:
+    """Draw the request by region and by contributor."""
+    assembled = chat.requests.assembled()
+    yield CommandOutput("\n".join(context_lines(assembled, chat.session.gauge.measure(assembled.asks))))
+
+
+def budget(chat: Chat, _words: str) -> Turn:
+    """Tell how the window is split, in one line and then region by region."""
+    yield CommandOutput("\n".join([context_budget(chat.scene()).text, *budget_lines(chat.budget())]))
+
+
+def snapshot(chat: Chat, _words: str) -> Turn:
+    """Tell the tokens of every region and section."""
+    yield CommandOutput(context_snapshot(chat.scene()).text)
+
+
+def contributors(chat: Chat, words: str) -> Turn:
+    """List what is in the next request, and what was left out."""
+    yield CommandOutput(list_contributors(chat.scene(), words or None).text)
+
+
+def summaries(chat: Chat, words: str) -> Turn:
+    """Tell where each summary in force comes from."""
+    yield CommandOutput(trace_summaries(chat.scene(), words or None).text)
+
+
+def trace(chat: Chat, words: str) -> Turn:
+    """Tell the compactions in force, or why one thing is shown as it is."""
+    if words:
+        yield CommandOutput(str(chat.session.explain(words.split(maxsplit=1)[0])))
+        return
+    rows = "\n".join(map(_row, chat.session.trace()))
+    yield CommandOutput(rows or "no compaction is in force: every message is in view as it was said")
+
+
+def _row(made: Compaction) -> str:
+    plan = made.plan
+    when = made.time[:16].replace("T", " ")
+    sizes = f"{plan.tokens_before:,} → {plan.tokens_after:,} tokens"
+    return f"{made.name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
+
+
+def stats(chat: Chat, _words: str) -> Turn:
+    """Count what compactions did in this session."""
+    yield CommandOutput("\n".join(stats_lines(stats_of(chat.session.events()))))
+
+
+MOST_QUOTED = 6
+LONGEST = 600
+
+
+def pin(chat: Chat, words: str) -> Turn:
+    """Set a rule by hand."""
+    made = chat.session.pin(needed(words, "the rule", "/pin never touch legacy/"))
+    yield CommandOutput(f'{made.id} stands word for word from now on: "{made.quote}"')
+
+
+def unpin(chat: Chat, words: str) -> Turn:
+    """Take a rule off."""
+    id_, _, why = needed(words, "a rule's id", "/unpin p2").partition(" ")
+    ended = chat.session.unpin(id_, why.strip() or "revoked by hand")
+    yield CommandOutput(f'{ended.id} no longer stands: "{ended.quote}"')
+
+
+def pins(chat: Chat, _words: str) -> Turn:
+    """List the rules that stand."""
+    rows = [
+        f'{one.id:<4} "{one.quote}"{f" [{one.source.message}]" if one.source else " (by hand)"}'
+        + (f" {one.certainty}: {one.found_because}" if one.source else "")
+        for one in chat.session.pins
+    ]
+    yield CommandOutput(
+        "\n".join(rows) or "no rules stand; /pin sets one, and clew finds those that you lay down"
+    )
+
+
+def remember(chat: Chat, words: str) -> Turn:
+    """Keep a note that outlives the session."""
+    text = needed(words, "what to keep", "/remember Use uv, never pip.")
+    note = chat.memory.notebook.add(Draft(key=key_of(text), text=text))
+    yield CommandOutput(f"{note.id} is {note.status}: {note.text}")
+
+
+def forget(chat: Chat, words: str) -> Turn:
+    """Let a note hold no more."""
+    wanted, _, why = needed(words, "a note's id or key", "/forget w3").partition(" ")
+    note = chat.memory.notebook.forget(chat.memory.notebook.meant(wanted).id, why=why.strip())
+    yield CommandOutput(f"{note.id} is forgotten: {note.text}")
+
+
+def notes(chat: Chat, _words: str) -> Turn:
+    """List the notes that hold or wait."""
+    live = [note for note in chat.memory.notebook.notes() if note.status in LIVE]
+    rows = [f"{note.id:<4} {note.status:<11} {note.text}" for note in live]
+    yield CommandOutput("\n".join(rows) or "no notes; /remember keeps one")
+
+
+def recall(chat: Chat, words: str) -> Turn:
+    """Search all that was ever said."""
+    query = needed(words, "what to look for", "/recall deploy token")
+    yield CommandOutput(
+        chat.toolset.run("recall_search", {"query": query, "limit": MOST_QUOTED, "where": None}).text
+    )
+
+
+def expand(chat: Chat, words: str) -> Turn:
+    """Show what stands behind a reference."""
+    ref = needed(words, "a reference", "/expand d1").split()[0]
+    found = chat.session.expand(ref)
+    lines = [f"{ref} is a {found.what}{f': {found.text}' if found.text else ''}"]
+    if found.what == "digest":
+        lines += _digest_lines(chat, ref)
+    elif found.quotes:
+        lines += [f'  [{quote.cite.message}] "{quote.words}"' for quote in found.quotes]
+    else:
+        lines += _messages(chat, found.ids)
+    yield CommandOutput("\n".join(lines))
+
+
+def _digest_lines(chat: Chat, ref: str) -> list[str]:
+    """Return the lines of a digest, each with what to expand to see its turns."""
+    made = next((one for one in chat.session.trace() if one.digest and one.digest.id == ref), None)
+    if made is None or made.digest is None:
+        return [str(chat.session.explain(ref))]
+    rules = [f'  {one.id:<6} rule "{one.quote}" [{one.source.message}]' for one in made.digest.pins]
+    return rules + [
+        f"  {claim.id:<6} {claim.kind.value}: {_short(claim.text)} [{claim.sources[0].message}]"
+        for claim in made.digest.claims
+    ]
+
+
+def _messages(chat: Chat, ids: tuple[str, ...]) -> list[str]:
+    shown = list(chat.session.originals(ids[:MOST_QUOTED]))
+    lines = []
+    for item in shown:
+        said = item.message.text or "\n".join(result.text for result in item.message.results)
+        calls = [f"{call.name} {call.input_text}" for call in item.message.calls]
+        lines.append(
+            f"  [{item.id}] {item.message.role}: {_short(' '.join([said, *calls]).strip(), LONGEST)}"
+        )
+    more = len(ids) - len(shown)
+    return [*lines, f"  … and {more:,} more"] if more > 0 else lines
+
+
+def _short(text: str, most: int = 200) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[:most]}…"
+
+
+def trust(chat: Chat, words: str) -> Turn:
+    """Let an instruction file count that this session wrote."""
+    path = needed(words, "a file", "/trust AGENTS.md")
+    chat.trust(path)
+    yield CommandOutput(f"{path} counts as instructions from now on, with the words that it has now")
+
+
+def needed(words: str, what: str, example: str) -> str:
+    """Return what was typed behind a command; nothing is an ``InputError`` that shows how."""
+    if not words:
+        raise InputError(f"it wants {what}", f"for example: {example}")
+    return words

@@ -1,0 +1,296 @@
+"""Reports for people: the notice of a compaction, the drawn window, and counters of a session."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from clew.budget import Fill, Region, TokenBudget, Trigger
+from clew.compaction.plan import Condense, Drop, Plan, Shrink
+from clew.compaction.verify import Kept, Matter, Report
+from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
+from clew.log.protocol import Stored
+from clew.message import JsonObject, Origin, Role
+from clew.request.assembled import Assembled
+from clew.request.sections import Contribution
+from clew.session import Compaction, Outcome
+
+_PLURAL = {
+    Matter.RULE: "rules",
+    Matter.OPEN: "open items",
+    Matter.DECISION: "decisions",
+    Matter.VALUE: "exact values",
+}
+MOST_LOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionNotice:
+    """A compaction, told."""
+
+    why: str
+    tokens_before: int
+    tokens_after: int
+    done: str
+    """What was done to which messages."""
+    kept: str
+    left: tuple[str, ...]
+    """What the model no longer sees; all of it stays in the log."""
+    cost: str
+    digest: str | None = None
+    """The id of the digest, for ``/expand``."""
+    seq: int | None = None
+    """Its place in the log; None for a preview."""
+
+    @property
+    def undo(self) -> str:
+        """Return how to take it back."""
+        look = f"; /expand {self.digest} opens it" if self.digest else ""
+        return f"/undo takes it back{look}" if self.seq else "/compact does it"
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as lines for people."""
+        share = self.tokens_after / max(1, self.tokens_before) - 1
+        title = f"compacted as {self.digest}" if self.digest else "compacted"
+        yield f"{title if self.seq else 'would compact'}: {self.why}"
+        yield f"  {self.tokens_before:,} → {self.tokens_after:,} tokens ({share:.0%}); {self.done}"
+        yield f"  kept: {self.kept}"
+        yield f"  left: {'; '.join(self.left) or 'no rule, open item, decision or exact value'}"
+        yield f"  cost: {self.cost} · {self.undo}"
+
+    def to_json(self) -> JsonObject:
+        """Return it as JSON, for pages."""
+        return {
+            "why": self.why,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "done": self.done,
+            "kept": self.kept,
+            "left": list(self.left),
+            "cost": self.cost,
+            "digest": self.digest,
+            "seq": self.seq,
+            "undo": self.undo,
+        }
+
+
+def compaction_notice(made: Compaction | Outcome) -> CompactionNotice:
+    """Tell of a compaction that took effect, or of one that would."""
+    plan = made.plan
+    digest = next(iter(plan.digests), None)
+    return CompactionNotice(
+        why=plan.reason,
+        tokens_before=plan.tokens_before,
+        tokens_after=plan.tokens_after,
+        done="; ".join(_done(plan)) or "nothing changed",
+        kept=_kept(made.report),
+        left=tuple(_left(made.report)),
+        cost=_cost(made),
+        digest=digest.id if digest else None,
+        seq=made.seq if isinstance(made, Compaction) else None,
+    )
+
+
+def _done(plan: Plan) -> Iterator[str]:
+    did = Counter(type(operation) for operation in plan.operations)
+    for operation in plan.operations:
+        if isinstance(operation, Condense):
+            yield f"{len(operation.ids):,} messages → {operation.digest.id}"
+    if did[Shrink]:
+        yield f"{did[Shrink]:,} shown smaller"
+    if did[Drop]:
+        yield f"{sum(len(one.ids) for one in plan.operations if isinstance(one, Drop)):,} left out"
+
+
+def _kept(report: Report) -> str:
+    told = [f"{one.stand:,} of {one.before:,} {_PLURAL[one.matter]}" for one in report.kept if one.before]
+    return ", ".join([*told, f"{report.messages_after:,} messages in view"])
+
+
+def _left(report: Report) -> Iterator[str]:
+    for one in report.kept:
+        if one.before > one.stand:
+            yield _gone(one)
+    # A value with blanks in it is a quotation: too long for a line, and no rule, though it may read like one.
+    named = [one for one in report.lost if one.matter is not Matter.VALUE or " " not in one.text]
+    lost = [f"{one.text} [{one.source}]" for one in named if not one.reachable][:MOST_LOST]
+    if lost:
+        yield f"among them {', '.join(lost)}"
+
+
+def _gone(one: Kept) -> str:
+    reach = f" ({one.reachable:,} within reach of a line that stays)" if one.reachable else ""
+    return f"{one.before - one.stand:,} {_PLURAL[one.matter]}{reach}"
+
+
+def _cost(made: Compaction | Outcome) -> str:
+    if not made.calls:
+        return "no model was asked"
+    usage = made.usage
+    calls = "1 call" if made.calls == 1 else f"{made.calls} calls"
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return f"{calls} of {made.attempts[-1].author}, {tokens}"
+
+
+BAR = 40
+MOST_SOURCES = 5
+LETTERS = {
+    Region.SYSTEM: "s",
+    Region.TOOLS: "t",
+    Region.PINNED: "p",
+    Region.INSTRUCTIONS: "i",
+    Region.MEMORY: "m",
+    Region.HISTORY: "h",
+    Region.TOOL_OUTPUTS: "o",
+    Region.SUMMARY_CALL: "-",
+    Region.NEXT_RESULT: "-",
+    Region.REPLY: "r",
+}
+"""One for each region; what is only kept free is drawn as a dash."""
+
+
+def meter(budget: TokenBudget) -> str:
+    """Return how full the window is in a few characters: ``h 61% o 20% · 83%``."""
+    fill = Fill.of(budget.allotment)
+    usable = max(1, fill.window.usable_tokens)
+    told = [
+        f"{LETTERS[slice_.region]}{slice_.asked / usable:.0%}"
+        for slice_ in budget.allotment.slices
+        if slice_.asked / usable >= 0.01 and LETTERS[slice_.region] not in "-r"
+    ]
+    return f"{fill.used_tokens / usable:.0%} {' '.join(told)}".rstrip()
+
+
+def bar(budget: TokenBudget, width: int = BAR) -> str:
+    """Return the window as a bar: a letter for what is used, a dash for what is kept free."""
+    window = max(1, budget.allotment.window_tokens)
+    cells = ""
+    given = 0
+    for slice_ in budget.allotment.slices:
+        given += slice_.given
+        cells += LETTERS[slice_.region] * max(0, round(given / window * width) - len(cells))
+    return f"[{cells:.<{width}}]"
+
+
+def budget_lines(budget: TokenBudget) -> Iterator[str]:
+    """Yield how the window is split, region by region, and what follows from it."""
+    yield f"{bar(budget)} {Fill.of(budget.allotment)}"
+    for slice_ in budget.allotment.slices:
+        if slice_.asked:
+            cut = f", {slice_.cut:,} cut" if slice_.cut else ""
+            letter = LETTERS[slice_.region]
+            yield f"  {letter} {slice_.region.value:<13}{slice_.given:>9,}{cut}  {slice_.why}"
+    free, window = budget.allotment.free_tokens, budget.allotment.window_tokens
+    yield f"  . {'free':<13}{free:>9,}  of a window of {window:,}"
+    yield f"{type(budget.verdict).__name__.lower()}: {budget.verdict.why}"
+
+
+def context_lines(assembled: Assembled, budget: TokenBudget) -> Iterator[str]:
+    """Yield what the next request holds: who contributed what, the largest first."""
+    yield f"{bar(budget)} {Fill.of(budget.allotment)}"
+    sections: defaultdict[str, list[Contribution]] = defaultdict(list)
+    for one in assembled.contributions:
+        sections[one.section.name].append(one)
+    for name, parts in sections.items():
+        tokens = sum(one.given for one in parts)
+        yield f"  {name:<13}{tokens:>9,}  {len(parts):,} {'source' if len(parts) == 1 else 'sources'}"
+        for one in sorted(parts, key=lambda one: -one.given)[:MOST_SOURCES]:
+            why = f"  {one.why}" if one.why else ""
+            yield f"    {one.source:<24}{one.given:>7,}  {one.trust.label}{why}"
+        if len(parts) > MOST_SOURCES:
+            yield f"    … and {len(parts) - MOST_SOURCES:,} more"
+
+
+RECALLING = frozenset({"recall_search", "recall_open", "artifact_open"})
+
+
+@dataclass(slots=True)
+class Stats:
+    """What is counted."""
+
+    turns: int = 0
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    compactions: Counter[str] = field(default_factory=Counter)
+    """By what called for them; all but ``manual`` are automatic."""
+    refusals: int = 0
+    undone: int = 0
+    freed_tokens: int = 0
+    """Before less after, of all compactions."""
+    recalls_before: int = 0
+    """Calls of tools that bring something back, before the first compaction."""
+    recalls_after: int = 0
+    approvals: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def automatic(self) -> int:
+        """Return how many compactions nobody asked for."""
+        return self.compactions.total() - self.compactions[Trigger.MANUAL.value]
+
+    def to_json(self) -> JsonObject:
+        """Return the counters as JSON."""
+        counted: JsonObject = {one.name: getattr(self, one.name) for one in fields(self)}
+        # ``asdict`` would count the pairs of a Counter anew.
+        by: JsonObject = {"compactions": {**self.compactions}, "approvals": {**self.approvals}}
+        return {**counted, **by, "automatic": self.automatic}
+
+
+def stats_of(events: Iterable[Stored]) -> Stats:
+    """Count what happened in a session."""
+    stats = Stats()
+    for stored in events:
+        body: dict[str, Any] = stored.event.body
+        match stored.event.kind:
+            case MESSAGE.name:
+                _message(stats, stored)
+            case COMPACTION.name:
+                plan = body["plan"]
+                stats.compactions[str(plan["trigger"])] += 1
+                stats.freed_tokens += plan["tokens_before"] - plan["tokens_after"]
+            case REFUSAL.name:
+                stats.refusals += 1
+            case UNDO.name:
+                stats.undone += 1
+            case CALL.name:
+                stats.requests += 1
+                stats.input_tokens += body["usage"]["input_tokens"]
+                stats.output_tokens += body["usage"]["output_tokens"]
+                stats.cache_read_tokens += body["usage"]["cache_read_tokens"]
+            case APPROVAL.name:
+                stats.approvals[str(body.get("answer"))] += 1
+    return stats
+
+
+def _message(stats: Stats, stored: Stored) -> None:
+    (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
+    stats.turns += message.role is Role.USER and message.origin is Origin.SPOKEN
+    recalls = sum(call.name in RECALLING for call in message.calls)
+    if stats.compactions.total():
+        stats.recalls_after += recalls
+    else:
+        stats.recalls_before += recalls
+
+
+def stats_lines(stats: Stats) -> Iterator[str]:
+    """Yield the counters as lines for people."""
+    cached = f", {stats.cache_read_tokens:,} from a cache" if stats.cache_read_tokens else ""
+    by = "".join(f"; {name} {times:,}" for name, times in stats.compactions.most_common())
+    yield _row("turns", stats.turns, "")
+    spent = f"{stats.input_tokens:,} tokens in{cached}, {stats.output_tokens:,} out"
+    yield _row("requests", stats.requests, spent)
+    yield _row("compactions", stats.compactions.total(), f"{stats.automatic:,} automatic{by}")
+    yield _row("freed", stats.freed_tokens, f"tokens; {stats.undone:,} undone, {stats.refusals:,} refused")
+    yield _row(
+        "recalls", stats.recalls_after, f"after a compaction; {stats.recalls_before:,} before the first"
+    )
+    if stats.approvals:
+        told = ", ".join(f"{answer} {times:,}" for answer, times in sorted(stats.approvals.items()))
+        yield _row("approvals", stats.approvals.total(), told)
+
+
+def _row(name: str, number: int, about: str) -> str:
+    return f"{name:<12}{number:>10,}  {about}".rstrip()

@@ -1,0 +1,134 @@
+"""The tools of a chat, and running the calls of a model: writes need approval, every call gets a result."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from clew.budget import ResultArrived, Signal
+from clew.chat.approvals import Approvals, against, describe_call, is_sensitive, target_paths
+from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
+from clew.chat.trackers import InstructionTracker
+from clew.errors import ClewError
+from clew.memory.tools import Consent, Tool, ToolAnswer, Wish
+from clew.memory.tools.desk import Desk
+from clew.memory.tools.schema import read_arguments
+from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
+from clew.session import Session
+
+
+class Toolset:
+    """Tools, and the desk that they work at."""
+
+    def __init__(self, desk: Desk, tools: Iterable[Tool]) -> None:
+        self.tools = tuple(tools)
+        """Always in this order: a list of tools that changes is not read from a provider's cache."""
+        self._desk = desk
+        self._named = {tool.name: tool for tool in self.tools}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what they are called."""
+        return tuple(self._named)
+
+    def writes(self, name: str) -> bool:
+        """Tell whether a tool changes something, so that a person is asked first."""
+        return name in self._named and not self._named[name].read_only
+
+    def run(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
+        """Do what a call asks for. What is wrong with it is an answer too, for the model to read."""
+        tool = self._named.get(name)
+        if tool is None:
+            return ToolAnswer(f"there is no tool {name!r}: there are {', '.join(self.names)}", is_error=True)
+        try:
+            return tool.does(self._desk, read_arguments(tool.parameters, arguments))
+        except ClewError as error:
+            return ToolAnswer(str(error), is_error=True)
+        except Exception as error:  # noqa: BLE001  # arguments are a model's: no call of its ends the chat
+            return ToolAnswer(f"{name} failed: {type(error).__name__}: {error}", is_error=True)
+
+
+def always_consent(_wish: Wish) -> Consent:
+    """Consent to a wish: the turn has asked a person before it runs a tool that writes."""
+    return Consent.GIVEN
+
+
+NOT_RUN = "The user interrupted; this was not run."
+NOT_KNOWN = "The session ended before this was answered; it is not known whether it took effect."
+ALWAYS_ASKED = "asked every time, since it says what tools, agents or clew do here"
+DENIED = "The user said no: this was not done. Do not try it another way."
+
+Running: TypeAlias = Generator[ChatEvent, Answer | None, ToolAnswer]
+Answering: TypeAlias = Generator[ChatEvent, Answer | None, tuple[Signal, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunner:
+    """The tools at work in one session."""
+
+    session: Session
+    toolset: Toolset
+    approvals: Approvals
+    instructions: InstructionTracker
+
+    def settle(self, why: str = NOT_KNOWN) -> None:
+        """Answer the calls that were left open, be it by a process that ended."""
+        view = self.session.view()
+        if view:
+            self._keep([], view[-1].message.calls, why)
+
+    def answer(self, calls: Sequence[ToolCall]) -> Answering:
+        """Run the calls of a reply and keep all answers together; None where somebody interrupted.
+
+        What it returns are the results that arrived, for whoever measures the window next.
+        """
+        done: list[ToolResult] = []
+        try:
+            for call in calls:
+                yield ToolStarted(call.call_id, call.name, call.input or {})
+                answer = yield from self._run(call)
+                done.append(_result(call, answer))
+                yield ToolFinished(call.call_id, call.name, answer.text, answer.trust, answer.is_error)
+        except KeyboardInterrupt:
+            self._keep(done, calls[len(done) :], NOT_RUN)
+            yield TurnStopped()
+            return None
+        except GeneratorExit:
+            self._keep(done, calls[len(done) :], NOT_RUN)
+            raise
+        self._keep(done, (), "")
+        return tuple(ResultArrived(self.session.counter.count_text(one.text), one.name or "") for one in done)
+
+    def _run(self, call: ToolCall) -> Running:
+        """Run one call, after a person was asked where it writes."""
+        arguments = call.input
+        if arguments is None:
+            return ToolAnswer("the arguments are not a JSON object; call it again", is_error=True)
+        if not self.toolset.writes(call.name):
+            return self.toolset.run(call.name, arguments)
+        root = self.instructions.root
+        rules = tuple(f'{pin.id} "{pin.quote}"' for pin in against(self.session.pins, arguments, root))
+        places = target_paths(arguments, root)
+        steering = is_sensitive(arguments, root) or any(map(self.instructions.holds, places))
+        what = f"{describe_call(call.name, arguments, root)}{f' ({ALWAYS_ASKED})' if steering else ''}"
+        # What a rule stands against, or what is_sensitive agents, is asked about whatever was said before.
+        if rules or steering or not self.approvals.holds(call.name):
+            answer = (yield ApprovalRequested(call.call_id, call.name, what, rules)) or Answer.NO
+            self.approvals.record(call.name, call.call_id, what, answer, *places[-1:])
+            if answer is Answer.NO:
+                return ToolAnswer(DENIED, is_error=True)
+        return self.toolset.run(call.name, arguments)
+
+    def _keep(self, done: Sequence[ToolResult], left: Iterable[ToolCall], why: str) -> None:
+        """Keep the answers of tools; the calls that were not run are answered with the reason."""
+        open_ = [_result(call, ToolAnswer(why, is_error=True)) for call in left if not call.server_side]
+        if done or open_:
+            self.session.add(Message(Role.TOOL, (*done, *open_)))
+            self.instructions.refresh()
+
+
+def _result(call: ToolCall, answer: ToolAnswer) -> ToolResult:
+    text = Text(answer.text, trust=answer.trust)
+    trust = min(answer.trust, Trust.SEMI_TRUSTED)
+    return ToolResult(call.call_id, (text,), answer.is_error, call.name, trust=trust)
