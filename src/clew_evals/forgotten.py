@@ -17,7 +17,7 @@ from clew.errors import BudgetExceeded, CompactionRefused
 from clew.ledger import Ledger
 from clew.message import Item, Origin, Trust
 from clew.transcripts import Entry, Transcript
-from clew.transcripts.compactions import ToolCompaction, tool_compactions
+from clew.transcripts.transcript import ToolCompaction, tool_compactions
 from clew_evals.cuts import COUNTER, LEAST_BEFORE_COMPACTION, Cut
 from clew_evals.exact import first_place, key_of
 from clew_evals.obligations import changed_files, exchanges, failed_attempts, last_test_status, open_tasks

@@ -21,7 +21,7 @@ from clew.session import compact
 from clew.session.fit import Gauge
 from clew.tokens import Model, TokenCounter, counter_for, model_named
 from clew.transcripts import Boundary, Entry, Record, Transcript, Usage
-from clew.transcripts.compactions import tool_compactions
+from clew.transcripts.transcript import tool_compactions
 
 LEAST_POINTS = 4
 """Requests that are needed to fit how the provider counts; with fewer, clew's own count is taken."""

@@ -10,7 +10,7 @@ import pytest
 from clew.message import Message, Origin, Role
 from clew.message import said as said_by
 from clew.transcripts import Boundary, Entry, Start, Transcript, Usage, load
-from clew.transcripts.labels import relabelled
+from clew.transcripts.messages import relabelled
 from clew_evals.whole_bill import bills_of
 from tests.cli.homes import Home, home, is_golden
 from tests.conftest import real_data

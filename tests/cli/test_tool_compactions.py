@@ -14,7 +14,7 @@ from clew.log.store import MemoryStore
 from clew.message import Role
 from clew.message import said as said_by
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
-from clew.transcripts.compactions import tool_compactions
+from clew.transcripts.transcript import tool_compactions
 from tests.cli.homes import CLAUDE, Home, home, is_golden
 
 __all__ = ["home"]

@@ -21,7 +21,7 @@ from clew.memory.search import Query, search
 from clew.message import Message, Role, Text, ToolCall, ToolResult, said
 from clew.session import Session
 from clew.transcripts import open_source
-from clew.transcripts.readers.claude_files import SideFolder
+from clew.transcripts.readers.claude_code.thread import SideFolder
 from tests.hard import seeds
 
 SECRET = "the vault opens with marzipan-7781"

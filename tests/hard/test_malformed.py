@@ -124,7 +124,7 @@ def test_a_line_of_fifty_megabytes_is_read():
 @pytest.mark.parametrize("name", ["claude-code", "openai", "aider", "opencode"])
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"])
 def test_a_bomb_is_broken_off_and_told(name, pack, monkeypatch):
-    monkeypatch.setattr("clew.transcripts.unpack.FREE_BYTES", 4 << 20)
+    monkeypatch.setattr("clew.transcripts.source.FREE_BYTES", 4 << 20)
     bomb = pack(SOUND[name][0] + b" " * (100 << 20))
     source = open_source(bomb, "bomb")
     list(READERS[name](bomb) or ())

@@ -6,7 +6,7 @@ import itertools
 import json
 
 from clew.message import Message, Text
-from clew.transcripts.readers.claude_code import read
+from clew.transcripts.readers.claude_code.reader import read
 from clew.transcripts.records import Dropped, Entry, Record
 from clew.transcripts.source import open_source
 

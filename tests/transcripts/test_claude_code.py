@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.message import Origin, Role, ToolCall, Trust, pair
-from clew.transcripts.readers.claude_code import read, sniff
+from clew.transcripts.readers.claude_code.reader import read, sniff
 from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Start, Usage
 from clew.transcripts.source import PipedSource, Source, open_source
 from clew.transcripts.transcript import load

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.message import Message, Origin, Role, Text, ToolResult, Trust
-from clew.transcripts.readers.claude_words import rejection, spoken_message, user_message
+from clew.transcripts.readers.claude_code.user_messages import rejection, spoken_message, user_message
 from tests.transcripts.claude_lines import Lines, entries, labels
 
 REJECTED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"

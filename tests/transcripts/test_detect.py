@@ -141,7 +141,7 @@ def test_any_bytes_are_read_or_refused_in_words(data):
             assert not isinstance(record, Problem) or record.what
 
 
-@pytest.mark.parametrize("name", ["claude_code", "codex", "copilot", "qwen"])
+@pytest.mark.parametrize("name", ["claude_code.reader", "codex", "copilot", "qwen"])
 @given(
     values=st.lists(
         st.recursive(

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.transcripts.discover import Found, find_sessions
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer, Found, find_sessions
 from tests.transcripts.claude_lines import Lines
 
 

@@ -12,14 +12,15 @@ import zstandard
 
 from clew.message import Message, Origin, Role, Text, Trust
 from clew.transcripts import load, open_source
-from clew.transcripts import unpack as unpacking
+from clew.transcripts import source as unpacking
 from clew.transcripts.database import opened, rows
 from clew.transcripts.fields import Ids
 from clew.transcripts.jsonl import json_lines
-from clew.transcripts.lines import text_lines
-from clew.transcripts.readers import claude_files, crush, goose, opencode
-from clew.transcripts.readers.claude_words import spoken_message
-from clew.transcripts.readers.text_actions import with_action
+from clew.transcripts.readers import crush, goose, opencode
+from clew.transcripts.readers.claude_code import thread as claude_thread
+from clew.transcripts.readers.claude_code.user_messages import spoken_message
+from clew.transcripts.readers.swe_agent import with_action
+from clew.transcripts.source import text_lines
 from tests.transcripts.claude_lines import Lines, entries, labels
 from tests.transcripts.telling import document, lines_source, tell
 
@@ -67,8 +68,8 @@ def test_many_commands_without_an_end_are_read_in_linear_time():
 
 
 def test_many_places_where_an_output_may_be_saved_are_read_in_linear_time():
-    assert seconds(lambda: claude_files._saved_as("saved to " * 100_000)) < 2
-    assert seconds(lambda: claude_files._saved_as("saved to: x\n" * 100_000)) < 2
+    assert seconds(lambda: claude_thread._saved_as("saved to " * 100_000)) < 2
+    assert seconds(lambda: claude_thread._saved_as("saved to: x\n" * 100_000)) < 2
 
 
 def test_a_page_of_one_line_is_read_in_linear_time():
@@ -107,7 +108,7 @@ def test_compactions_that_each_keep_everything_are_read_in_linear_time():
 
 
 def test_a_line_of_text_longer_than_the_limit_is_cut_and_says_so(monkeypatch):
-    monkeypatch.setattr("clew.transcripts.lines.MAX_LINE_BYTES", 10)
+    monkeypatch.setattr("clew.transcripts.source.MAX_LINE_BYTES", 10)
     long, after = text_lines(open_source(b"x" * 25 + b"\nnext\n"))
     assert long == (1, "x" * 10 + "[… 15 more bytes of this line are not read]")
     assert after == (2, "next")

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.hosts.doctor import Verdict, examine
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,7 +40,7 @@ from clew.providers import WIRES
 from clew.secrets import mask_message
 from clew.session import Session
 from clew.transcripts import Entry, Source, Transcript
-from clew.transcripts.compactions import tool_compactions
+from clew.transcripts.transcript import tool_compactions
 
 BATCH = 500
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.hosts.install import HOSTS, Change, host_named, install, to_install
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

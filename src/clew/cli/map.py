@@ -26,7 +26,7 @@ from clew.cli.trace_tool import sizes_of
 from clew.message import JsonObject
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
-from clew.transcripts.compactions import tool_compactions
+from clew.transcripts.transcript import tool_compactions
 
 THREAD_ROWS = 5
 MOST_DRAWN = 3

@@ -14,7 +14,7 @@ from clew.errors import InputError, NotFound
 from clew.message import JsonObject
 from clew.tokens import TokenCounter, counter_for
 from clew.transcripts import Boundary, Transcript
-from clew.transcripts.compactions import ToolCompaction, tool_compactions
+from clew.transcripts.transcript import ToolCompaction, tool_compactions
 
 LABEL = 4
 DETAIL = 9

@@ -14,7 +14,7 @@ import argparse
 from clew.cli.install import print_changes
 from clew.cli.terminal import Terminal
 from clew.hosts.install import HOSTS, host_named, to_uninstall, uninstall
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from clew.hosts.install import HOSTS, Host, command, to_install, to_uninstall
 from clew.hosts.session_notes import hosts_home
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer
 
 VERSION_SECONDS = 20.0
 SELF_TEST_SECONDS = 20.0

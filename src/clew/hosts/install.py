@@ -24,7 +24,7 @@ from typing import Any
 from clew.errors import InputError
 from clew.hosts.merging import add_hooks, add_server, remove_hooks, remove_server
 from clew.hosts.session_notes import hosts_home, write_whole
-from clew.transcripts.places import Computer
+from clew.transcripts.discover import Computer
 
 
 @dataclass(frozen=True, slots=True)

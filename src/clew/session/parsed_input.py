@@ -36,11 +36,13 @@ def with_speakers(message: Message) -> Message:
         return message
     if not any(isinstance(part, Text) and _CANDIDATE.search(part.text) for part in message.parts):
         return message
-    from clew.transcripts.readers import claude_words, codex_words  # imported only if the prefilter matches
+    # Imported only if the prefilter matches.
+    from clew.transcripts.readers.claude_code.user_messages import wire_message
+    from clew.transcripts.readers.codex import with_speakers
 
-    labelled = codex_words.with_speakers(message)
+    labelled = with_speakers(message)
     if labelled.origin is Origin.SPOKEN:
-        labelled = claude_words.wire_message(labelled.parts)
+        labelled = wire_message(labelled.parts)
     if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
         return message
     if labelled.origin is Origin.INJECTED and any(isinstance(part, ToolResult) for part in message.parts):

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from clew.message import Json, JsonObject
-from clew.transcripts.json_values import value_of
+from clew.transcripts.fields import value_of
 from clew.transcripts.records import Problem, Record
 from clew.transcripts.source import Source
 

@@ -84,7 +84,12 @@ def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:
 
 # In the order they are tried: frequent and unambiguous formats first, permissive ones last.
 _ALL = (
-    Format("claude-code", "Claude Code", "claude_code", ("~/.claude/projects/<project>/<session>.jsonl",)),
+    Format(
+        "claude-code",
+        "Claude Code",
+        "clew.transcripts.readers.claude_code.reader",
+        ("~/.claude/projects/<project>/<session>.jsonl",),
+    ),
     Format("codex", "Codex", "codex", ("~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl[.zst]",)),
     Format("copilot-cli", "Copilot CLI", "copilot", ("~/.copilot/session-state/<session>/events.jsonl",)),
     Format("qwen-code", "Qwen Code", "qwen", ("~/.qwen/projects/<project>/chats/<session>.jsonl",)),

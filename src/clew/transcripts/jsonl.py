@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.transcripts.json_values import (
+from clew.transcripts.fields import (
     HALF_PAIR,
     TOO_DEEP,
     has_surrogate_escape,

@@ -1,17 +1,17 @@
-"""A session in memory: the whole conversation, and what its tool's model sees now."""
+"""A session in memory: the whole conversation, what its tool's model sees now, and the tool's compactions."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, turns
 from clew.transcripts.formats import detect, format_named
+from clew.transcripts.messages import typed_words
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, opened
-from clew.transcripts.typed import typed_words
 
 _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
 """Tags that a harness puts around a task; they are not part of its title."""
@@ -225,3 +225,51 @@ def _hide(part: Part, gone: frozenset[str]) -> Part:
     if not isinstance(part, ToolResult) or part.call_id not in gone:
         return part
     return replace(part, parts=(Text(HIDDEN, trust=part.trust),), native=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCompaction:
+    """One compaction that the tool made."""
+
+    name: str
+    """``c1``, ``c2``, …"""
+    boundary: Boundary
+    before: tuple[Entry, ...] = field(repr=False)
+    """What the model saw: an earlier summary, and everything after it."""
+    summary: tuple[Entry, ...] = field(repr=False)
+    """The summary that the tool wrote instead; empty if it was not recorded."""
+    kept: tuple[Entry, ...] = field(repr=False)
+    """What was kept verbatim."""
+    after: tuple[Entry, ...] = field(repr=False)
+    """What was said until the next compaction."""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Return True if only the provider can read the summary."""
+        return bool(self.summary) and not any(entry.message.text for entry in self.summary)
+
+
+def tool_compactions(session: Transcript) -> list[ToolCompaction]:
+    """Return the tool's own compactions, oldest first, without those on an abandoned branch."""
+    gone = session.dropped
+    boundaries: list[Boundary | None] = [None]
+    made: list[list[Entry]] = [[]]
+    said: list[list[Entry]] = [[]]
+    for record in session.records:
+        if isinstance(record, Boundary) and record.id not in gone:
+            boundaries.append(record)
+            made.append([])
+            said.append([])
+        elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
+            summary = record.message.origin is Origin.SUMMARY and boundaries[-1] is not None
+            (made if summary else said)[-1].append(record)
+    found = []
+    for number, boundary in enumerate(boundaries[1:], start=1):
+        assert boundary is not None
+        before = (*made[number - 1], *said[number - 1])
+        ids = frozenset(boundary.keeps)
+        earlier = (entry for several in said[:number] for entry in several)
+        kept = tuple(entry for entry in earlier if entry.id in ids)
+        parts = (before, tuple(made[number]), kept, tuple(said[number]))
+        found.append(ToolCompaction(f"c{number}", boundary, *parts))
+    return found

@@ -22,8 +22,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.labels import relabelled
-from clew.transcripts.media import image_at, media_at
+from clew.transcripts.messages import image_at, media_at, relabelled
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 

@@ -20,7 +20,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.labels import relabelled
+from clew.transcripts.messages import relabelled
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 

@@ -26,12 +26,11 @@ from clew.message import (
     Trust,
     said,
 )
-from clew.transcripts.fields import mapping, name_of, objects, string
+from clew.transcripts.fields import mapping, name_of, objects, string, value_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.json_values import value_of
+from clew.transcripts.messages import injected
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
-from clew.transcripts.typed import injected
 
 NAME = "trail-otel"
 _FIELD = re.compile(r"llm\.(input|output)_messages\.(\d{1,9})\.message\.(.+)")

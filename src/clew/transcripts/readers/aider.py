@@ -13,10 +13,9 @@ from enum import Enum
 
 from clew.message import Message, Role, Trust, said
 from clew.transcripts.fields import name_of
-from clew.transcripts.lines import text_lines
+from clew.transcripts.messages import injected
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
-from clew.transcripts.source import Source
-from clew.transcripts.typed import injected
+from clew.transcripts.source import Source, text_lines
 
 NAME = "aider"
 _CHAT = "# aider chat started at "

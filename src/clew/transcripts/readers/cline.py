@@ -22,9 +22,7 @@ from clew.message import (
 from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
-from clew.transcripts.labels import relabelled
-from clew.transcripts.marks import mark
-from clew.transcripts.media import kind_of
+from clew.transcripts.messages import kind_of, mark, relabelled
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source, open_source
 

@@ -21,9 +21,9 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.messages import MACHINE, injected, typed_in
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
-from clew.transcripts.typed import MACHINE, injected, typed_in
 
 FORMAT = "copilot-cli"
 _FAMILIES = ("session.", "assistant.", "user.", "tool.", "system.", "hook.", "subagent.", "skill.")

@@ -24,11 +24,9 @@ from clew.message import (
 )
 from clew.transcripts.database import decoded, has_tables, opened, reported, rows, sessions
 from clew.transcripts.fields import mapping, objects, string, time_of
-from clew.transcripts.labels import relabelled
-from clew.transcripts.media import image_at, kind_of
+from clew.transcripts.messages import MACHINE, image_at, kind_of, relabelled, user_message
 from clew.transcripts.records import Boundary, Entry, Record, Start
 from clew.transcripts.source import Source
-from clew.transcripts.typed import MACHINE, user_message
 
 if TYPE_CHECKING:
     import sqlite3

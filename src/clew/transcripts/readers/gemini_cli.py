@@ -7,16 +7,236 @@ A message written again replaces its earlier form. Compression and masking are s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from clew.message import JsonObject
-from clew.transcripts.fields import mapping, name_of, string, time_of
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+)
+from clew.providers.gemini.codec import parse_item
+from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, is_lines, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.gemini_chat import Chat
-from clew.transcripts.records import Problem, Record, Start
+from clew.transcripts.messages import mark, relabelled
+from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
+
+_SUMMARY_TAG = "<state_snapshot>"
+_MACHINE_STARTS = ("<session_context>", "<hook_context>", "System: Please continue.")
+_ATTACHED = "--- Content from referenced files ---"
+_SCREEN_ONLY = ("info", "error", "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One message as read, with what its tools returned."""
+
+    id: str
+    message: Message
+    answer: Message | None
+    usage: Usage | None = None
+    model: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is kept of a message: its entries, and fingerprints by which a change is noticed."""
+
+    entry_ids: tuple[str, ...]
+    mark: bytes
+    results: dict[str, bytes]
+
+
+@dataclass(slots=True)
+class Chat:
+    """Turns the tool's updates into records; keeps only ids and fingerprints."""
+
+    _ids: Ids = field(default_factory=Ids)
+    _live: dict[str, _Seen] = field(default_factory=dict)
+    """The current conversation, in order."""
+
+    def line(self, record: JsonObject, line: int, is_header: bool) -> Iterator[Record]:
+        """Read one line of the newer form."""
+        checkpoint = mapping(record, "$set").get("messages")
+        if "$rewindTo" in record:
+            yield from self._rewind(string(record, "$rewindTo"), line)
+        elif isinstance(checkpoint, list):
+            yield from self._checkpoint(list(objects(checkpoint)), line)
+        elif is_header:
+            for message in objects(record.get("messages")):
+                yield from self.message(message, line)
+        elif "$set" not in record:
+            yield from self.message(record, line)
+
+    def message(self, record: JsonObject, line: int) -> Iterator[Record]:
+        """Read one message; a known one is replaced."""
+        kind = record.get("type")
+        if kind in _SCREEN_ONLY:
+            return
+        if kind not in ("user", "gemini"):
+            yield Problem(f"a record of the unknown type {kind!r}", line)
+            return
+        said = _read(record, f"L{line}")
+        if said.id in self._live:
+            yield Dropped(self._live[said.id].entry_ids, line, "replaced")
+        yield from self._add(said, line)
+
+    def _add(self, said: _Said, line: int) -> Iterator[Record]:
+        entry_ids = []
+        if said.message.parts:
+            entry_ids.append(self._ids.unique(said.id, said.id))
+            yield Entry(said.message, entry_ids[-1], line, said.time, said.model, said.usage)
+        if said.answer:
+            entry_ids.append(self._ids.unique(f"{said.id}:results", said.id))
+            yield Entry(said.answer, entry_ids[-1], line, said.time)
+        self._live[said.id] = _Seen(tuple(entry_ids), mark(said.message), _result_marks(said))
+
+    def _rewind(self, to: str | None, line: int) -> Iterator[Record]:
+        """Drop a message and all after it; if it is unknown, everything, as the tool itself does."""
+        ids = list(self._live)
+        gone = ids[ids.index(to) :] if to in self._live else ids
+        yield from self._drop(gone, line)
+
+    def _drop(self, message_ids: Iterable[str], line: int) -> Iterator[Record]:
+        entry_ids = tuple(id_ for gone in message_ids for id_ in self._live.pop(gone).entry_ids)
+        if entry_ids:
+            yield Dropped(entry_ids, line)
+
+    def _checkpoint(self, records: list[JsonObject], line: int) -> Iterator[Record]:
+        """Compare the conversation with a checkpoint of it: compressed, masked, or cut short."""
+        listed = [_read(record, f"L{line}") for record in records if record.get("type") in ("user", "gemini")]
+        answered = {result.call_id for said in listed for result in _results(said)}
+        listed = [said for said in listed if not _repeats_results(said.message, answered)]
+        new = [said for said in listed if not self._knows(said)]
+        kept = [said for said in listed if self._knows(said)]
+        cleared = tuple(call_id for said in kept for call_id in self._changed_results(said))
+        gone = [known for known in self._live if known not in {said.id for said in kept}]
+        if not new and gone == list(self._live)[len(kept) :]:
+            yield from self._drop(gone, line)
+        elif new or gone:
+            keeps = tuple(entry_id for said in kept for entry_id in self._live[said.id].entry_ids)
+            self._live = {said.id: self._live[said.id] for said in kept}
+            yield Boundary(self._ids.unique(f"L{line}", "checkpoint"), line, keeps=keeps)
+            for said in new:
+                yield from self._add(said, line)
+        if cleared:
+            yield Cleared(cleared, line)
+
+    def _knows(self, said: _Said) -> bool:
+        known = self._live.get(said.id)
+        return known is not None and known.mark == mark(said.message)
+
+    def _changed_results(self, said: _Said) -> Iterator[str]:
+        known = self._live[said.id].results
+        marks = _result_marks(said)
+        yield from (call_id for call_id in known if marks.get(call_id, known[call_id]) != known[call_id])
+
+
+def _results(said: _Said) -> Iterator[ToolResult]:
+    return said.answer.results if said.answer else iter(())
+
+
+def _repeats_results(message: Message, answered: set[str]) -> bool:
+    """Return True if a message only repeats results that are next to their calls."""
+    parts = message.parts
+    return bool(parts) and all(isinstance(part, ToolResult) and part.call_id in answered for part in parts)
+
+
+def _result_marks(said: _Said) -> dict[str, bytes]:
+    return {result.call_id: mark(result) for result in _results(said)}
+
+
+# One message -----------------------------------------------------------------------------------------
+
+
+def _read(record: JsonObject, fallback: str) -> _Said:
+    message_id, time = string(record, "id") or fallback, string(record, "timestamp")
+    if record.get("type") == "user":
+        return _Said(message_id, _user(record.get("content")), None, time=time)
+    message, answer = _model(record)
+    tokens = mapping(record, "tokens")
+    usage = Usage(
+        count(tokens, "input") + count(tokens, "tool"),
+        count(tokens, "output") + count(tokens, "thoughts"),
+        count(tokens, "cached"),
+    )
+    return _Said(message_id, message, answer, usage if tokens else None, string(record, "model"), time)
+
+
+def _user(content: Json) -> Message:
+    message = _parsed("user", content)
+    text = message.text
+    if _SUMMARY_TAG in text:
+        return relabelled(message, Origin.SUMMARY)
+    if text.startswith(_MACHINE_STARTS):
+        return relabelled(message, Origin.INJECTED)
+    texts = [part.text.strip() if isinstance(part, Text) else "" for part in message.parts]
+    if _ATTACHED not in texts:
+        return message
+    # What follows are files that the user referred to, not the user's words.
+    start = texts.index(_ATTACHED)
+    attached = (replace(part, trust=Trust.SEMI_TRUSTED) for part in message.parts[start:])
+    return replace(message, parts=(*message.parts[:start], *attached))
+
+
+def _model(record: JsonObject) -> tuple[Message, Message | None]:
+    calls = [(call, string(call, "id") or f"{string(record, 'id')}:{i}") for i, call in _numbered(record)]
+    call_ids = {call_id for _, call_id in calls}
+    thoughts = [_thought(thought) for thought in objects(record.get("thoughts"))]
+    spoken = [
+        part
+        for part in _parsed("model", record.get("content")).parts
+        if not (isinstance(part, ToolCall) and part.call_id in call_ids) and part != _NOTHING
+    ]
+    made = [
+        ToolCall(call_id, string(call, "name") or "unknown", mapping(call, "args"), trust=Trust.ASSISTANT)
+        for call, call_id in calls
+    ]
+    results = [part for call, call_id in calls for part in _answer(call, call_id)]
+    message = Message(Role.ASSISTANT, (*thoughts, *spoken, *made))
+    return message, Message(Role.TOOL, tuple(results)) if results else None
+
+
+_NOTHING = Text("", trust=Trust.ASSISTANT)
+
+
+def _numbered(record: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    return enumerate(objects(record.get("toolCalls")))
+
+
+def _thought(thought: JsonObject) -> Part:
+    words = filter(None, (string(thought, "subject"), string(thought, "description")))
+    return Thinking(": ".join(words), trust=Trust.ASSISTANT)
+
+
+def _answer(call: JsonObject, call_id: str) -> Iterator[Part]:
+    """Return what a call returned: its response, and media that came with it."""
+    failed = call.get("status") == "error"
+    for part in _parsed("user", call.get("result")).parts:
+        if isinstance(part, ToolResult):
+            yield replace(part, call_id=call_id, is_error=failed or part.is_error)
+        else:
+            yield replace(part, trust=Trust.UNTRUSTED)
+
+
+def _parsed(role: str, content: Json) -> Message:
+    """Parse a list of parts, one part, or text."""
+    items = content if isinstance(content, list) else [content] if content else []
+    parts: list[Json] = [{"text": item} if isinstance(item, str) else item for item in items]
+    return parse_item({"role": role, "parts": parts})
+
 
 NAME = "gemini-cli"
 _Key: TypeAlias = tuple[int, str]

@@ -10,8 +10,8 @@ from clew.providers.openai.codec import parse_item as parse_chat
 from clew.providers.responses.codec import parse_item as parse_response_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.labels import relabelled
-from clew.transcripts.readers.text_actions import result_of, with_action
+from clew.transcripts.messages import relabelled
+from clew.transcripts.readers.swe_agent import result_of, with_action
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 

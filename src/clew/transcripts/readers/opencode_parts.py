@@ -22,9 +22,8 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import Allowance, Ids, count, mapping, objects, string, time_of
-from clew.transcripts.media import media_at
+from clew.transcripts.messages import MACHINE, media_at, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Usage
-from clew.transcripts.typed import MACHINE, user_message
 
 NAME = "opencode"
 _BOOKKEEPING = ("step-finish", "snapshot", "patch", "retry", "agent", "compaction")

@@ -10,8 +10,7 @@ from clew.providers.openai.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, gathered, is_lines, load, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.openhands_events import Conversation
-from clew.transcripts.readers.openhands_v0 import current, events_of, is_event
+from clew.transcripts.readers.openhands_events import Conversation, current, events_of, is_event
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 

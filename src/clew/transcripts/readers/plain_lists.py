@@ -17,7 +17,7 @@ from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, gathered, is_lines, outline, walk
 from clew.transcripts.jsonl import head_values, json_lines
-from clew.transcripts.labels import machine_text
+from clew.transcripts.messages import machine_text
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 

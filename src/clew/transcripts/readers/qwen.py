@@ -12,10 +12,9 @@ from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Tr
 from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
-from clew.transcripts.labels import relabelled
+from clew.transcripts.messages import relabelled, typed_in
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
-from clew.transcripts.typed import typed_in
 
 FORMAT = "qwen-code"
 _TYPES = ("user", "assistant", "tool_result", "system")

@@ -15,7 +15,7 @@ from clew.message import JsonObject, Message, Origin, Part, Role, Text, Thinking
 from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, outline, walk
-from clew.transcripts.labels import machine_text, relabelled
+from clew.transcripts.messages import machine_text, relabelled
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, open_source
 

@@ -1,22 +1,62 @@
 """SWE-agent: a ``.traj`` document whose ``history`` is the conversation.
 
 If the model has no native tools, it writes a command as text and the next user message is the output: such a
-pair is read as a call of ``bash`` and its result.
+pair is read as a call of ``bash`` and its result (also for mini-swe-agent).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
-from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, Trust
+from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Trust
 from clew.providers.openai.codec import parse_item
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, outline, walk
-from clew.transcripts.labels import relabelled
-from clew.transcripts.readers.text_actions import result_of
+from clew.transcripts.messages import relabelled
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
+
+_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[^\S\n]*\n\s*")
+_CLOSING = "\n```"
+
+
+def with_action(message: Message, call_id: str) -> Message:
+    """Read the command of a reply as a call of ``bash``.
+
+    A reply with no command or with several has no call: the agent refused it. The call comes last, because
+    Anthropic accepts no text after one.
+    """
+    text = message.text
+    blocks = list(islice(_blocks(text), 2))
+    if len(blocks) != 1:
+        return message
+    ((start, command, end),) = blocks
+    before, after = text[:start].strip(), text[end:].strip()
+    said = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
+    call = ToolCall(call_id, "bash", {"command": command}, trust=Trust.ASSISTANT)
+    thinking = (part for part in message.parts if not isinstance(part, Text))
+    return Message(Role.ASSISTANT, (*thinking, *said, call))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield the start of each command block, the command, and the end of the block."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        end = text.find(_CLOSING, max(at, opening.end() - 1))
+        if end < 0:
+            return
+        at = end + len(_CLOSING)
+        yield opening.start(), text[opening.end() : end].strip(), at
+
+
+def result_of(message: Message, call_id: str) -> Message:
+    """Read an observation in the user's role as the result of a call."""
+    parts: tuple[Part, ...] = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
+    return Message(Role.TOOL, (ToolResult(call_id, parts, name="bash", trust=Trust.UNTRUSTED),))
+
 
 NAME = "swe-agent"
 _STEP = {"action", "observation", "response"}

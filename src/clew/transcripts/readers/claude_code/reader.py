@@ -1,6 +1,6 @@
 """Claude Code: ``~/.claude/projects/<project>/<session>.jsonl`` and the folder of the same name.
 
-The file is read twice: the first pass finds which records belong to the conversation (``claude_index``), the
+The file is read twice: the first pass finds which records belong to the conversation (``index``), the
 second yields them. Neither holds more than one reply with its results.
 """
 
@@ -13,11 +13,14 @@ from dataclasses import replace
 from clew.message import JsonObject, Message, Origin, Role
 from clew.transcripts.fields import count, mapping, objects, string
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.claude_asides import Queue, attachment_message
-from clew.transcripts.readers.claude_files import SideFolder
-from clew.transcripts.readers.claude_index import Fate, Index, index_of, is_side
-from clew.transcripts.readers.claude_thread import Thread
-from clew.transcripts.readers.claude_words import asked_by_model, user_message
+from clew.transcripts.readers.claude_code.index import Fate, Index, index_of, is_side
+from clew.transcripts.readers.claude_code.thread import SideFolder, Thread
+from clew.transcripts.readers.claude_code.user_messages import (
+    Queue,
+    asked_by_model,
+    attachment_message,
+    user_message,
+)
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record
 from clew.transcripts.source import Source, open_source
 

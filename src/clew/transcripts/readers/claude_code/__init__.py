@@ -1,0 +1,1 @@
+"""Claude Code: ``~/.claude/projects/<project>/<session>.jsonl`` and the folder of the same name."""
