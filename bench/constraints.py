@@ -17,13 +17,13 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from clew.errors import InputError
 from clew.message import Message, Role, Text, said
-from clew.rules import Constraint, find_candidates, retire
+from clew.rules import find_candidates, retire
 from clew.transcripts import load, open_source
 
 HERE = Path(__file__).parent
@@ -186,7 +186,7 @@ def ends_line() -> str:
     seen: Counter[tuple[bool, bool]] = Counter()
     for line in ENDS.read_text("utf-8").splitlines():
         one = json.loads(line)
-        active = [Constraint(one["rule"], found) for found in find_candidates(said(Role.USER, one["rule"]))]
+        active = [replace(found, id=one["rule"]) for found in find_candidates(said(Role.USER, one["rule"]))]
         how = [end.how for end in retire(active, said(Role.USER, one["text"]))]
         seen[bool(one["ends"]), how == ([one["ends"]] if one["ends"] else [])] += 1
     ends, others = (seen[True, True], seen[True, False]), (seen[False, True], seen[False, False])

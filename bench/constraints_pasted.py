@@ -13,10 +13,11 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from clew.message import Role, said
-from clew.rules import Constraint, find, find_candidates, retire
+from clew.rules import find, find_candidates, retire
 
 DATA = Path(os.environ.get("CLEW_TEST_DATA", Path(__file__).parents[2] / "shared" / "data")) / "injection"
 BASE = "Never modify files under legacy/."
@@ -84,7 +85,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--misses", action="store_true")
     misses = arguments.parse_args().misses
-    active = [Constraint("base", found) for found in find_candidates(said(Role.USER, BASE))]
+    active = [replace(found, id="base") for found in find_candidates(said(Role.USER, BASE))]
     everything = list(strings())
     total = rules = lifts = 0
     for way in WAYS:

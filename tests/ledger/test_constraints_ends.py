@@ -6,7 +6,7 @@ import pytest
 
 from clew.ledger import Ledger
 from clew.message import Item, Role, said
-from clew.rules.pins import PinStatus
+from clew.rules.rule import RuleStatus
 
 
 def ledger_of(*texts: str) -> Ledger:
@@ -28,7 +28,7 @@ def ledger_of(*texts: str) -> Ledger:
 )
 def test_what_is_for_the_time_being_ends_at_the_go_ahead(rule, words):
     for pin in ledger_of(rule, words).pins.all:
-        assert pin.status in (PinStatus.EXPIRED, PinStatus.LIFTED)
+        assert pin.status in (RuleStatus.EXPIRED, RuleStatus.LIFTED)
         assert pin.ended_by is not None
         assert pin.ended_by.message == "m2"
         assert pin.why.startswith('"')
@@ -67,7 +67,7 @@ def test_what_only_might_end_a_rule_is_marked_and_the_rule_holds():
 
 def test_an_explicit_end_says_the_words_that_ended_it():
     (pin,) = ledger_of("Never modify files under legacy/.", "ok, you may edit legacy/ now").pins.all
-    assert pin.status is PinStatus.LIFTED
+    assert pin.status is RuleStatus.LIFTED
     assert "you may edit legacy/ now" in pin.why
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Message, Origin, Role, Text, ToolResult, Trust, said
+from clew.message import Cite, Message, Origin, Role, Text, ToolResult, Trust, said
 from clew.rules import (
     Duration,
     Force,
-    Found,
     Kind,
     Lasts,
+    Rule,
     Scope,
     Span,
     Strength,
@@ -93,9 +93,9 @@ def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
     message = user("Fix the parser. Until Friday don't push to main, ok!")
     table = model().cues
     assert find_candidates(message) == [
-        Found(
+        Rule(
             quote="Until Friday don't push to main, ok!",
-            span=Span(0, 16, 52),
+            source=Cite("", 0, 16, 52),
             kind=Kind.PROHIBITION,
             scope=Scope(
                 tools=("push",),
@@ -111,7 +111,7 @@ def test_a_finding_says_where_it_stands_what_it_is_about_and_why():
                 ("for_now", "Until", table["for_now"].weight),
             ),
             force=Force.STANDING,
-            force_reason="it forbids an act of the agent",
+            because="it forbids an act of the agent",
         )
     ]
 

@@ -84,7 +84,7 @@ def test_what_is_found_is_a_candidate_that_is_standing(rule, other):
     message = said(Role.USER, f"{rule}\n\n{other}")
     candidates = find_candidates(message)
     assert find(message) == [one for one in candidates if one.force is Force.STANDING]
-    assert all(one.force_reason for one in candidates)
+    assert all(one.because for one in candidates)
 
 
 def test_every_bullet_of_a_list_of_rules_is_pinned():

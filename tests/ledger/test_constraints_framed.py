@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.message import Role, said
-from clew.rules import Constraint, find_candidates, retire
+from clew.rules import find_candidates, retire
 
 MAIN = "Never push to main."
 LEGACY = "Never touch anything under legacy/."
 
 
 def ended(rule: str, text: str) -> int:
-    rules = [Constraint(found.quote, found) for found in find_candidates(said(Role.USER, rule))]
+    rules = [replace(found, id=found.quote) for found in find_candidates(said(Role.USER, rule))]
     assert rules
     return len(retire(rules, said(Role.USER, text)))
 

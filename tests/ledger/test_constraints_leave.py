@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.message import Role, said
-from clew.rules import Constraint, How, Kind, find_candidates, retire
+from clew.rules import How, Kind, find_candidates, retire
 
 
 def quotes(text: str) -> list[str]:
@@ -15,7 +17,7 @@ def quotes(text: str) -> list[str]:
 def ends(rule: str, text: str) -> list[How]:
     found = find_candidates(said(Role.USER, rule))
     assert found, rule
-    return [end.how for end in retire([Constraint(one.quote, one) for one in found], said(Role.USER, text))]
+    return [end.how for end in retire([replace(one, id=one.quote) for one in found], said(Role.USER, text))]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_rule_beside_leave_for_now_is_kept():
 )
 def test_leave_that_holds_something_back_ends_the_rule_and_makes_one_of_the_rest(text: str):
     rule = find_candidates(said(Role.USER, "Never touch anything under legacy/."))[0]
-    assert [end.quote in text for end in retire([Constraint("c1", rule)], said(Role.USER, text))] == [True]
+    assert [end.quote in text for end in retire([replace(rule, id="c1")], said(Role.USER, text))] == [True]
     kept = find_candidates(said(Role.USER, text))
     assert [(one.quote, one.kind, one.scope.paths) for one in kept] == [
         (text, Kind.PROHIBITION, ("legacy/core/",))
@@ -169,9 +171,9 @@ def test_nothing_is_borrowed_from_what_is_no_rule_on_the_same_choice(text: str):
 
 def test_the_half_that_borrows_its_verb_stays_when_the_other_ends():
     text = "Reply in German from now on; docs and comments in English."
-    active = [Constraint(one.quote, one) for one in find_candidates(said(Role.USER, text))]
+    active = [replace(one, id=one.quote) for one in find_candidates(said(Role.USER, text))]
     ended = retire(active, said(Role.USER, "You can reply in French again."))
-    assert [end.constraint for end in ended] == ["Reply in German from now on;"]
+    assert [end.rule for end in ended] == ["Reply in German from now on;"]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.message import Role, said
-from clew.rules import Constraint, How, find_candidates, retire
+from clew.rules import How, find_candidates, retire
 
 
 def ends(rule: str, text: str) -> list[How]:
-    active = [Constraint(rule, found) for found in find_candidates(said(Role.USER, rule))]
+    active = [replace(found, id=rule) for found in find_candidates(said(Role.USER, rule))]
     assert len(active) == 1
     return [one.how for one in retire(active, said(Role.USER, text))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.message import Message, Origin, Role, Text, Trust, said
-from clew.rules import Constraint, How, Retirement, Span, find_candidates, retire
+from clew.rules import How, Retirement, Rule, Span, find_candidates, retire
 
 
-def rules(*texts: str, role: Role = Role.USER) -> list[Constraint]:
+def rules(*texts: str, role: Role = Role.USER) -> list[Rule]:
     found = [(text, one) for text in texts for one in find_candidates(said(role, text))]
     assert [one.quote for _, one in found] == list(texts)
-    return [Constraint(text, one) for text, one in found]
+    return [replace(one, id=text) for text, one in found]
 
 
 LEGACY = "Never modify files under legacy/."
@@ -32,7 +33,7 @@ ALL = (LEGACY, PUSH, FRENCH, SPACES, COLUMNS, TESTS, DEPENDENCIES, COMMENTS)
 
 def ends(text: str, *active: str) -> list[tuple[str, How, bool]]:
     found = retire(rules(*(active or ALL)), said(Role.USER, text))
-    return [(one.constraint, one.how, one.certain) for one in found]
+    return [(one.rule, one.how, one.certain) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_the_retirement_quotes_the_words_that_ended_the_rule():
     ],
 )
 def test_rules_end_in_other_languages_too(rule: str, text: str):
-    assert [one.constraint for one in retire(rules(rule), said(Role.USER, text))] == [rule]
+    assert [one.rule for one in retire(rules(rule), said(Role.USER, text))] == [rule]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_of_invented_ends_nine_in_ten_are_seen_and_none_where_nothing_ends():
         (row["rule"], row["text"]): [
             one.how
             for one in retire(
-                [Constraint(row["rule"], one) for one in find_candidates(said(Role.USER, row["rule"]))],
+                [replace(one, id=row["rule"]) for one in find_candidates(said(Role.USER, row["rule"]))],
                 said(Role.USER, row["text"]),
             )
         ]
@@ -220,7 +221,7 @@ def test_only_words_really_spoken_end_a_rule(message: Message):
 )
 def test_each_rule_ends_once_and_only_rules_that_were_active_end(active: list[str], said_now: list[str]):
     found = retire(rules(*active), said(Role.USER, "\n".join(said_now)))
-    names = [one.constraint for one in found]
+    names = [one.rule for one in found]
     assert len(names) == len(set(names))
     assert set(names) <= set(active)
 

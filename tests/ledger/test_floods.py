@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clew.errors import NotFound
@@ -10,7 +12,7 @@ from clew.ledger.checks import FailingTests
 from clew.ledger.loop import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND, Closed, LoopKind
 from clew.ledger.phrases import Foreign
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
-from clew.rules import Constraint, find
+from clew.rules import find
 from clew.rules.active import MOST_NEAR, ActiveRules
 from clew.rules.subject import Subject
 
@@ -110,19 +112,19 @@ def test_a_red_run_looks_only_at_the_tests_it_names(monkeypatch):
 
 def test_a_sentence_is_held_against_a_bounded_number_of_rules():
     rules = ActiveRules(
-        Constraint(f"p{n}", find(said(Role.USER, f"Always run check{n} before you commit."))[0])
+        replace(find(said(Role.USER, f"Always run check{n} before you commit."))[0], id=f"p{n}")
         for n in range(MOST_NEAR + 50)
     )
     near = rules.near(Subject(frozenset(), frozenset(("commit",))))
-    assert [rule.constraint.id for rule in near] == [f"p{n}" for n in range(50, MOST_NEAR + 50)]
+    assert [rule.rule.id for rule in near] == [f"p{n}" for n in range(50, MOST_NEAR + 50)]
 
 
 def test_rules_for_other_places_are_not_looked_at():
     rules = ActiveRules(
-        Constraint(f"p{n}", find(said(Role.USER, f"Never touch lib/part{n}/."))[0]) for n in range(20)
+        replace(find(said(Role.USER, f"Never touch lib/part{n}/."))[0], id=f"p{n}") for n in range(20)
     )
     near = rules.near(Subject(frozenset(("lib/part7/a.py",)), frozenset(("edit",))))
-    assert [rule.constraint.id for rule in near] == ["p7"]
+    assert [rule.rule.id for rule in near] == ["p7"]
 
 
 def test_a_text_is_read_once_however_often_it_is_asked_what_is_foreign():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import NotFound
-from clew.ledger import Ledger, MadeBy, Pin, PinStatus
+from clew.ledger import Ledger, MadeBy, Pin, RuleStatus
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, said
-from clew.rules.values import Kind, Scope
+from clew.rules.rule import Kind, Scope
 from tests.ledger.sessions import assistant, call, did, items, ledger_of, user
 
 RULE = "Never modify files under legacy/."
@@ -20,7 +20,7 @@ def test_a_rule_becomes_a_pin_with_quote_and_place():
         Kind.PROHIBITION,
         Trust.USER,
         MadeBy.FOUND,
-        PinStatus.ACTIVE,
+        RuleStatus.ACTIVE,
     )
 
 
@@ -31,7 +31,7 @@ def test_a_rule_said_again_is_one_pin():
 
 def test_a_rule_that_is_taken_back_says_by_what():
     (pin,) = ledger_of(user(RULE), user("You may modify files under legacy/ now.")).pins.all
-    assert (pin.status, pin.ended_by) == (PinStatus.LIFTED, Cite("m1", 0, 0, 39))
+    assert (pin.status, pin.ended_by) == (RuleStatus.LIFTED, Cite("m1", 0, 0, 39))
     assert pin.why
 
 
@@ -39,7 +39,7 @@ def test_a_rule_that_is_contradicted_says_by_which():
     old, new = ledger_of(
         user("Always use spaces for indentation."), user("Always use tabs for indentation.")
     ).pins.all
-    assert (old.status, old.replaced_by, new.status) == (PinStatus.SUPERSEDED, new.id, PinStatus.ACTIVE)
+    assert (old.status, old.replaced_by, new.status) == (RuleStatus.SUPERSEDED, new.id, RuleStatus.ACTIVE)
 
 
 def test_what_tools_and_machines_write_is_no_rule():
@@ -77,9 +77,8 @@ def test_a_rule_before_or_behind_an_endless_paste_is_found():
 def test_a_person_adds_a_rule_by_hand():
     ledger = ledger_of()
     pin = ledger.pins.pin("Keep it under 80 columns.", Kind.LIMIT, Scope(topics=("width",)))
-    assert pin == Pin(
-        "p1", "Keep it under 80 columns.", None, Kind.LIMIT, Scope(topics=("width",)), made_by=MadeBy.PERSON
-    )
+    scope = Scope(topics=("width",))
+    assert pin == Pin("Keep it under 80 columns.", None, Kind.LIMIT, scope, id="p1", made_by=MadeBy.PERSON)
     assert ledger.pins.active == (pin,)
 
 
@@ -87,7 +86,7 @@ def test_a_person_edits_a_rule_and_the_old_words_stay():
     ledger = ledger_of(user(RULE))
     new = ledger.pins.edit("p1", "Never modify files under legacy/ or old/.")
     old = ledger.pins.get("p1")
-    assert (old.status, old.replaced_by, old.quote) == (PinStatus.SUPERSEDED, "p2", RULE)
+    assert (old.status, old.replaced_by, old.quote) == (RuleStatus.SUPERSEDED, "p2", RULE)
     assert ledger.pins.active == (new,)
 
 
@@ -135,11 +134,11 @@ def test_a_spoken_rule_in_the_words_of_one_made_by_hand_is_that_one():
 )
 def test_a_remark_for_one_answer_ends_when_the_user_speaks_again(remark):
     ledger = ledger_of(user(remark), assistant("It fails."))
-    assert [pin.status for pin in ledger.pins.all] == [PinStatus.ACTIVE]
+    assert [pin.status for pin in ledger.pins.all] == [RuleStatus.ACTIVE]
     later = Ledger.from_json(ledger.to_json())
     later.extend([Item("late", user("ok, fix it"))])
     assert [(pin.status, pin.ended_by) for pin in later.pins.all] == [
-        (PinStatus.EXPIRED, Cite("late", 0, 0, 10))
+        (RuleStatus.EXPIRED, Cite("late", 0, 0, 10))
     ]
 
 
@@ -155,14 +154,14 @@ def test_a_remark_for_one_answer_ends_when_the_user_speaks_again(remark):
 )
 def test_a_rule_that_names_a_place_a_case_or_a_time_outlives_the_answer(rule):
     pins = ledger_of(user(rule), assistant("ok"), user("What is next?")).pins.all
-    assert [pin.status for pin in pins if pin.status is PinStatus.EXPIRED] == []
+    assert [pin.status for pin in pins if pin.status is RuleStatus.EXPIRED] == []
 
 
 def test_a_person_revokes_a_rule_and_one_runs_out():
     ledger = ledger_of(user(RULE))
     ledger.pins.pin("Do not merge before Friday.")
-    assert ledger.pins.revoke("p1").status is PinStatus.REVOKED
-    assert ledger.pins.expire("p2", "it is Friday").status is PinStatus.EXPIRED
+    assert ledger.pins.revoke("p1").status is RuleStatus.REVOKED
+    assert ledger.pins.expire("p2", "it is Friday").status is RuleStatus.EXPIRED
     assert ledger.pins.active == ()
     assert [pin.why for pin in ledger.pins.all] == ["revoked by hand", "it is Friday"]
 
@@ -171,7 +170,7 @@ def test_a_rule_made_by_hand_can_be_taken_back_in_words():
     ledger = ledger_of()
     ledger.pins.pin(RULE, Kind.PROHIBITION)
     ledger.add(Item("m0", user("You may modify files under legacy/ now.")))
-    assert [pin.status for pin in ledger.pins.all] == [PinStatus.LIFTED]
+    assert [pin.status for pin in ledger.pins.all] == [RuleStatus.LIFTED]
 
 
 def test_a_pin_that_is_not_there_is_an_error():

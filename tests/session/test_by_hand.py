@@ -19,9 +19,9 @@ from clew.memory.entries import catch_up
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.tiers.fold import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.rules.findings import RuleRef, findings_from_json, findings_to_json
+from clew.rules.findings import findings_from_json, findings_to_json
 from clew.rules.pins import Pins
-from clew.rules.values import Found, Kind, Scope, Span, Strength
+from clew.rules.rule import Kind, Rule, RuleRef, Scope, Strength
 from clew.session import Session
 from clew.session.changes import redo_imported
 from clew.session.history import compaction_history
@@ -271,8 +271,8 @@ def hostile(message):
         text = part.text if isinstance(part, Text) else ""
         places = [(text.index(word), word) for word in reversed(text.split()[:6])]
         for start, word in places:
-            span = Span(index, start, start + len(word))
-            yield Found(word, span, Kind.REQUIREMENT, Scope(), Strength.MUST, part.trust, 1.0, ())
+            span = Cite("", index, start, start + len(word))
+            yield Rule(word, span, Kind.REQUIREMENT, Scope(), Strength.MUST, part.trust, 1.0, ())
 
 
 @pytest.fixture
@@ -372,10 +372,8 @@ def test_what_was_revoked_stays_revoked_after_a_rescan_that_cuts_the_sentence_di
     def shorter(message):
         for index, part in enumerate(message.parts):
             if PUSH in part.text:
-                span = Span(index, 0, len("Do not push"))
-                yield Found(
-                    "Do not push", span, Kind.PROHIBITION, Scope(), Strength.MUST, Trust.USER, 1.0, ()
-                )
+                span = Cite("", index, 0, len("Do not push"))
+                yield Rule("Do not push", span, Kind.PROHIBITION, Scope(), Strength.MUST, Trust.USER, 1.0, ())
 
     other_finder(shorter)
     session = opened(store)

@@ -10,7 +10,7 @@ import clew
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.log.store import MemoryStore
 from clew.message import LONGEST_RULE
-from clew.rules.pins import MadeBy
+from clew.rules.rule import MadeBy
 from clew.session import Session
 
 LATER = [{"role": "assistant", "content": "ok " * 3_000}, {"role": "user", "content": "Go on."}]

@@ -17,8 +17,7 @@ from clew.errors import InputError
 from clew.log import canonical
 from clew.log.fold import APPROVAL
 from clew.message import JsonObject
-from clew.rules.pins import Pin
-from clew.rules.values import Kind
+from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
 from clew.session import Session

@@ -39,7 +39,7 @@ from clew.message import JsonObject
 from clew.providers import WIRES
 from clew.providers.clients import open_model
 from clew.rules.codec import to_json
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.session import Session
 
 

@@ -29,7 +29,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.ledger import Ledger
 from clew.message import Item, JsonObject
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.session import Session
 
 _ACTIONS = {"off": 1, "add": 1, "edit": 2}

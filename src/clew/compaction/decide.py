@@ -32,7 +32,7 @@ from clew.message import Item, Message
 from clew.providers import Wire
 from clew.providers.model import Usage
 from clew.providers.steps import Steps
-from clew.rules.pins import MadeBy
+from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
 
 

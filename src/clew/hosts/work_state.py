@@ -18,8 +18,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.message import Trust
 from clew.message.lookalike import escaped
-from clew.rules.pins import MadeBy, Pin
-from clew.rules.values import Kind, Lasts
+from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 
 SURE = 0.8
 """Confidence of a rule that is injected. On the labelled Claude Code, Codex and opencode sessions this and

@@ -15,7 +15,7 @@ from clew.memory.index.protocol import Filters
 from clew.memory.notes import note_to_json, standing
 from clew.memory.search import Hit, Query, search
 from clew.message import Json, JsonObject
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 
 MOST_LISTED = 200
 """Of each sort, the latest; how many there are is told."""

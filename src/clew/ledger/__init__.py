@@ -14,7 +14,8 @@ from clew.ledger.passages import Voice
 from clew.ledger.shell import Action
 from clew.ledger.todos import Todo
 from clew.ledger.values import Value, Values
-from clew.rules.pins import MadeBy, Pin, Pins, PinStatus
+from clew.rules.pins import Pins
+from clew.rules.rule import MadeBy, Pin, RuleStatus
 
 __all__ = [
     "Action",
@@ -36,8 +37,8 @@ __all__ = [
     "Loops",
     "MadeBy",
     "Pin",
-    "PinStatus",
     "Pins",
+    "RuleStatus",
     "Todo",
     "Value",
     "ValueKind",

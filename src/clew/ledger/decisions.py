@@ -19,8 +19,8 @@ from clew.rules.active import ActiveRules
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
+from clew.rules.rule import Force, Rule
 from clew.rules.speech import PLAN, USER, Said
-from clew.rules.values import Constraint, Force, Found
 
 
 class DecidedBy(StrEnum):
@@ -175,7 +175,7 @@ _LONGEST = 300
 """Characters of a choice (chosen by hand); a longer sentence is about other things too."""
 
 
-def choices_in(said: Said) -> Iterator[Found]:
+def choices_in(said: Said) -> Iterator[Rule]:
     """Yield the user's sentences that choose something for this work without being standing rules."""
     if said.speaker is USER and may_state_rule(said.text):
         for found in find_candidates(_message(said)):
@@ -222,8 +222,8 @@ class Decisions:
             return
         if self.made and (choices := self._current_choices()):
             for end in retire(choices, _message(said)):
-                self.made[end.constraint] = replace(self.made[end.constraint], replaced_by=end.quote)
-                choices.drop(end.constraint)
+                self.made[end.rule] = replace(self.made[end.rule], replaced_by=end.quote)
+                choices.drop(end.rule)
         for found in choices_in(said):
             _, start, stop = found.span
             if not any(begin < stop and start < end for begin, end in places):
@@ -232,7 +232,7 @@ class Decisions:
     def _current_choices(self) -> ActiveRules:
         """Return the user's current decisions that bind, by their words."""
         if self._choices is None:
-            self._choices = ActiveRules(filter(None, map(_constraint, self.current)))
+            self._choices = ActiveRules(filter(None, map(_as_rule, self.current)))
         return self._choices
 
     def _note(self, said: Said, start: int, end: int) -> None:
@@ -248,13 +248,13 @@ class Decisions:
             trust=said.trust,
             reason=reason[0] if reason else "",
         )
-        if self._choices is not None and (choice := _constraint(self.made[quote.casefold()])):
+        if self._choices is not None and (choice := _as_rule(self.made[quote.casefold()])):
             self._choices.put(choice)
 
 
-def _constraint(decision: Decision) -> Constraint | None:
+def _as_rule(decision: Decision) -> Rule | None:
     """Parse a decision of the user again for ``retire``; None if it binds nothing."""
     if decision.by is not DecidedBy.USER:
         return None
     found = find_candidates(Message(Role.USER, (Text(decision.quote, trust=decision.trust),)))
-    return Constraint(decision.quote.casefold(), found[0]) if found else None
+    return replace(found[0], id=decision.quote.casefold()) if found else None

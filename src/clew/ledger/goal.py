@@ -18,9 +18,9 @@ from clew.ledger.phrases import Phrases
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
+from clew.rules.rule import Kind, Rule
 from clew.rules.sentences import Sentence, sentences
 from clew.rules.speech import ASSISTANT, PLAN, USER, Said
-from clew.rules.values import Found, Kind
 
 _LONGEST = 600
 """Characters above which a text always counts as a request; chosen by hand."""
@@ -78,7 +78,7 @@ def _spoken(text: str) -> Message:
     return Message(Role.USER, (Text(text, trust=Trust.USER),))
 
 
-def _asks_nothing(sentence: Sentence, found: dict[int, Found]) -> bool:
+def _asks_nothing(sentence: Sentence, found: dict[int, Rule]) -> bool:
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
     rules = [one for start, one in found.items() if sentence.start <= start < sentence.end]
     if rules:
@@ -87,7 +87,7 @@ def _asks_nothing(sentence: Sentence, found: dict[int, Found]) -> bool:
     return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
 
 
-def _only_binds(rule: Found) -> bool:
+def _only_binds(rule: Rule) -> bool:
     cues = {reason.cue for reason in rule.reasons}
     asks = [reason.words.lower() for reason in rule.reasons if reason.cue in _ASKS]
     return (rule.kind in _RULES or not cues.isdisjoint(_LASTING)) and set(asks) <= {"do"}

@@ -2,31 +2,37 @@
 
 from clew.rules.find import find, find_candidates
 from clew.rules.retire import retire
-from clew.rules.values import (
-    Constraint,
+from clew.rules.rule import (
     Duration,
     Force,
-    Found,
     How,
     Kind,
     Lasts,
+    MadeBy,
+    Pin,
     Reason,
     Retirement,
+    Rule,
+    RuleRef,
+    RuleStatus,
     Scope,
     Span,
     Strength,
 )
 
 __all__ = [
-    "Constraint",
     "Duration",
     "Force",
-    "Found",
     "How",
     "Kind",
     "Lasts",
+    "MadeBy",
+    "Pin",
     "Reason",
     "Retirement",
+    "Rule",
+    "RuleRef",
+    "RuleStatus",
     "Scope",
     "Span",
     "Strength",

@@ -1,9 +1,8 @@
 """The rules in force, indexed by subject, so that a sentence is compared with few of many.
 
-Parse what a sentence abandons by name, and its replacement: "drop the tabs, use spaces".
-
-"Drop" can mean removing a thing, postponing it, or ending a rule about it. It ends a rule only if the words
-name nothing but the rule's subject and a new choice follows.
+Also what a sentence abandons by name ("drop the tabs, use spaces"). "Drop" can mean removing a thing,
+postponing it, or ending a rule about it. It ends a rule only if the words name nothing but the rule's subject
+and a new choice follows.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import NamedTuple
 
 from clew.rules.cues import Hit
 from clew.rules.permission import without_reason
+from clew.rules.rule import Kind, Rule, Scope
 from clew.rules.subject import Choice, Subject, choices, subject_of
-from clew.rules.values import Constraint, Found, Kind
 from clew.rules.words import Token, tokens
 from clew.rules.words import words as known_words
 
@@ -31,24 +30,24 @@ _QUANTITY = re.compile(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _matter(found: Found) -> tuple[Subject, tuple[Choice, ...]]:
+def _matter(quote: str, scope: Scope) -> tuple[Subject, tuple[Choice, ...]]:
     """Return the subject of a rule, and its choices among alternatives."""
-    words = tokens(found.quote)
-    subject = subject_of(found.quote, without_reason(words), found.scope)
+    words = tokens(quote)
+    subject = subject_of(quote, without_reason(words), scope)
     return subject, tuple(choices(words, subject))
 
 
-class Rule:
+class IndexedRule:
     """A rule in force with everything it is compared by."""
 
-    __slots__ = ("choices", "constraint", "numbers", "place", "subject")
+    __slots__ = ("choices", "numbers", "place", "rule", "subject")
 
-    def __init__(self, constraint: Constraint, place: int) -> None:
-        self.constraint = constraint
+    def __init__(self, rule: Rule, place: int) -> None:
+        self.rule = rule
         self.place = place
         """Increases with time."""
-        self.subject, self.choices = _matter(constraint.found)
-        self.numbers = numbers(constraint.found.quote) if has_bound(constraint.found) else []
+        self.subject, self.choices = _matter(rule.quote, rule.scope)
+        self.numbers = numbers(rule.quote) if has_bound(rule) else []
         """The numbers of a limit, each with its unit."""
 
     @property
@@ -66,12 +65,12 @@ class Rule:
 class ActiveRules:
     """The rules in force, oldest first."""
 
-    def __init__(self, constraints: Iterable[Constraint] = ()) -> None:
-        self._rules: dict[str, Rule] = {}
-        self._by_key: dict[str, dict[str, Rule]] = {}
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self._rules: dict[str, IndexedRule] = {}
+        self._by_key: dict[str, dict[str, IndexedRule]] = {}
         self._count = 0
-        for constraint in constraints:
-            self.put(constraint)
+        for rule in rules:
+            self.put(rule)
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -80,34 +79,35 @@ class ActiveRules:
         """Iterate over the ids, oldest first."""
         return iter(self._rules)
 
-    def put(self, constraint: Constraint) -> None:
+    def put(self, rule: Rule) -> None:
         """Add a rule; it replaces one with the same id."""
-        before = self._rules.get(constraint.id)
+        before = self._rules.get(rule.id)
         if before is not None:
             self._unindex(before)
         self._count += 1
-        rule = Rule(constraint, before.place if before else self._count)
-        self._rules[constraint.id] = rule
-        for key in rule.keys:
-            self._by_key.setdefault(key, {})[constraint.id] = rule
+        entry = self._rules[rule.id] = IndexedRule(rule, before.place if before else self._count)
+        for key in entry.keys:
+            self._by_key.setdefault(key, {})[rule.id] = entry
 
     def drop(self, id_: str) -> None:
         """Remove a rule, if it is there."""
-        rule = self._rules.pop(id_, None)
-        if rule is not None:
-            self._unindex(rule)
+        entry = self._rules.pop(id_, None)
+        if entry is not None:
+            self._unindex(entry)
 
-    def _unindex(self, rule: Rule) -> None:
-        for key in set(rule.keys):
-            del self._by_key[key][rule.constraint.id]
+    def _unindex(self, entry: IndexedRule) -> None:
+        for key in set(entry.keys):
+            del self._by_key[key][entry.rule.id]
             if not self._by_key[key]:
                 del self._by_key[key]
 
-    def latest(self) -> Iterator[Rule]:
+    def latest(self) -> Iterator[IndexedRule]:
         """Yield the rules, newest first."""
         return reversed(self._rules.values())
 
-    def near(self, subject: Subject, chosen: Iterable[Choice] = (), units: Iterable[str] = ()) -> list[Rule]:
+    def near(
+        self, subject: Subject, chosen: Iterable[Choice] = (), units: Iterable[str] = ()
+    ) -> list[IndexedRule]:
         """Return the rules that share a word, a path, a choice or a unit with a sentence, oldest first.
 
         At most the latest ``MOST_NEAR`` per key, so that a thousand rules cost no more.
@@ -122,9 +122,9 @@ class ActiveRules:
             *(f"unit {unit.lower()}" for unit in units),
         ]
         found = {
-            rule.place: rule
+            entry.place: entry
             for key in keys
-            for rule in itertools.islice(reversed(self._by_key.get(key, {}).values()), MOST_NEAR)
+            for entry in itertools.islice(reversed(self._by_key.get(key, {}).values()), MOST_NEAR)
         }
         return [found[place] for place in sorted(found)]
 
@@ -141,10 +141,10 @@ def numbers(quote: str) -> list[tuple[str, str]]:
     return _QUANTITY.findall(quote)
 
 
-def has_bound(found: Found) -> bool:
+def has_bound(rule: Rule) -> bool:
     """Return True if a rule sets a numeric limit."""
-    cues = {reason.cue for reason in found.reasons}
-    return found.kind is Kind.LIMIT or not cues.isdisjoint(("limit", "limit_number", "measure"))
+    cues = {reason.cue for reason in rule.reasons}
+    return rule.kind is Kind.LIMIT or not cues.isdisjoint(("limit", "limit_number", "measure"))
 
 
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
@@ -177,22 +177,22 @@ def let_go(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> LetGo | Non
     return LetGo(start, clause[-1].end, words[first].word, tuple(token.word for token in rest))
 
 
-def ends_rule(gone: LetGo, subject: Subject, rule: Rule) -> bool:
+def ends_rule(gone: LetGo, subject: Subject, entry: IndexedRule) -> bool:
     """Return True if abandoning its subject ends a rule and what follows replaces it."""
-    if not subject.words or subject.paths or not subject.words <= rule.subject.words:
+    if not subject.words or subject.paths or not subject.words <= entry.subject.words:
         return False
-    if gone.verb in known_words("letgo", "of_mind") and _names_bound(subject, rule):
+    if gone.verb in known_words("letgo", "of_mind") and _names_bound(subject, entry):
         return True
     opening = known_words("letgo", "pointing").intersection(gone.rest[:_WITHIN])
-    if rule.constraint.found.kind in _BANS and opening and _orders(gone.rest):
+    if entry.rule.kind in _BANS and opening and _orders(gone.rest):
         return True  # "never mind the schema, just change it"
-    settles = rule.choices or any(reason.cue in _CHOOSING for reason in rule.constraint.found.reasons)
+    settles = entry.choices or any(reason.cue in _CHOOSING for reason in entry.rule.reasons)
     return bool(settles) and (_chooses(gone.rest) or _suits(gone.rest))
 
 
-def _names_bound(subject: Subject, rule: Rule) -> bool:
+def _names_bound(subject: Subject, entry: IndexedRule) -> bool:
     """Return True if the number of a limit is named: "forget the 80 columns"."""
-    return bool(rule.numbers) and all(number in subject.words for number, _ in rule.numbers)
+    return bool(entry.numbers) and all(number in subject.words for number, _ in entry.numbers)
 
 
 def _chooses(rest: Sequence[str]) -> bool:

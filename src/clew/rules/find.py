@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from clew.message import Message, Origin, Text, Trust
+from clew.message import Cite, Message, Origin, Text, Trust
 from clew.rules.clauses import (
     borrows,
     joint_of,
@@ -31,9 +31,9 @@ from clew.rules.pasted import (
     stands_alone,
     tasks,
 )
+from clew.rules.rule import Force, Kind, Reason, Rule, Strength
 from clew.rules.sentences import Sentence, Spans, sentences
 from clew.rules.subject import scope_of
-from clew.rules.values import Force, Found, Kind, Reason, Span, Strength
 from clew.rules.words import confidence, model, words_again
 
 _BOUNDS = ("limit_number", "measure")
@@ -53,12 +53,12 @@ _TAKEN_BACK = re.compile(
 _PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
-def find(message: Message) -> list[Found]:
+def find(message: Message) -> list[Rule]:
     """Return the standing rules that the speaker of a message states, in order."""
     return [found for found in find_candidates(message) if found.force is Force.STANDING]
 
 
-def find_candidates(message: Message) -> list[Found]:
+def find_candidates(message: Message) -> list[Rule]:
     """Return every binding sentence of a message, in order: rules, decisions and restricting requests.
 
     Only words that a user, a developer or the system wrote count, never text of tools, files and summaries,
@@ -66,15 +66,15 @@ def find_candidates(message: Message) -> list[Found]:
     """
     if message.origin is not Origin.SPOKEN:
         return []
-    found: list[Found] = []
+    found: list[Rule] = []
     for index, part in enumerate(message.parts):
         if isinstance(part, Text) and part.trust >= Trust.USER:
             found.extend(_in_part(part, index))
     return found
 
 
-def _in_part(part: Text, index: int) -> list[Found]:
-    found: list[Found] = []
+def _in_part(part: Text, index: int) -> list[Rule]:
+    found: list[Rule] = []
     for sentence, seen in spoken(part.text, part.trust):
         if found and seen.among_rules and found[-1].quote == sentence.lead:
             found.pop()  # "Please don't:" is part of each item of its list
@@ -154,7 +154,7 @@ def _is_plain_line(text: str, sentence: Sentence) -> bool:
     return alone and _PLAINLY.match(sentence.text) is not None
 
 
-def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Found | None:
+def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Rule | None:
     """Return the rule that a sentence states; None if its cues do not reach the threshold."""
     fired = {hit.cue for hit in seen.hits}
     if not model().is_rule(fired) and not announces(sentence.text, seen):
@@ -162,9 +162,9 @@ def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Fou
     reasons = _reasons(sentence.text, seen)
     kind, strength = _kind(reasons, seen)
     force, why = judge(sentence, seen, kind, trust)
-    return Found(
+    return Rule(
         quote=sentence.text,
-        span=Span(part, sentence.start, sentence.end),
+        source=Cite("", part, sentence.start, sentence.end),
         kind=kind,
         scope=scope_of(seen.about(sentence.text), seen.words, seen.hits),
         strength=strength,
@@ -173,7 +173,7 @@ def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Fou
         reasons=reasons,
         lead=sentence.lead,
         force=force,
-        force_reason=why,
+        because=why,
     )
 
 

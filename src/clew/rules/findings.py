@@ -9,25 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
 from clew.rules.codec import from_json, to_json
+from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
 from clew.rules.speech import said
-from clew.rules.values import Force, Found, How, Kind, Reason, Scope, Span, Strength
 
 FINDER = 1
 """Version of the rule finder. Increment it with every change of what it finds or ends."""
 SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 """Roles whose messages can state rules."""
-
-
-class RuleRef(NamedTuple):
-    """Identifies a rule by its words and their position; ``source`` is None for a rule set by hand."""
-
-    quote: str
-    source: Cite | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +35,7 @@ class Ending:
     certain: bool = True
 
 
-Findings: TypeAlias = tuple[Found | Ending, ...]
+Findings: TypeAlias = tuple[Rule | Ending, ...]
 """The rules that a message states and ends, in order; spans count from the start of the message's parts."""
 
 
@@ -73,7 +66,7 @@ def findings_to_json(findings: Findings, number: int, known: int) -> list[Json]:
     return [_step_to_json(step, number, known) for step in findings]
 
 
-def _step_to_json(step: Found | Ending, number: int, known: int) -> Json:
+def _step_to_json(step: Rule | Ending, number: int, known: int) -> Json:
     if isinstance(step, Ending):
         rule = ref_to_json(step.rule)
         cited = number_of(step.rule.source.message) if step.rule.source else 0
@@ -92,7 +85,7 @@ def _step_to_json(step: Found | Ending, number: int, known: int) -> Json:
         "reasons": to_json(step.reasons),
         "force": step.force.value,
     }
-    more: JsonObject = {"lead": step.lead, "force_reason": step.force_reason}
+    more: JsonObject = {"lead": step.lead, "force_reason": step.because}
     return {**found, **{name: words for name, words in more.items() if words}}
 
 
@@ -110,7 +103,7 @@ def findings_from_json(value: Json, item: Item) -> Findings:
         raise StoreDamaged(f"rule findings are malformed ({cause!r})") from cause
 
 
-def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  # JSON on its way in
+def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  # JSON on its way in
     at = Span(*map(int, value["at"]))
     if "ends" in value:
         rule = value["ends"]
@@ -120,9 +113,9 @@ def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  
         certain = value.get("certain") is not False
         return Ending(ref_from_json(rule), How(value["how"]), at, str(value["why"]), certain)
     trust = Trust[str(value["trust"]).upper().replace("-", "_")]
-    found = Found(
+    found = Rule(
         str(value["quote"]),
-        at,
+        Cite(item.id, *at),
         _one_of(Kind, value["kind"], Kind.REQUIREMENT),
         _scope(value.get("scope")),
         _one_of(Strength, value["strength"], Strength.MUST),
@@ -138,7 +131,7 @@ def _step_from_json(value: Any, item: Item) -> Found | Ending:  # noqa: ANN401  
     return found
 
 
-def _is_said(found: Found, item: Item) -> bool:
+def _is_said(found: Rule, item: Item) -> bool:
     """Return whether a message has these words at this position, with at least this trust."""
     part, start, end = found.span
     if not 0 <= part < len(item.message.parts) or not 0 <= start < end:
@@ -173,9 +166,9 @@ def number_of(message: str) -> int:
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else 0
 
 
-def moved(found: Found, source: Cite) -> Found:
+def moved(found: Rule, source: Cite) -> Rule:
     """Return a finding in a piece of a message with its position in the whole message."""
-    return replace(found, span=span_in(found.span, source))
+    return replace(found, source=Cite(source.message, *span_in(found.span, source)))
 
 
 def span_in(span: Span, source: Cite) -> Span:

@@ -16,20 +16,11 @@ from typing import NamedTuple
 from clew.message import Trust
 from clew.rules.evidence import Evidence
 from clew.rules.languages import ENGLISH
+from clew.rules.rule import Force, Kind
 from clew.rules.sentences import Sentence
-from clew.rules.values import Force, Kind
 from clew.rules.words import Token, table
 from clew.rules.words import words as known_words
 
-LIKELY = frozenset(
-    (
-        "it says how to work",
-        "it says what to do in a case",
-        "it says what the speaker prefers",
-        "it restrains the work",
-    )
-)
-"""Reasons that are wrong in about one case in ten; the others are clear."""
 _PRONOUNS = frozenset(("it", "that", "this", "them"))
 _POINTS_BACK = _PRONOUNS | {"those", "these", "so", "anything", "everything", "else", "one"}
 _ADDRESSED = frozenset(("you", "we", "i", "agent", "agents", "claude", "please"))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
-from clew.rules.values import Found, Kind
+from clew.rules.rule import Kind, Rule
 from clew.rules.words import Token, model
 from clew.rules.words import words as known_words
 
@@ -178,7 +178,7 @@ _LONG_GRANT = 30
 """Words above which a permission is only one of several things a sentence says; chosen by hand."""
 
 
-def is_directed(text: str, language: str, cues: set[str], rule: Found) -> bool:
+def is_directed(text: str, language: str, cues: set[str], rule: Rule) -> bool:
     """Return True if words that seem to end a rule are directed at it by the speaker.
 
     Rules about secrets, deletion, pushing and production need words that address the agent; long sentences
@@ -250,7 +250,7 @@ _SHORT = 400
 """Characters of a message that may give the go-ahead by its opening words; chosen by hand."""
 
 
-def is_provisional(rule: Found) -> bool:
+def is_provisional(rule: Rule) -> bool:
     """Return True if a rule holds only until the user gives the go-ahead."""
     if rule.kind not in (Kind.PROHIBITION, Kind.SCOPE, Kind.REQUIREMENT):
         return False
@@ -270,7 +270,7 @@ def go_ahead(text: str) -> str:
     return match[0].strip(" .,;:!\n") or text.strip()
 
 
-def ends_provisional(rule: Found, text: str) -> bool:
+def ends_provisional(rule: Rule, text: str) -> bool:
     """Return True if a go-ahead covers what a provisional rule forbids."""
     named = [act for act in _ACTS if re.search(rf"\b{act}", rule.quote, re.IGNORECASE)]
     if named:

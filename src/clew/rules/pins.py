@@ -11,133 +11,29 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any
 
 from clew.errors import NotFound
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 from clew.rules.active import ActiveRules
 from clew.rules.codec import copied
 from clew.rules.find import find, find_candidates
-from clew.rules.findings import SPEAKERS, Ending, Findings, RuleRef, moved, overlapping, span_in
-from clew.rules.force import LIKELY
+from clew.rules.findings import SPEAKERS, Ending, Findings, moved, overlapping, span_in
 from clew.rules.permission import go_ahead
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
+from clew.rules.rule import How, Kind, Lasts, MadeBy, Rule, RuleRef, RuleStatus, Scope, Span
 from clew.rules.speech import USER, WHOLE_SPEECH, Spoken, speech
 from clew.rules.subject import scope_of
-from clew.rules.values import (
-    Constraint,
-    Found,
-    How,
-    Kind,
-    Lasts,
-    Reason,
-    Scope,
-    Span,
-    Strength,
-)
 from clew.rules.words import tokens
-
-
-class PinStatus(StrEnum):
-    """Whether a rule is in force, and if not, why."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    """A newer rule replaced it; ``replaced_by`` has its id if that is a pin too."""
-    LIFTED = "lifted"
-    """Its speaker withdrew it."""
-    REVOKED = "revoked"
-    """A person removed it by hand."""
-    EXPIRED = "expired"
-    """Its time is over."""
-    WAITING = "waiting"
-    """Set by hand in an imported file; it is in force once a person here confirms it."""
-
-
-class MadeBy(StrEnum):
-    """Where a rule comes from."""
-
-    FOUND = "found"
-    """Found in a message of the session."""
-    PERSON = "person"
-    """Set by hand."""
-    IMPORTED = "imported"
-    """Set by hand elsewhere and imported with a file."""
-
-
-ANYTHING = Scope()
-"""The scope of a rule that names nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """A rule and its state."""
-
-    id: str
-    quote: str
-    """Verbatim."""
-    source: Cite | None
-    """Its position; None for one that was set by hand."""
-    kind: Kind = Kind.REQUIREMENT
-    scope: Scope = ANYTHING
-    strength: Strength = Strength.MUST
-    trust: Trust = Trust.USER
-    confidence: float = 1.0
-    reasons: tuple[Reason, ...] = ()
-    """The cues in its words that made it a rule, heaviest first."""
-    because: str = ""
-    """Why it is a standing rule, in one line; empty if it was set by hand."""
-    made_by: MadeBy = MadeBy.FOUND
-    repeated: tuple[Cite, ...] = ()
-    """Where the same words were repeated, at most ``MOST_REPEATED`` places."""
-    status: PinStatus = PinStatus.ACTIVE
-    ended_by: Cite | None = None
-    """The words that ended it, or may have (``certain``); None if a person did it by hand."""
-    replaced_by: str = ""
-    """The id of the rule that replaced it."""
-    why: str = ""
-    """Why it ended, in one line."""
-    certain: bool = True
-    """False if ``ended_by`` may not have ended it: it stays in force, and a person should decide."""
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is in force."""
-        return self.status is PinStatus.ACTIVE
-
-    @property
-    def found_because(self) -> str:
-        """Return why it is a rule, in one line."""
-        if self.made_by is not MadeBy.FOUND:
-            return "a person set it"
-        words = ", ".join(f'"{reason.words}"' for reason in self.reasons[:2] if reason.words)
-        return self.because or (f"it says {words}" if words else "it was found in an earlier part")
-
-    @property
-    def certainty(self) -> str:
-        """Return how certain it is that this is a rule: "certain", "clear" or "likely"."""
-        if self.made_by is not MadeBy.FOUND:
-            return "certain"
-        return "likely" if self.because in LIKELY or self.confidence < LEAST_CLEAR else "clear"
-
-    @property
-    def ref(self) -> RuleRef:
-        """Return the reference by which the log identifies it."""
-        return RuleRef(self.quote, self.source)
-
 
 MOST_REPEATED = 8
 _EDITED = "edited by hand"
-LEAST_CLEAR = 0.9
-"""Confidence of the finder below which a rule is only likely; chosen by hand."""
 LONGEST_END = 160
 """Characters of the words that ended a rule, as quoted with it; chosen by hand."""
 _STATUS = {
-    How.LIFTED: PinStatus.LIFTED,
-    How.SUPERSEDED: PinStatus.SUPERSEDED,
-    How.EXPIRED: PinStatus.EXPIRED,
+    How.LIFTED: RuleStatus.LIFTED,
+    How.SUPERSEDED: RuleStatus.SUPERSEDED,
+    How.EXPIRED: RuleStatus.EXPIRED,
 }
 _SYSTEM = (Role.SYSTEM, Role.DEVELOPER)
 
@@ -146,7 +42,7 @@ _SYSTEM = (Role.SYSTEM, Role.DEVELOPER)
 class Pins:
     """The rules, oldest first."""
 
-    held: dict[str, Pin] = field(default_factory=dict)
+    held: dict[str, Rule] = field(default_factory=dict)
     begun: bool = False
     """A message after the prompt was added."""
     prompt: dict[int, int] = field(default_factory=dict)
@@ -166,17 +62,17 @@ class Pins:
         for pin in self.held.values():
             self._put(pin)
 
-    def _put(self, pin: Pin) -> None:
+    def _put(self, pin: Rule) -> None:
         """Store a new or changed rule and update the indexes."""
         self.held[pin.id] = pin
         named = self._by_ref.setdefault(pin.ref, [])
         if pin.id not in named:
             named.append(pin.id)
         words = _plain(pin.quote)
-        if pin.made_by is MadeBy.FOUND and (pin.status is PinStatus.REVOKED or pin.why == _EDITED):
+        if pin.made_by is MadeBy.FOUND and (pin.status is RuleStatus.REVOKED or pin.why == _EDITED):
             self._switched_off.add(words)
         if pin.is_active:
-            self._rules.put(_constraint(pin))
+            self._rules.put(pin)
             self._by_words[words] = pin.id
             if pin.source and pin.scope.duration.lasts is Lasts.TURN:
                 self._passing.append(pin.id)
@@ -186,21 +82,21 @@ class Pins:
                 del self._by_words[words]
 
     @property
-    def all(self) -> tuple[Pin, ...]:
+    def all(self) -> tuple[Rule, ...]:
         """Return every rule, including ended ones."""
         return tuple(self.held.values())
 
     @property
-    def active(self) -> tuple[Pin, ...]:
+    def active(self) -> tuple[Rule, ...]:
         """Return the rules in force."""
         return tuple(self.held[id_] for id_ in self._rules)
 
     @property
-    def waiting(self) -> tuple[Pin, ...]:
+    def waiting(self) -> tuple[Rule, ...]:
         """Return the imported rules that are not confirmed yet."""
-        return tuple(pin for pin in self.held.values() if pin.status is PinStatus.WAITING)
+        return tuple(pin for pin in self.held.values() if pin.status is RuleStatus.WAITING)
 
-    def get(self, id_: str) -> Pin:
+    def get(self, id_: str) -> Rule:
         """Return a rule by its id."""
         try:
             return self.held[id_]
@@ -208,7 +104,7 @@ class Pins:
             there = f"the ids of rules begin with {next(iter(self.held))}" if self.held else "none was found"
             raise NotFound(f"there is no rule {id_}", there) from None
 
-    def match(self, rule: RuleRef, hint: str = "") -> Pin | None:
+    def match(self, rule: RuleRef, hint: str = "") -> Rule | None:
         """Return the rule that a reference identifies; of several, the one with id ``hint``.
 
         If no rule has exactly this reference, the only one whose position overlaps.
@@ -237,7 +133,7 @@ class Pins:
         if recorded is not None:
             self._apply(reading.item.id, recorded)
             return recorded
-        findings: list[Found | Ending] = []
+        findings: list[Rule | Ending] = []
         for message, source in _spoken(reading) if speaks else ():
             found = self._find(message, source)
             self._apply(reading.item.id, found)
@@ -274,13 +170,15 @@ class Pins:
         passing, self._passing = self._passing, []
         for pin in (self.held[id_] for id_ in passing):
             if pin.is_active:
-                self._put(replace(pin, status=PinStatus.EXPIRED, ended_by=place, why="it was for one answer"))
+                self._put(
+                    replace(pin, status=RuleStatus.EXPIRED, ended_by=place, why="it was for one answer")
+                )
 
     def _find(self, message: Message, source: Cite) -> Findings:
         """Return what a piece of a message ends and states, without applying it."""
         ended = [
             Ending(
-                self.held[end.constraint].ref,
+                self.held[end.rule].ref,
                 end.how,
                 span_in(end.span, source),
                 f'"{_within(end.quote, LONGEST_END)}": {end.why}',
@@ -299,7 +197,7 @@ class Pins:
         """Whether the prompt contains these words: it was sent or logged again."""
         return self.prompt.keys() >= set(_pieces(quote))
 
-    def _search(self, message: Message) -> list[Found]:
+    def _search(self, message: Message) -> list[Rule]:
         """Return the standing rules in a message."""
         return find(message)
 
@@ -307,7 +205,7 @@ class Pins:
         """Apply findings; the end of a rule that is not in force is ignored."""
         ended: dict[Span, list[str]] = {}
         for step in findings:
-            if isinstance(step, Found):
+            if isinstance(step, Rule):
                 self._found(step, Cite(message, *step.span), ended.get(step.span, ()))
                 continue
             pin = self.match(step.rule)
@@ -319,31 +217,32 @@ class Pins:
                 self._put(replace(pin, status=_STATUS[step.how], ended_by=place, why=step.why, certain=True))
                 ended.setdefault(step.at, []).append(pin.id)
 
-    def _found(self, found: Found, place: Cite, replaces: Iterable[str]) -> None:
+    def _found(self, found: Rule, place: Cite, replaces: Iterable[str]) -> None:
         quote = _within(found.quote)
         if _plain(quote) in self._switched_off:
             return
         same = self._by_words.get(_plain(quote))
         if same is not None:
             pin = self.held[same]
-            # In context a rule may say more than its words alone: "push" under "Please don't:".
-            read = _read(found) if pin.made_by is MadeBy.PERSON and found.lead else {}
-            pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:], **read)
+            pin = replace(pin, repeated=(*pin.repeated, place)[-MOST_REPEATED:])
+            if pin.made_by is MadeBy.PERSON and found.lead:
+                pin = _as_read(pin, found)
             self._put(pin)
         else:
-            pin = self._new(quote, place, trust=found.trust, **_read(found))
+            pin = self._new(replace(found, quote=quote, source=place))
         for old in replaces:
             if old != pin.id:
                 self._put(replace(self.held[old], replaced_by=pin.id))
 
-    def _new(self, quote: str, source: Cite | None, **details: object) -> Pin:
-        pin = Pin(f"p{len(self.held) + 1}", quote, source, **details)  # type: ignore[arg-type]  # fields of a pin
-        self._put(pin)
-        return pin
+    def _new(self, rule: Rule) -> Rule:
+        """Store a rule under a new id."""
+        rule = replace(rule, id=f"p{len(self.held) + 1}")
+        self._put(rule)
+        return rule
 
     # What a person does by hand --------------------------------------------------------------------------
 
-    def pin(self, quote: str, kind: Kind | None = None, scope: Scope | None = None) -> Pin:
+    def pin(self, quote: str, kind: Kind | None = None, scope: Scope | None = None) -> Rule:
         """Set a rule by hand; if an active one has the same words, return that.
 
         Kind and scope are read from its words unless they are given.
@@ -351,73 +250,77 @@ class Pins:
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
-        given = {name: value for name, value in (("kind", kind), ("scope", scope)) if value is not None}
-        return self._new(quote, None, made_by=MadeBy.PERSON, **{**_read_by_hand(quote), **given})
+        rule = _parsed(quote, made_by=MadeBy.PERSON)
+        return self._new(replace(rule, kind=kind or rule.kind, scope=scope or rule.scope))
 
-    def import_pin(self, quote: str) -> Pin:
+    def import_pin(self, quote: str) -> Rule:
         """Add a rule that was set by hand elsewhere; it waits for a confirmation."""
         same = self._by_words.get(_plain(quote))
         alike = [pin for pin in self.waiting if _plain(pin.quote) == _plain(quote)]
         if same or alike:
             return self.held[same] if same else alike[0]
-        made = {"made_by": MadeBy.IMPORTED, "status": PinStatus.WAITING, "why": "imported, not confirmed"}
-        return self._new(quote, None, **{**_read_by_hand(quote), **made})
+        rule = _parsed(quote, made_by=MadeBy.IMPORTED)
+        return self._new(replace(rule, status=RuleStatus.WAITING, why="imported, not confirmed"))
 
-    def confirm(self) -> tuple[Pin, ...]:
+    def confirm(self) -> tuple[Rule, ...]:
         """Put the imported rules into force."""
-        confirmed = tuple(replace(pin, status=PinStatus.ACTIVE, why="") for pin in self.waiting)
+        confirmed = tuple(replace(pin, status=RuleStatus.ACTIVE, why="") for pin in self.waiting)
         for pin in confirmed:
             self._put(pin)
         return confirmed
 
-    def restore(self, quote: str, source: Cite, trust: Trust) -> Pin:
+    def restore(self, quote: str, source: Cite, trust: Trust) -> Rule:
         """Restore a rule that only a digest of an earlier part of the session quotes."""
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
         # Kind and scope are parsed again, so that later words can lift it.
-        return self._new(quote, source, trust=trust, **_read_by_hand(quote))
+        return self._new(replace(_parsed(quote), source=source, trust=trust))
 
-    def edit(self, id_: str, quote: str) -> Pin:
+    def edit(self, id_: str, quote: str) -> Rule:
         """Replace the words of a rule; the old rule is kept as superseded."""
         old = self.get(id_)
-        new = self._new(quote, None, made_by=MadeBy.PERSON, **_read_by_hand(quote))
-        self._close(old, PinStatus.SUPERSEDED, _EDITED, replaced_by=new.id)
+        new = self._new(_parsed(quote, made_by=MadeBy.PERSON))
+        self._close(old, RuleStatus.SUPERSEDED, _EDITED, replaced_by=new.id)
         return new
 
-    def revoke(self, id_: str, why: str = "revoked by hand") -> Pin:
+    def revoke(self, id_: str, why: str = "revoked by hand") -> Rule:
         """Remove a rule by hand."""
-        return self._close(self.get(id_), PinStatus.REVOKED, why)
+        return self._close(self.get(id_), RuleStatus.REVOKED, why)
 
-    def expire(self, id_: str, why: str) -> Pin:
+    def expire(self, id_: str, why: str) -> Rule:
         """End a rule whose time is over, as decided by the session."""
-        return self._close(self.get(id_), PinStatus.EXPIRED, why)
+        return self._close(self.get(id_), RuleStatus.EXPIRED, why)
 
-    def _close(self, pin: Pin, status: PinStatus, why: str, replaced_by: str = "") -> Pin:
+    def _close(self, pin: Rule, status: RuleStatus, why: str, replaced_by: str = "") -> Rule:
         closed = replace(pin, status=status, why=why, replaced_by=replaced_by)
         self._put(closed)
         return closed
 
 
-def _read(found: Found) -> dict[str, Any]:
-    """Return the fields of a pin that come from the finder."""
-    return {
-        "kind": found.kind,
-        "scope": found.scope,
-        "strength": found.strength,
-        "confidence": found.confidence,
-        "reasons": found.reasons,
-        "because": found.force_reason,
-    }
+def _as_read(pin: Rule, found: Rule) -> Rule:
+    """Return a rule set by hand as the finder reads it in context: "push" under "Please don't:"."""
+    return replace(
+        pin,
+        kind=found.kind,
+        scope=found.scope,
+        strength=found.strength,
+        confidence=found.confidence,
+        reasons=found.reasons,
+        because=found.because,
+    )
 
 
-def _read_by_hand(quote: str) -> dict[str, Any]:
-    """Parse kind, scope and strength of a rule; a prohibition among its clauses takes precedence."""
+def _parsed(quote: str, made_by: MadeBy = MadeBy.FOUND) -> Rule:
+    """Return a rule whose kind, scope and strength are parsed from its words alone.
+
+    If they state several rules, a prohibition among them takes precedence.
+    """
     found = find_candidates(Message(Role.USER, (Text(quote, trust=Trust.USER),)))
     if not found:
-        return {"scope": scope_of(quote, tokens(quote), ())}
+        return Rule(quote, None, scope=scope_of(quote, tokens(quote), ()), made_by=made_by)
     first = next((one for one in found if one.kind is Kind.PROHIBITION), found[0])
-    return {"kind": first.kind, "scope": first.scope, "strength": first.strength}
+    return Rule(quote, None, first.kind, first.scope, first.strength, made_by=made_by)
 
 
 def _spoken(reading: Spoken) -> Iterator[tuple[Message, Cite]]:
@@ -444,12 +347,6 @@ def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
         if isinstance(part, Text):
             for start, text in speech(part.text):
                 yield Message(message.role, (Text(text, trust=part.trust),)), Cite(id_, index, start)
-
-
-def _constraint(pin: Pin) -> Constraint:
-    span = Span(pin.source.part, pin.source.start, pin.source.end or 0) if pin.source else Span(0, 0, 0)
-    found = Found(pin.quote, span, pin.kind, pin.scope, pin.strength, pin.trust, pin.confidence, pin.reasons)
-    return Constraint(pin.id, found, pin.source.message if pin.source else "")
 
 
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)|\n")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
-from clew.rules.active import ActiveRules, Rule, ends_rule, has_bound, let_go, numbers
+from clew.rules.active import ActiveRules, IndexedRule, ends_rule, has_bound, let_go, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
 from clew.rules.find import found_in, spoken
@@ -22,9 +22,9 @@ from clew.rules.permission import (
     is_provisional,
     reminds,
 )
+from clew.rules.rule import How, Kind, Retirement, Rule, Span
 from clew.rules.sentences import Sentence
 from clew.rules.subject import Choice, Subject, choices, scope_of, subject_of
-from clew.rules.values import Constraint, Found, How, Kind, Retirement, Span
 from clew.rules.words import model, tokens, words
 
 _LIFTS = frozenset(("lift", "lift_that"))
@@ -38,7 +38,7 @@ _ANY_WORK = frozenset(("edit",))
 _ALIKE = 0.75
 
 
-def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list[Retirement]:
+def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retirement]:
     """Return the ends that a message puts to active rules, in the order of its sentences.
 
     ``active`` is oldest first. A speaker can end only rules with at most their own trust. Words that name no
@@ -52,14 +52,14 @@ def retire(active: Sequence[Constraint] | ActiveRules, message: Message) -> list
         if not isinstance(part, Text) or part.trust < Trust.USER:
             continue
 
-        def may_end(rule: Rule, trust: Trust = part.trust) -> bool:
-            return rule.constraint.found.trust <= trust and rule.constraint.id not in ended
+        def may_end(entry: IndexedRule, trust: Trust = part.trust) -> bool:
+            return entry.rule.trust <= trust and entry.rule.id not in ended
 
         for end in _expired(rules, may_end, part.text, index):
-            ended.setdefault(end.constraint, end)
+            ended.setdefault(end.rule, end)
         for sentence, seen in spoken(part.text, part.trust):
             for end in _ends(rules, may_end, Said(sentence, seen, index, part.trust)):
-                ended.setdefault(end.constraint, end)
+                ended.setdefault(end.rule, end)
     return list(ended.values())
 
 
@@ -69,10 +69,10 @@ def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Itera
         return
     start = text.find(words)
     span = Span(part, start, start + len(words))
-    for rule in filter(may_end, rules.latest()):
-        found = rule.constraint.found
+    for entry in filter(may_end, rules.latest()):
+        found = entry.rule
         if is_provisional(found) and ends_provisional(found, text):
-            yield Retirement(rule.constraint.id, How.EXPIRED, words, span, "the go-ahead was given")
+            yield Retirement(entry.rule.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 
 class Said(NamedTuple):
@@ -84,7 +84,7 @@ class Said(NamedTuple):
     trust: Trust
 
 
-MayEnd = Callable[[Rule], bool]
+MayEnd = Callable[[IndexedRule], bool]
 """Whether the speaker may end a rule that has not ended yet."""
 
 
@@ -98,11 +98,11 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
     span = Span(part, sentence.start, sentence.end)
     matter = _matter(sentence.text, seen)
     if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
-        constraint, certain, why = lifted
-        certain = certain and is_directed(sentence.text, seen.language, cues, constraint.found)
-        yield Retirement(constraint.id, How.LIFTED, sentence.text, span, why, certain)
+        withdrawn, certain, why = lifted
+        certain = certain and is_directed(sentence.text, seen.language, cues, withdrawn)
+        yield Retirement(withdrawn.id, How.LIFTED, sentence.text, span, why, certain)
     elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
-        why = f"it drops the subject of {given_up.found.quote!r} and chooses something else"
+        why = f"it drops the subject of {given_up.quote!r} and chooses something else"
         yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
     else:
         yield from _superseded(rules, may_end, cues, matter, said)
@@ -117,12 +117,12 @@ def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retir
         return
     span = Span(part, sentence.start, sentence.end)
     chosen, dropped = instead[1].casefold(), instead[2].casefold()
-    for rule in filter(may_end, rules.latest()):
-        old = rule.constraint.found
+    for entry in filter(may_end, rules.latest()):
+        old = entry.rule
         named = re.search(rf"(?<!\w){re.escape(dropped)}(?!\w)", old.quote.casefold())
         if named and old.kind is not Kind.PROHIBITION and chosen not in old.quote.casefold():
             why = f"{instead[1]} replaces {instead[2]}"
-            yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+            yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
 
 
 _INSTEAD = re.compile(
@@ -145,15 +145,15 @@ def _superseded(
     if (found := found_in(sentence, seen, part, trust)) is not None:
         counted = numbers(found.quote) if has_bound(found) else []
         near = rules.near(matter, chosen, [unit for _, unit in counted])
-        for rule in filter(may_end, near):
-            if why := _contradiction(found, matter, rule, chosen, counted):
-                yield Retirement(rule.constraint.id, How.SUPERSEDED, sentence.text, span, why)
+        for entry in filter(may_end, near):
+            if why := _contradiction(found, matter, entry, chosen, counted):
+                yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
     elif (cues & LEAVE and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
         # "You can answer in English again" states no rule, but ends the one about Spanish.
         how = How.LIFTED if cues & LEAVE else How.SUPERSEDED
-        for rule in filter(may_end, rules.near(matter, chosen)):
-            if why := _other_choice(chosen, rule.choices):
-                yield Retirement(rule.constraint.id, how, sentence.text, span, why)
+        for entry in filter(may_end, rules.near(matter, chosen)):
+            if why := _other_choice(chosen, entry.choices):
+                yield Retirement(entry.rule.id, how, sentence.text, span, why)
 
 
 def _only_sounds_so(text: str, cues: set[str]) -> bool:
@@ -169,7 +169,7 @@ def _matter(text: str, seen: Evidence) -> Subject:
 
 def _lifted_by(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
-) -> tuple[Constraint, bool, str] | None:
+) -> tuple[Rule, bool, str] | None:
     """Return the result of ``_lifted`` for a sentence, or else for it without the reason it begins with."""
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
@@ -192,41 +192,41 @@ def _matter_within(said: Said, start: int, end: int) -> Subject:
     return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
 
 
-def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Constraint | None:
+def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Rule | None:
     """Return the latest rule whose subject is abandoned in favour of something else."""
     gone = let_go(said.seen.words, said.seen.hits, _LETS_GO)
     if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
         return None
     matter = _matter_within(said, gone.start, gone.end)
-    near = [rule for rule in filter(may_end, rules.near(matter)) if ends_rule(gone, matter, rule)]
-    return near[-1].constraint if near else None
+    near = [entry for entry in filter(may_end, rules.near(matter)) if ends_rule(gone, matter, entry)]
+    return near[-1].rule if near else None
 
 
 def _lifted(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
-) -> tuple[Constraint, bool, str] | None:
+) -> tuple[Rule, bool, str] | None:
     """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
     kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & LEAVE else _DUTIES
     if said_words & words("subject", "beyond"):
         kinds |= {Kind.LIMIT}
     scores = [
-        (subject.likeness(rule.subject), subject.closeness(rule.subject), rule.place, rule.constraint)
-        for rule in filter(may_end, rules.near(subject))
-        if rule.constraint.found.kind in kinds
-        and subject.matches(rule.subject)
-        and (cues & _LIFTS or not (_narrower(subject, rule.subject) or _wider(subject, rule)))
+        (subject.likeness(entry.subject), subject.closeness(entry.subject), entry.place, entry.rule)
+        for entry in filter(may_end, rules.near(subject))
+        if entry.rule.kind in kinds
+        and subject.matches(entry.subject)
+        and (cues & _LIFTS or not (_narrower(subject, entry.subject) or _wider(subject, entry)))
     ]
     if scores:
         best = max(scores, key=lambda score: score[:3])
         alone = sum(score[:2] == best[:2] for score in scores) == 1
-        return best[3], alone, f"it is about the same subject as {best[3].found.quote!r}"
+        return best[3], alone, f"it is about the same subject as {best[3].quote!r}"
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
-            return last.constraint, False, "it names no rule, so the most recent one was taken"
+            return last.rule, False, "it names no rule, so the most recent one was taken"
     if said_words & words("subject", "widening") and cues & (_LIFTS | LEAVE):
         for last in filter(may_end, rules.latest()):
-            if last.constraint.found.kind is Kind.SCOPE:
-                return last.constraint, False, "it allows what the rule had left out"
+            if last.rule.kind is Kind.SCOPE:
+                return last.rule, False, "it allows what the rule had left out"
     return None
 
 
@@ -240,24 +240,28 @@ def _narrower(subject: Subject, old: Subject) -> bool:
     return subject.words - _ANY_WORK > old.words - _ANY_WORK and not subject.paths
 
 
-def _wider(subject: Subject, rule: Rule) -> bool:
+def _wider(subject: Subject, entry: IndexedRule) -> bool:
     """Return True if permission is wider than a ban: "you can commit" does not allow committing secrets."""
-    banned = rule.constraint.found.kind in _BANS and not subject.paths
-    return banned and subject.words - _ANY_WORK < rule.subject.words - _ANY_WORK
+    banned = entry.rule.kind in _BANS and not subject.paths
+    return banned and subject.words - _ANY_WORK < entry.subject.words - _ANY_WORK
 
 
 def _contradiction(
-    found: Found, subject: Subject, rule: Rule, chosen: Sequence[Choice], counted: Sequence[tuple[str, str]]
+    found: Rule,
+    subject: Subject,
+    entry: IndexedRule,
+    chosen: Sequence[Choice],
+    counted: Sequence[tuple[str, str]],
 ) -> str:
     """Return how a newer rule contradicts an active one; empty if it does not."""
-    old = rule.constraint.found
-    if old.quote == found.quote or bool(subject.paths) != bool(rule.subject.paths):
+    old = entry.rule
+    if old.quote == found.quote or bool(subject.paths) != bool(entry.subject.paths):
         return ""
-    likeness = subject.likeness(rule.subject)
+    likeness = subject.likeness(entry.subject)
     if subject.paths and not likeness:
         return ""
-    why = _other_choice(chosen, rule.choices) or _other_number(counted, rule.numbers)
-    opposed = _opposed(found, old) and likeness >= _ALIKE and _same_act(subject, rule.subject)
+    why = _other_choice(chosen, entry.choices) or _other_number(counted, entry.numbers)
+    opposed = _opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
     if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"
     return why
@@ -301,7 +305,7 @@ def _other_number(news: Iterable[tuple[str, str]], olds: Iterable[tuple[str, str
     return ""
 
 
-def _opposed(new: Found, old: Found) -> bool:
+def _opposed(new: Rule, old: Rule) -> bool:
     """Return True if one rule forbids and the other requires.
 
     Permissions are excluded: they lift rules by name. A conditional rule ("if the tests fail, ask me")

@@ -12,7 +12,7 @@ from functools import cache
 
 from clew.rules.cues import Hit
 from clew.rules.languages import is_function_word
-from clew.rules.values import Duration, Lasts, Scope
+from clew.rules.rule import Duration, Lasts, Scope
 from clew.rules.words import CODE, PATH, Token, table, words
 
 _FILE = re.compile(

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from clew.rules.values import Kind, Strength
+from clew.rules.rule import Kind, Strength
 
 CODE = "`"
 QUOTE = '"'

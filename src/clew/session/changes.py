@@ -22,10 +22,10 @@ from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
 from clew.log.protocol import Event, Stored
 from clew.message import Cite, Item, Json, JsonObject, Message, Trust
 from clew.rules.find import find_candidates
-from clew.rules.findings import FINDER, RuleRef, number_of, ref_from_json, ref_to_json
-from clew.rules.pins import MadeBy, Pin, Pins
+from clew.rules.findings import FINDER, number_of, ref_from_json, ref_to_json
+from clew.rules.pins import Pins
+from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
 from clew.rules.speech import said
-from clew.rules.values import Found
 from clew.session.history import read_compaction
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def names_by_number(body: dict[str, Any]) -> bool:
 class _Candidates(Pins):
     """Numbers every candidate sentence, as earlier rule finders did."""
 
-    def _search(self, message: Message) -> list[Found]:
+    def _search(self, message: Message) -> list[Rule]:
         return find_candidates(message)
 
 

@@ -17,7 +17,7 @@ from clew.log import RULES, message_event, new_event
 from clew.log.protocol import Event, Stored
 from clew.message import Item, Json, JsonObject, Message
 from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 
 
 @dataclass(frozen=True, slots=True)

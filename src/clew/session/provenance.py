@@ -13,7 +13,7 @@ from clew.ledger.kinds import WORD
 from clew.ledger.values import Value
 from clew.log import COMPACTION
 from clew.message import Cite
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 

@@ -39,7 +39,7 @@ from clew.log import (
 from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, Stored
 from clew.log.transfer import Foreign, foreign
 from clew.message import Item, JsonObject, Message, Role
-from clew.rules.findings import RuleRef
+from clew.rules.rule import RuleRef
 from clew.session.changes import (
     FACT_ACTS,
     names_by_number,

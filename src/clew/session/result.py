@@ -20,7 +20,7 @@ from clew.providers import Wire
 from clew.providers.canonical import chained
 from clew.providers.model import Usage
 from clew.providers.sdk import plain
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.session.conversation import Carry, Own, Record, View
 from clew.tokens import TokenCounter
 

@@ -21,7 +21,7 @@ from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model
 from clew.providers.steps import Steps
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin
 from clew.session.compact_session import Request, compacting, fitting, previewed, undo, wish_of

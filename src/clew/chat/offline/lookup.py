@@ -17,8 +17,7 @@ from clew.memory.stem import stem
 from clew.memory.words import terms
 from clew.message import Item, Message, Origin, Role, said
 from clew.rules.find import find_candidates
-from clew.rules.pins import Pin
-from clew.rules.values import Kind, Scope
+from clew.rules.rule import Kind, Pin, Scope
 
 ENOUGH = 0.6
 """Of the weight of a question's words, found in a sentence that is taken for its answer."""

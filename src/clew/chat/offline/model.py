@@ -12,7 +12,7 @@ from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall
 from clew.providers.clients import Streamed
 from clew.providers.clients.scripted import in_pieces
 from clew.providers.model import Reply, Stop, Usage
-from clew.rules.pins import Pin
+from clew.rules.rule import Pin
 from clew.session import Session
 
 _POLITE = r"(?:please |now |can you |could you |would you |then )*"

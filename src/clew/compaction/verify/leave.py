@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from clew.compaction.plan import Pin
@@ -11,7 +12,7 @@ from clew.compaction.verify.own_words import FEWEST, content, stands, things
 from clew.compaction.verify.quotes import plain
 from clew.compaction.verify.sentence import NEGATION
 from clew.message import Role, Trust, said
-from clew.rules import Constraint, find_candidates, retire
+from clew.rules import Rule, find_candidates, retire
 from clew.rules.active import ActiveRules
 from clew.rules.find import spoken
 
@@ -110,8 +111,8 @@ def _active(quotes: tuple[str, ...]) -> ActiveRules:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _rules(quote: str) -> tuple[Constraint, ...]:
-    return tuple(Constraint(found.quote, found) for found in find_candidates(said(Role.USER, quote)))
+def _rules(quote: str) -> tuple[Rule, ...]:
+    return tuple(replace(found, id=found.quote) for found in find_candidates(said(Role.USER, quote)))
 
 
 @lru_cache(maxsize=_REMEMBERED)
