@@ -123,7 +123,7 @@ def test_the_retirement_quotes_the_words_that_ended_the_rule():
     message = said(Role.USER, "Thanks! Use tabs instead of spaces.")
     assert retire(rules(SPACES), message) == [
         Retirement(
-            constraint=SPACES,
+            rule=SPACES,
             how=How.SUPERSEDED,
             quote="Use tabs instead of spaces.",
             span=Span(0, 8, 35),
