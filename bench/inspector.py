@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.inspector import context, transcript
-from clew.inspector.shelf import Shelf
+from clew.inspector.session_pool import SessionPool
 from clew.log import TOKEN_BUDGET, message_event, new_event
 from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
@@ -82,18 +82,18 @@ def over(took: Sequence[Took], pick: Callable[[Sequence[float]], float]) -> Took
 def row(messages: int, folder: Path) -> str:
     with SqliteStore(folder / f"{messages}.db") as store:
         grow(store, messages)
-        shelf = Shelf(store)
+        pool = SessionPool(store)
         places = random.Random(1).sample(range(1, messages - 40), PAGES)
 
         def page(first: int) -> object:
-            with shelf.book("long") as book:
-                return transcript.page(book, first, 40)
+            with pool.open("long") as handle:
+                return transcript.page(handle, first, 40)
 
         first = timed(lambda: page(1))
         pages = [timed(lambda place=place: page(place)) for place in places]
-        with shelf.book("long") as book:
-            search = timed(lambda: transcript.search(book, "not there", 0))
-            map_, again = (timed(lambda: context.map_of(book, None)) for _ in range(2))
+        with pool.open("long") as handle:
+            search = timed(lambda: transcript.search(handle, "not there", 0))
+            map_, again = (timed(lambda: context.context_map(handle, None)) for _ in range(2))
     told = (first, over(pages, statistics.median), over(pages, max), search, map_, again)
     return f"| {messages:,} | {' | '.join(map(str, told))} |"
 

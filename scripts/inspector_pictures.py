@@ -20,7 +20,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from clew.inspector.server import Server
-from clew.inspector.shelf import Options, Shelf
+from clew.inspector.session_pool import Options, SessionPool
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Author, Category, Draft, Notebook, Source
@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> None:
         with SqliteStore(path) as store, SqliteIndex(path) as index:
             compacted(store)
             seq = Session.open(NAME, store).trace()[-1].seq
-            server = Server.bind(Shelf(store, "local", index, Options(MODEL, WINDOW)))
+            server = Server.bind(SessionPool(store, "local", index, Options(MODEL, WINDOW)))
             with server.running(), sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
                 take(browser, server, folder, seq)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from clew.cli.import_ import import_transcript
-from clew.inspector.shelf import Shelf
+from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
 from clew.log import MESSAGE, TOOL_COMPACTION
 from clew.log.store import MemoryStore
@@ -72,8 +72,8 @@ def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(h
     ctx = import_transcript(store, session).ctx
     marked = [one for one in store.read(ctx, kinds=[MESSAGE.name]) if TOOL_COMPACTION in one.event.body]
     assert [one.event.body[TOOL_COMPACTION]["before"] for one in marked] == [121_000]
-    with Shelf(store, ctx.workspace).book(ctx.session) as book:
-        drawn = timeline(book)
+    with SessionPool(store, ctx.workspace).open(ctx.session) as handle:
+        drawn = timeline(handle)
     events = [event for event in drawn["events"] if event["kind"] == "summary"]
     assert [(event["before"], event["after"], event["trigger"]) for event in events] == [
         (121_000, 1_200, "auto")

@@ -54,7 +54,7 @@ def house(template: Path, tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture(scope="module")
 def server(shared: House) -> Iterator[Server]:
-    server = Server.bind(shared.shelf)
+    server = Server.bind(shared.pool)
     with server.running():
         yield server
 
@@ -97,6 +97,6 @@ def page(browser, server: Server):
 @pytest.fixture
 def own_page(browser, house: House):
     """A page of a house of one's own, for tests that change something."""
-    server = Server.bind(house.shelf)
+    server = Server.bind(house.pool)
     with server.running(), visiting(browser, server) as page:
         yield page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from clew.inspector.shelf import Options, Shelf
+from clew.inspector.session_pool import Options, SessionPool
 from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
@@ -99,7 +99,7 @@ class Counting:
 
 
 class House:
-    """A store in a folder, and the shelf on it."""
+    """A store in a folder, and the pool on it."""
 
     def __init__(self, folder: Path, template: Path | None = None) -> None:
         path = folder / "clew.db"
@@ -107,7 +107,7 @@ class House:
             shutil.copyfile(template, path)
         self.store = SqliteStore(path)
         self.index = SqliteIndex(path)
-        self.shelf = Shelf(self.store, WORKSPACE, self.index, Options(MODEL, WINDOW))
+        self.pool = SessionPool(self.store, WORKSPACE, self.index, Options(MODEL, WINDOW))
 
     def close(self) -> None:
         self.index.close()

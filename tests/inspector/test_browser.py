@@ -8,7 +8,7 @@ import pytest
 
 from clew.inspector.context import MOST_BLOCKS
 from clew.inspector.server import Server
-from clew.inspector.shelf import Options
+from clew.inspector.session_pool import Options
 from clew.message import Role, said
 from clew.session import Session
 from tests.inspector.conftest import visiting
@@ -38,7 +38,7 @@ def test_a_deep_link_leads_to_its_message(page):
 
 def test_a_reader_scrolls_through_a_whole_session_with_few_messages_in_the_document(browser, house: House):
     long(house.store, 400)
-    server = Server.bind(house.shelf)
+    server = Server.bind(house.pool)
     with server.running(), visiting(browser, server) as page:
         go(page, "m1", session="long")
         page.wait_for_selector("article[data-number='1']")
@@ -100,7 +100,7 @@ def test_a_message_that_is_not_there_is_said_and_old_results_go(page):
 
 def test_the_totals_of_a_long_session_say_what_they_leave_out(browser, house: House):
     long(house.store, MOST_BLOCKS + 50)
-    server = Server.bind(house.shelf)
+    server = Server.bind(house.pool)
     with server.running(), visiting(browser, server) as page:
         go(page, "context", session="long")
         told = page.locator(".fill .big").inner_text()
@@ -364,7 +364,7 @@ def test_a_turn_of_the_chat_comes_in_as_it_is_said(own_page):
 
 @pytest.mark.parametrize("auto", [False, True])
 def test_whether_the_chat_compacts_by_itself_is_what_the_settings_say(browser, house: House, auto: bool):
-    server = Server.bind(replace(house.shelf, options=Options(MODEL, WINDOW, auto=auto)))
+    server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))
     with server.running(), visiting(browser, server) as page:
         go(page, "chat")
         page.locator("input[type=checkbox]:enabled").wait_for()  # what the settings say has come
@@ -381,7 +381,7 @@ def test_a_page_follows_a_session_that_another_process_writes(own_page, house: H
 
 
 def test_a_page_that_is_closed_stops_its_turn_and_the_next_may_speak(browser, house: House):
-    server = Server.bind(house.shelf, voice=lambda _session: Asking())
+    server = Server.bind(house.pool, model_factory=lambda _session: Asking())
     with server.running():
         with visiting(browser, server) as page:
             go(page, "chat")

@@ -74,7 +74,7 @@ def test_a_log_without_sessions_says_what_to_do(home: Path, capsys: pytest.Captu
 
 
 def test_a_port_that_is_taken_is_said(home: Path, house: House, capsys: pytest.CaptureFixture[str]):
-    server = Server.bind(house.shelf)
+    server = Server.bind(house.pool)
     port = server.socket.getsockname()[1]
     assert main(["inspect", str(EXAMPLE), "--no-browser", "--port", str(port)]) == 2
     assert f"port {port} of 127.0.0.1 cannot be had" in capsys.readouterr().err

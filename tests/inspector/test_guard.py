@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from clew.errors import InputError
-from clew.inspector.app import _LOOKS
+from clew.inspector.app import _VIEWS
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from tests.inspector.house import TOUR, House
@@ -91,7 +91,7 @@ def test_the_pages_own_files_say_nothing_of_a_session_and_need_no_token(
 @pytest.mark.parametrize(
     "path",
     [
-        *(f"/api/{name}?session=x" for name in _LOOKS),
+        *(f"/api/{name}?session=x" for name in _VIEWS),
         *("/api/sessions", "/api/about", "/api/follow?session=x", "/api/act", "/api/say", "/nowhere"),
         *("//api/sessions", "/static/../api/sessions", "/api/sessions?token={token}"),
     ],
@@ -135,12 +135,12 @@ def test_a_page_of_another_origin_may_not_even_look(server: Server, known: dict[
 def test_a_change_that_another_site_asks_for_is_refused(
     server: Server, shared: House, known: dict[str, str], site: str
 ):
-    with shared.shelf.book(TOUR) as book:
-        before = book.places.upto
+    with shared.pool.open(TOUR) as handle:
+        before = handle.places.upto
     headers = {**known, "origin": f"http://{server.host}", "sec-fetch-site": site}
     assert ask(server, "/api/act", "POST", headers, UNDO).status == 403
-    with shared.shelf.book(TOUR) as book:
-        assert book.places.upto == before
+    with shared.pool.open(TOUR) as handle:
+        assert handle.places.upto == before
 
 
 def test_a_change_that_does_not_say_where_it_comes_from_is_refused(server: Server, known: dict[str, str]):
@@ -199,11 +199,11 @@ def test_what_is_not_there_is_said_in_words(server: Server, known: dict[str, str
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
 def test_all_addresses_at_once_are_none_that_can_be_checked(shared: House, host: str):
     with pytest.raises(InputError, match="no address that a browser can name"):
-        Server.bind(shared.shelf, host=host)
+        Server.bind(shared.pool, host=host)
 
 
 def test_two_starts_have_two_tokens(shared: House):
-    first, second = Server.bind(shared.shelf), Server.bind(shared.shelf)
+    first, second = Server.bind(shared.pool), Server.bind(shared.pool)
     assert first.token != second.token
     assert len(first.token) >= 40
     for one in (first, second):
@@ -223,7 +223,7 @@ def test_a_request_that_never_arrives_whole_is_given_up(
     shared: House, monkeypatch: pytest.MonkeyPatch, half: bytes
 ):
     monkeypatch.setattr("clew.inspector.server.REQUEST_SECONDS", 0.5)
-    server = Server.bind(shared.shelf)
+    server = Server.bind(shared.pool)
     with server.running():
         with closing(socket.create_connection(server.socket.getsockname()[:2], timeout=20)) as slow:
             slow.sendall(half)
@@ -234,7 +234,7 @@ def test_a_request_that_never_arrives_whole_is_given_up(
 
 def test_an_answer_may_take_longer_than_a_request(shared: House, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("clew.inspector.server.REQUEST_SECONDS", 0.3)
-    server = Server.bind(shared.shelf)
+    server = Server.bind(shared.pool)
     place = server.socket.getsockname()[:2]
     with server.running(), closing(socket.create_connection(place, timeout=20)) as page:
         path = f"/api/follow?session={quote(TOUR, safe='')}"

@@ -192,7 +192,7 @@ def times_said(page, words: str) -> int:
 
 
 def test_what_is_said_in_a_chat_is_drawn_once_while_its_turn_is_under_way(browser, house: House):
-    server = Server.bind(house.shelf, voice=lambda _session: Asking())
+    server = Server.bind(house.pool, model_factory=lambda _session: Asking())
     with server.running(), visiting(browser, server) as page:
         go(page, "chat")
         page.wait_for_selector("article[data-number='126']")

@@ -27,15 +27,15 @@ def large(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.parametrize("first", [1, 50_000, 99_961])
 def test_any_page_of_a_long_session_is_all_that_is_read_for_it(large: House, first: int):
-    with large.shelf.book("long") as book:
-        book.store = read = Counting(large.store)
-        assert len(transcript.page(book, first, 40)["rows"]) == 40
-        book.store = large.store
+    with large.pool.open("long") as handle:
+        handle.store = read = Counting(large.store)
+        assert len(transcript.page(handle, first, 40)["rows"]) == 40
+        handle.store = large.store
     assert read.events == 40
 
 
 def test_a_reader_is_anywhere_in_a_long_session_at_once(browser, large: House, tmp_path: Path):
-    server = Server.bind(large.shelf)
+    server = Server.bind(large.pool)
     with server.running(), visiting(browser, server) as page:
         go(page, "m73210", session="long")
         page.wait_for_selector("article.here[data-number='73210']")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.inspector.places import Places
+from clew.inspector.session_pool import MessageIndex
 from clew.log import MESSAGE, fold, message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
@@ -32,7 +32,7 @@ def test_every_message_is_where_its_number_says(kinds: list[str]):
     for kind in kinds:
         event = message_event(said(Role.USER, "x")) if kind == "message" else new_event(kind, {})
         store.append(CTX, [event], None)
-    places = Places(store, CTX)
+    places = MessageIndex(store, CTX)
     places.read_all()  # kinds that nobody knows are among them
     seqs = messages_of(store, CTX)
     assert places.messages == len(seqs)
@@ -53,7 +53,7 @@ def test_the_view_at_any_time_is_the_fold_up_to_there(deeds: list[str], at: floa
     session.add(*(said(Role.USER if n % 2 else Role.ASSISTANT, f"{n} " + "words " * 60) for n in range(30)))
     for deed in deeds:
         do(session, deed)
-    places = Places(store, session.ctx)
+    places = MessageIndex(store, session.ctx)
     last = places.catch_up()
     for seq in (int(at * last), last, int(at * last / 2)):
         assert places.view(seq) == fold(store.read(session.ctx, 0, seq))
@@ -77,7 +77,7 @@ def do(session: Session, deed: str) -> None:
 
 def test_what_is_appended_later_is_taken_in(house: House):
     session = Session.open(TOUR, house.store)
-    places = Places(house.store, session.ctx)
+    places = MessageIndex(house.store, session.ctx)
     before = places.catch_up()
     places.view(before)
     session.add(said(Role.USER, "one more"))

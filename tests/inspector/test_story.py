@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError
-from clew.inspector.story import write_story
+from clew.inspector.export import export_session
 from clew.message import Role, said
 from clew.session import Session
 from tests.inspector.house import EVIL, TOUR, House
@@ -37,7 +37,7 @@ class Tags(HTMLParser):
 
 def told(house: House, name: str, tmp_path: Path) -> tuple[str, Tags]:
     path = tmp_path / "story.html"
-    assert write_story(house.shelf, name, path) == path.stat().st_size
+    assert export_session(house.pool, name, path) == path.stat().st_size
     text = path.read_text(encoding="utf-8")
     tags = Tags()
     tags.feed(text)
@@ -69,5 +69,5 @@ def test_a_secret_is_masked(house: House, tmp_path: Path):
 def test_a_file_that_is_there_is_not_overwritten(house: House, tmp_path: Path):
     (tmp_path / "story.html").write_text("mine")
     with pytest.raises(InputError, match="is there already"):
-        write_story(house.shelf, TOUR, tmp_path / "story.html")
+        export_session(house.pool, TOUR, tmp_path / "story.html")
     assert (tmp_path / "story.html").read_text() == "mine"

@@ -13,10 +13,10 @@ from itertools import islice
 import pytest
 
 from clew.errors import InputError
+from clew.inspector.chat_stream import ROOM_HERE, PageChats
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
-from clew.inspector.shelf import Options
-from clew.inspector.talk import ROOM_HERE, Talks
+from clew.inspector.session_pool import Options
 from clew.message import JsonObject, Message, Role, Text, ToolCall, said
 from clew.providers.clients.pieces import Piece, Streamed
 from clew.providers.model import Reply, Stop
@@ -26,18 +26,18 @@ from tests.inspector.test_guard import ask, same_origin
 
 
 def test_a_turn_is_told_from_the_words_to_the_reply_and_is_in_the_log(house: House):
-    told = list(Talks(house.shelf).on(TOUR).say("What was the rule about legacy?", auto=False))
+    told = list(PageChats(house.pool).on(TOUR).say("What was the rule about legacy?", auto=False))
     kinds = [one["is"] for one in told]
     assert (kinds[0], kinds[-1]) == ("taken", "said")
     assert "delta" in kinds
-    with house.shelf.book(TOUR) as book:
-        assert book.places.messages == 126 + sum(one in ("taken", "said") for one in kinds) + kinds.count(
+    with house.pool.open(TOUR) as handle:
+        assert handle.places.messages == 126 + sum(one in ("taken", "said") for one in kinds) + kinds.count(
             "done"
         )
 
 
 def test_two_turns_at_once_are_refused(house: House):
-    talk = Talks(house.shelf).on(TOUR)
+    talk = PageChats(house.pool).on(TOUR)
     talk.patience_seconds = 0
     first = talk.say("one", auto=False)
     next(first)
@@ -48,7 +48,7 @@ def test_two_turns_at_once_are_refused(house: House):
 
 
 def test_a_turn_that_is_stopped_says_so(house: House):
-    talk = Talks(house.shelf).on(TOUR)
+    talk = PageChats(house.pool).on(TOUR)
     turn = talk.say("Tell me about the invoices.", auto=False)
     kinds = [next(turn)["is"], next(turn)["is"]]
     talk.stop()
@@ -75,23 +75,23 @@ class Silent:
 def test_a_stop_between_two_words_ends_the_turn_and_nothing_else(house: House):
     """A KeyboardInterrupt that left the turn would pass through the server's loop and end it."""
     model = Silent()
-    talk = Talks(house.shelf, lambda _session: model).on(TOUR)
+    talk = PageChats(house.pool, lambda _session: model).on(TOUR)
     model.stop = talk.stop
-    assert [one["is"] for one in talk.say("Look it up.", auto=False)][-1] == "stopped"
+    assert [one["is"] for one in talk.say("ViewFunction it up.", auto=False)][-1] == "stopped"
     model.stop = lambda: None
     assert "done" in [one["is"] for one in islice(talk.say("Again.", auto=False), 5)]
 
 
 def test_a_stop_before_the_first_word_ends_the_turn_and_nothing_else(house: House):
-    talk = Talks(house.shelf).on(TOUR)
-    turn = talk.say("Look it up.", auto=False)
+    talk = PageChats(house.pool).on(TOUR)
+    turn = talk.say("ViewFunction it up.", auto=False)
     talk.stop()
     assert [one["is"] for one in turn] == ["taken", "stopped"]
 
 
 def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: House):
     model = Silent()
-    server = Server.bind(house.shelf, voice=lambda _session: model)
+    server = Server.bind(house.pool, model_factory=lambda _session: model)
     headers = {TOKEN: server.token, **same_origin(server)}
 
     def stop() -> None:
@@ -99,7 +99,9 @@ def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: Hou
 
     model.stop = stop
     with server.running():
-        told = ask(server, "/api/say", "POST", headers, json.dumps({"session": TOUR, "text": "Look it up."}))
+        told = ask(
+            server, "/api/say", "POST", headers, json.dumps({"session": TOUR, "text": "ViewFunction it up."})
+        )
         assert json.loads(told.body.splitlines()[-1]) == {"is": "stopped", "kept": None}
         assert ask(server, headers=headers).status == 200
 
@@ -107,7 +109,7 @@ def test_the_server_outlives_a_turn_that_is_stopped_between_two_words(house: Hou
 def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house: House):
     session = Session.open("full", house.store, model=MODEL, window=WINDOW)
     session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(17)))
-    told = list(Talks(house.shelf).on("full").say("And now?", auto=False))
+    told = list(PageChats(house.pool).on("full").say("And now?", auto=False))
     warned = [one["text"] for one in told if one["is"] == "warned"]
     assert any(one.endswith(ROOM_HERE) for one in warned)
     assert not any("/auto" in one for one in warned)
@@ -115,7 +117,7 @@ def test_a_warning_names_what_the_page_has_and_no_command_of_the_terminal(house:
 
 def test_commands_of_the_terminal_are_not_for_the_page(house: House):
     with pytest.raises(InputError, match="commands are for the terminal"):
-        Talks(house.shelf).on(TOUR).say("/export /tmp/x", auto=False)
+        PageChats(house.pool).on(TOUR).say("/export /tmp/x", auto=False)
 
 
 def wanted(turn: Iterator[JsonObject]) -> JsonObject:
@@ -123,7 +125,7 @@ def wanted(turn: Iterator[JsonObject]) -> JsonObject:
 
 
 def test_what_a_tool_would_change_is_asked_for_and_each_answer_counts_once(house: House):
-    talk = Talks(house.shelf, lambda _session: Asking()).on(TOUR)
+    talk = PageChats(house.pool, lambda _session: Asking()).on(TOUR)
     turn = talk.say("Set rules.", auto=False)
     first = wanted(turn)
     talk.answer(first["call_id"], "yes")
@@ -137,7 +139,7 @@ def test_what_a_tool_would_change_is_asked_for_and_each_answer_counts_once(house
 
 
 def test_stopping_while_leave_is_asked_for_means_no(house: House):
-    talk = Talks(house.shelf, lambda _session: Asking()).on(TOUR)
+    talk = PageChats(house.pool, lambda _session: Asking()).on(TOUR)
     turn = talk.say("Set rules.", auto=False)
     wanted(turn)
     talk.stop()
@@ -151,7 +153,7 @@ def test_stopping_while_leave_is_asked_for_means_no(house: House):
 def test_a_page_that_says_nothing_of_compacting_has_it_as_in_the_settings(house: House, auto: bool):
     session = Session.open("full", house.store, model=MODEL, window=WINDOW)
     session.add(*(said(Role.USER, f"{n} {'word ' * 500}") for n in range(20)))
-    server = Server.bind(replace(house.shelf, options=Options(MODEL, WINDOW, auto=auto)))
+    server = Server.bind(replace(house.pool, options=Options(MODEL, WINDOW, auto=auto)))
     headers = {TOKEN: server.token, **same_origin(server)}
     with server.running():
         body = json.dumps({"session": "full", "text": "And now?", "auto": None})
@@ -160,14 +162,14 @@ def test_a_page_that_says_nothing_of_compacting_has_it_as_in_the_settings(house:
 
 
 def test_a_turn_that_waits_for_leave_ends_with_the_server_and_before_its_store_is_closed(house: House):
-    talks = Talks(house.shelf, lambda _session: Asking())
-    talk = talks.on(TOUR)
+    chats = PageChats(house.pool, lambda _session: Asking())
+    talk = chats.on(TOUR)
     talk.patience_seconds = 60
     turn = talk.say("Set rules.", auto=False)
     wanted(turn)
     with ThreadPoolExecutor(1) as pool:
         rest = pool.submit(lambda: [one["is"] for one in turn])
-        talks.close()
+        chats.close()
         talk.patience_seconds = 0
         assert next(talk.say("Again.", auto=False))["is"] == "taken"
     assert rest.result()[-1] == "stopped"
@@ -183,13 +185,13 @@ def asked_for_leave(server: Server, text: str) -> JsonObject:
 
 
 def test_a_page_that_goes_away_while_leave_is_asked_for_leaves_the_session_free(house: House):
-    server = Server.bind(house.shelf, voice=lambda _session: Asking())
+    server = Server.bind(house.pool, model_factory=lambda _session: Asking())
     with server.running():
         asked = [asked_for_leave(server, text)["call_id"] for text in ("Set rules.", "Again.")]
     assert asked == ["c1", "c2"]
 
 
 def test_words_that_nobody_listens_to_leave_the_session_free(house: House):
-    talk = Talks(house.shelf).on(TOUR)
+    talk = PageChats(house.pool).on(TOUR)
     talk.say("one", auto=False)
     assert list(talk.say("two", auto=False))[-1]["is"] == "said"

@@ -33,7 +33,7 @@ from clew.log.store import SqliteStore
 from clew.settings import configured, store_path
 
 if TYPE_CHECKING:
-    from clew.inspector.shelf import Shelf
+    from clew.inspector.session_pool import SessionPool
     from clew.providers.clients import StreamingModel
     from clew.session import Session
 
@@ -100,28 +100,28 @@ def _port(text: str) -> int:
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Serve the page, or write it to a file."""
-    with _named(args, term) as (shelf, name):
+    with _named(args, term) as (pool, name):
         if args.export is None:
-            serve(shelf, args, term, name)
+            serve(pool, args, term, name)
         elif name is None:
             raise InputError("--export needs a session", "use: clew inspect SESSION --export PATH")
         else:
-            from clew.inspector.story import write_story
+            from clew.inspector.export import export_session
 
-            size = write_story(shelf, name, args.export)
+            size = export_session(pool, name, args.export)
             term.write(printable(f"{args.export}: {size:,} bytes, one file, no server needed"))
     return 0
 
 
-def serve(shelf: Shelf, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
+def serve(pool: SessionPool, args: argparse.Namespace, term: Terminal, name: str | None = None) -> None:
     """Serve until Ctrl-C."""
     from clew.chat.opening import named_model
     from clew.inspector.server import Server
 
-    def voice(session: Session) -> StreamingModel:
+    def model_factory(session: Session) -> StreamingModel:
         return named_model(spoken_to(args), session)
 
-    server = Server.bind(shelf, args.port, args.host, voice)
+    server = Server.bind(pool, args.port, args.host, model_factory)
     address = server.address(name or "")
     term.write(printable(address))
     term.note("Ctrl-C stops it.")
@@ -154,15 +154,15 @@ def _shown(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
+def _named(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Yield the sessions to serve, and the name of the one to open."""
     name = _own(args.file) if args.file is not None else None
     if args.file is not None and name is None:
         with _copied(args, term) as found:
             yield found
         return
-    with own_shelf(args) as shelf:
-        yield shelf, name
+    with own_shelf(args) as pool:
+        yield pool, name
 
 
 def _own(name: str) -> str | None:
@@ -174,16 +174,16 @@ def _own(name: str) -> str | None:
 
 
 @contextmanager
-def own_shelf(args: argparse.Namespace) -> Iterator[Shelf]:
+def own_shelf(args: argparse.Namespace) -> Iterator[SessionPool]:
     """Open clew's own log."""
     if not store_path().exists():
         raise NotFound("clew's log has no sessions yet", ADVICE)
-    with the_store() as store, _shelved(store, store_path(), args) as shelf:
-        yield shelf
+    with the_store() as store, _shelved(store, store_path(), args) as pool:
+        yield pool
 
 
 @contextmanager
-def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, str | None]]:
+def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[SessionPool, str | None]]:
     """Import a file into a temporary log, deleted when the server stops."""
     given = opened(args)
     with tempfile.TemporaryDirectory(prefix="clew-") as folder:
@@ -194,17 +194,19 @@ def _copied(args: argparse.Namespace, term: Terminal) -> Iterator[tuple[Shelf, s
             else:
                 taken = [import_transcript(store, one) for one in given.sessions(term)]
             note = COPY.format(name=Path(args.file).name)
-            with _shelved(store, path, args, note) as shelf:
-                yield shelf, taken[0].ctx.session if len(taken) == 1 else None
+            with _shelved(store, path, args, note) as pool:
+                yield pool, taken[0].ctx.session if len(taken) == 1 else None
 
 
 @contextmanager
-def _shelved(store: SqliteStore, path: Path, args: argparse.Namespace, note: str = "") -> Iterator[Shelf]:
-    from clew.inspector.shelf import Options, Shelf
+def _shelved(
+    store: SqliteStore, path: Path, args: argparse.Namespace, note: str = ""
+) -> Iterator[SessionPool]:
+    from clew.inspector.session_pool import Options, SessionPool
     from clew.memory.index.sqlite import SqliteIndex
 
     with SqliteIndex(path) as index:
-        yield Shelf(
+        yield SessionPool(
             store,
             WORKSPACE,
             index,

@@ -20,11 +20,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from clew.errors import ClewError, InputError, NotFound, StoreDamaged
-from clew.inspector import acts, context, history, kept, sessions, timeline, transcript
+from clew.inspector import actions, context, history, ledger_view, session_list, timeline, transcript
+from clew.inspector.chat_stream import EventStream, PageChat, PageChats
 from clew.inspector.guard import Gate, Guard
-from clew.inspector.shelf import MISSHAPEN, Book, Shelf
-from clew.inspector.sources import expanded, explained
-from clew.inspector.talk import Talk, Talks, Telling
+from clew.inspector.history import expanded, explained
+from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.log.protocol import Ctx
 from clew.message import JsonObject
 
@@ -34,7 +34,7 @@ FOLLOW_SECONDS = 0.5
 MOST_BYTES = 256_000
 """Of what a page may send at once."""
 
-Look: TypeAlias = Callable[[Shelf, Book, Request], JsonObject]
+ViewFunction: TypeAlias = Callable[[SessionPool, OpenSession, Request], JsonObject]
 
 
 class Answer(JSONResponse):
@@ -45,18 +45,16 @@ class Answer(JSONResponse):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-def inspector(shelf: Shelf, gate: Gate, talks: Talks) -> ASGIApp:
+def inspector(pool: SessionPool, gate: Gate, chats: PageChats) -> ASGIApp:
     """Return the server's application, behind its guard."""
-    looks = [Route(f"/api/{name}", _looking(shelf, name)) for name in _LOOKS]
+    looks = [Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS]
     routes = [
         Route("/", _front),
-        Route("/api/sessions", _sessions(shelf)),
-        Route(
-            "/api/about", lambda _request: Answer({"note": shelf.options.note, "auto": shelf.options.auto})
-        ),
-        Route("/api/follow", _follow(shelf)),
-        Route("/api/act", _act(shelf, talks), methods=["POST"]),
-        Route("/api/say", _say(talks), methods=["POST"]),
+        Route("/api/sessions", _sessions(pool)),
+        Route("/api/about", lambda _request: Answer({"note": pool.options.note, "auto": pool.options.auto})),
+        Route("/api/follow", _follow(pool)),
+        Route("/api/act", _act(pool, chats), methods=["POST"]),
+        Route("/api/say", _say(chats), methods=["POST"]),
         *looks,
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
@@ -86,50 +84,50 @@ def number_of(request: Request, name: str, default: int) -> int:
     return int(value)
 
 
-def _message(_shelf: Shelf, book: Book, request: Request) -> JsonObject:
-    found = transcript.one(book, number_of(request, "number", 0))
+def _message(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    found = transcript.one(handle, number_of(request, "number", 0))
     if found is None:
-        raise NotFound("there is no such message", f"there are {book.places.messages}")
+        raise NotFound("there is no such message", f"there are {handle.places.messages}")
     return found
 
 
-def _page(_shelf: Shelf, book: Book, request: Request) -> JsonObject:
-    return transcript.page(book, number_of(request, "first", 1), number_of(request, "count", 40))
+def _page(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    return transcript.page(handle, number_of(request, "first", 1), number_of(request, "count", 40))
 
 
-def _standing(_shelf: Shelf, book: Book, request: Request) -> JsonObject:
-    return transcript.standing(book, number_of(request, "first", 1), number_of(request, "last", 1))
+def _standing(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    return transcript.standing(handle, number_of(request, "first", 1), number_of(request, "last", 1))
 
 
-def _search(_shelf: Shelf, book: Book, request: Request) -> JsonObject:
-    return transcript.search(book, request.query_params.get("q", ""), number_of(request, "after", 0))
+def _search(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    return transcript.search(handle, request.query_params.get("q", ""), number_of(request, "after", 0))
 
 
-def _map(_shelf: Shelf, book: Book, request: Request) -> JsonObject:
-    seq = number_of(request, "seq", book.places.upto)
-    return context.map_of(book, seq)
+def _map(_shelf: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
+    seq = number_of(request, "seq", handle.places.upto)
+    return context.context_map(handle, seq)
 
 
-def _recall(shelf: Shelf, book: Book, request: Request) -> JsonObject:
+def _recall(pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
     words, everywhere = request.query_params.get("q", ""), "everywhere" in request.query_params
-    return kept.recall(shelf, book, words, everywhere)
+    return ledger_view.recall(pool, handle, words, everywhere)
 
 
-_LOOKS: dict[str, Look] = {
-    "size": lambda _shelf, book, _request: sessions.size(book),
+_VIEWS: dict[str, ViewFunction] = {
+    "size": lambda _shelf, handle, _request: session_list.size(handle),
     "page": _page,
     "message": _message,
     "standing": _standing,
     "search": _search,
     "map": _map,
-    "diff": lambda _shelf, book, request: context.diff(book, number_of(request, "seq", 0)),
-    "compactions": lambda _shelf, book, _request: history.compactions(book),
-    "compaction": lambda _shelf, book, request: history.whole(book, request.query_params.get("name", "")),
-    "expand": lambda _shelf, book, request: expanded(book, request.query_params.get("ref", "")),
-    "explain": lambda _shelf, book, request: explained(book, request.query_params.get("ref", "")),
-    "timeline": lambda _shelf, book, _request: timeline.timeline(book),
-    "ledger": lambda _shelf, book, _request: kept.ledger(book),
-    "notes": lambda shelf, book, _request: kept.notes(shelf, book.ctx.session),
+    "diff": lambda _shelf, handle, request: context.diff(handle, number_of(request, "seq", 0)),
+    "compactions": lambda _shelf, handle, _request: history.compactions(handle),
+    "compaction": lambda _shelf, handle, request: history.whole(handle, request.query_params.get("name", "")),
+    "expand": lambda _shelf, handle, request: expanded(handle, request.query_params.get("ref", "")),
+    "explain": lambda _shelf, handle, request: explained(handle, request.query_params.get("ref", "")),
+    "timeline": lambda _shelf, handle, _request: timeline.timeline(handle),
+    "ledger": lambda _shelf, handle, _request: ledger_view.ledger(handle),
+    "notes": lambda pool, handle, _request: ledger_view.notes(pool, handle.ctx.session),
     "recall": _recall,
 }
 
@@ -138,60 +136,60 @@ _OPENS = frozenset({"expand", "explain", "ledger"})
 """Looks for which the session itself is opened; of a long log nobody opened before, that takes a while."""
 
 
-def _looking(shelf: Shelf, name: str) -> Callable[[Request], Response]:
-    look = _LOOKS[name]
+def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
+    look = _VIEWS[name]
 
     def answer(request: Request) -> Response:
         try:
-            with shelf.book(request.query_params.get("session", ""), opened=name in _OPENS) as book:
-                return Answer(look(shelf, book, request))
-        except MISSHAPEN as cause:
+            with pool.open(request.query_params.get("session", ""), opened=name in _OPENS) as handle:
+                return Answer(look(pool, handle, request))
+        except BAD_LOG_ERRORS as cause:
             raise StoreDamaged(f"this session holds an event that cannot be read ({cause!r:.200})") from cause
 
     return answer
 
 
-def _sessions(shelf: Shelf) -> Callable[[Request], Response]:
-    return lambda _request: Answer(sessions.listed(shelf))
+def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
+    return lambda _request: Answer(session_list.listed(pool))
 
 
 # What is done ----------------------------------------------------------------------------------------
 
 
-def _act(shelf: Shelf, talks: Talks) -> Callable[[Request], Any]:
+def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         return Answer(await run_in_threadpool(act, await _sent(request)))
 
     def act(given: dict[str, Any]) -> JsonObject:
-        name = acts.text_of(given, "session")
+        name = actions.text_of(given, "session")
         match given.get("does"):
             case "answer":
-                talks.on(name).answer(acts.text_of(given, "call"), acts.text_of(given, "answer"))
+                chats.on(name).answer(actions.text_of(given, "call"), actions.text_of(given, "answer"))
                 return {}
             case "stop":
-                talks.on(name).stop()
+                chats.on(name).stop()
                 return {}
-        with shelf.book(name, opened=True) as book:
-            return acts.act(shelf, book, given)
+        with pool.open(name, opened=True) as handle:
+            return actions.act(pool, handle, given)
 
     return answer
 
 
-def _say(talks: Talks) -> Callable[[Request], Any]:
+def _say(chats: PageChats) -> Callable[[Request], Any]:
     """Take a person's words, and stream what happens, a line each."""
 
     async def answer(request: Request) -> Response:
         given = await _sent(request)
-        talk = await run_in_threadpool(talks.on, acts.text_of(given, "session"))
+        talk = await run_in_threadpool(chats.on, actions.text_of(given, "session"))
         wish = given.get("auto")  # none: nobody said otherwise than the settings
-        auto = talks.shelf.options.auto if wish is None else wish is True
-        told = await run_in_threadpool(talk.say, acts.text_of(given, "text"), auto)
+        auto = chats.pool.options.auto if wish is None else wish is True
+        told = await run_in_threadpool(talk.say, actions.text_of(given, "text"), auto)
         return StreamingResponse(_lines(talk, told), media_type="application/x-ndjson")
 
     return answer
 
 
-async def _lines(talk: Talk, told: Telling) -> AsyncIterator[str]:
+async def _lines(talk: PageChat, told: EventStream) -> AsyncIterator[str]:
     """Yield what happens; a page that goes away stops its turn, also one that waits for its answer."""
     is_over = False
     try:
@@ -224,16 +222,16 @@ async def _sent(request: Request) -> dict[str, Any]:
 # Following a session ---------------------------------------------------------------------------------
 
 
-def _follow(shelf: Shelf) -> Callable[[Request], Any]:
+def _follow(pool: SessionPool) -> Callable[[Request], Any]:
     """Tell a page, as long as it listens, each time the session has grown, whoever appends to it."""
 
     async def answer(request: Request) -> Response:
-        ctx = Ctx(workspace=shelf.workspace, session=request.query_params.get("session", ""))
+        ctx = Ctx(workspace=pool.workspace, session=request.query_params.get("session", ""))
 
         async def heads() -> AsyncIterator[str]:
             told = -1
             while True:
-                seq = (await run_in_threadpool(shelf.store.head, ctx)).seq
+                seq = (await run_in_threadpool(pool.store.head, ctx)).seq
                 if seq != told:
                     told = seq
                     yield f"data: {seq}\n\n"

@@ -10,8 +10,8 @@ from clew.budget import FRESH, Fill, Region
 from clew.budget.verdict import Levels, levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
-from clew.inspector.shelf import Book, Shown
-from clew.inspector.words import first_words, speaker
+from clew.inspector.message_json import first_words, speaker
+from clew.inspector.session_pool import OpenSession, Shown
 from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.clients.api import whole
@@ -42,15 +42,15 @@ def says(item: Item) -> str:
     return f"stands for {covers[1]}" if covers else first_words(item.message)
 
 
-def map_of(book: Book, seq: int | None) -> JsonObject:
+def context_map(handle: OpenSession, seq: int | None) -> JsonObject:
     """Return what the model saw after an event, and how that filled its window."""
-    places = book.places
+    places = handle.places
     at = places.upto if seq is None else max(0, min(seq, places.upto))
     entries = places.view(at).entries
-    blocks = _blocks(book, entries[-MOST_BLOCKS:])
-    gauge = book.gauge
+    blocks = _blocks(handle, entries[-MOST_BLOCKS:])
+    gauge = handle.gauge
     model, window = gauge.model, gauge.window
-    sizes = _by_region((one["region"], one["tokens"]) for one in blocks) | _besides(book, at)
+    sizes = _by_region((one["region"], one["tokens"]) for one in blocks) | _besides(handle, at)
     used = sum(sizes.values())
     fill = Fill(window, used, sizes.get(Region.SYSTEM.value, 0))
     return {
@@ -58,7 +58,7 @@ def map_of(book: Book, seq: int | None) -> JsonObject:
         "last": places.upto,
         "messages": places.number(at),
         "said": places.messages,
-        "time": _time(book, at),
+        "time": _time(handle, at),
         "model": model.id if model.known else None,
         "price": model.input_price,
         "window": window.tokens,
@@ -76,17 +76,17 @@ def marks(levels: Levels) -> JsonObject:
     return {"warn": levels.warn_at, "compact": levels.compact_at, "target": levels.target, "why": levels.why}
 
 
-def _time(book: Book, seq: int) -> str | None:
-    stored = next(book.store.read(book.ctx, seq - 1, seq), None) if seq else None
+def _time(handle: OpenSession, seq: int) -> str | None:
+    stored = next(handle.store.read(handle.ctx, seq - 1, seq), None) if seq else None
     return stored.event.time if stored else None
 
 
-def _blocks(book: Book, refs: Sequence[Ref]) -> list[dict[str, Any]]:
+def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
     """Return the blocks of a view; those that were drawn before are not read again."""
-    drawn = book.drawn
+    drawn = handle.drawn
     if len(drawn) > MOST_REMEMBERED:
         drawn.clear()
-    for item, ref, tokens in book.shown(ref for ref in refs if ref not in drawn):
+    for item, ref, tokens in handle.shown(ref for ref in refs if ref not in drawn):
         drawn[ref] = {
             "id": item.id,
             "region": region(item.id, item.message),
@@ -94,7 +94,7 @@ def _blocks(book: Book, refs: Sequence[Ref]) -> list[dict[str, Any]]:
             "trust": lowest(part.trust for part in item.message.parts).label,
             "tokens": tokens,
             "text": says(item),
-            "smaller": item.id.startswith("m") and not book.places.is_message(ref.seq),
+            "smaller": item.id.startswith("m") and not handle.places.is_message(ref.seq),
         }
     return [drawn[ref] for ref in refs]
 
@@ -107,10 +107,10 @@ def _by_region(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
     return {name: tokens for name, tokens in sums.items() if tokens}
 
 
-def _besides(book: Book, seq: int) -> dict[str, int]:
+def _besides(handle: OpenSession, seq: int) -> dict[str, int]:
     """Return what else was sent, as the last budget shortly before tells: tools, instructions, notes."""
     sent: dict[str, int] = {}
-    for stored in book.store.read(book.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
+    for stored in handle.store.read(handle.ctx, max(0, seq - RECENT), seq, [TOKEN_BUDGET.name]):
         sent = dict(sent_besides(stored.event.body))
     return sent
 
@@ -126,18 +126,18 @@ def sent_besides(body: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 # Before and after ------------------------------------------------------------------------------------
 
 
-def diff(book: Book, seq: int) -> JsonObject:
+def diff(handle: OpenSession, seq: int) -> JsonObject:
     """Return what a compaction changed, block by block."""
-    stored = next(book.store.read(book.ctx, seq - 1, seq), None) if seq > 0 else None
+    stored = next(handle.store.read(handle.ctx, seq - 1, seq), None) if seq > 0 else None
     if stored is None or stored.event.kind != COMPACTION.name:
         raise NotFound(f"event {seq} is no compaction", "the digests page lists them")
     plan = read_compaction(COMPACTION.current(stored)).plan
-    before = book.shown(book.places.view(seq - 1).entries)
-    after = {one[0].id: one for one in book.shown(book.places.view(seq).entries)}
+    before = handle.shown(handle.places.view(seq - 1).entries)
+    after = {one[0].id: one for one in handle.shown(handle.places.view(seq).entries)}
     rows = list(_rows(before, after, _fates(plan.operations)))
     return {
         "seq": seq,
-        "price": book.gauge.model.input_price,
+        "price": handle.gauge.model.input_price,
         "before": _side(before),
         "after": _side(list(after.values())),
         "rows": list[Json](rows),

@@ -1,4 +1,4 @@
-"""Every compaction of a session: in force, undone or taken into a later one."""
+"""Compactions of a session as JSON: the list, one in full with its checks, and the sources of a line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from clew.compaction.plan.spans import spans
 from clew.compaction.verify import Report
 from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound
-from clew.inspector.shelf import Book
+from clew.inspector.message_json import marked_to_json, speaker
+from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, REFUSAL, UNDO
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, lowest
 from clew.rules.codec import to_json
 from clew.session.history import PastCompaction, compaction_history
 
@@ -22,36 +23,36 @@ MOST_WEIGHED = 20_000
 """Messages of a view that are weighed to say what an undo costs."""
 
 
-def past_of(book: Book) -> list[PastCompaction]:
+def compactions_of(handle: OpenSession) -> list[PastCompaction]:
     """Return every compaction there ever was, oldest first."""
-    return compaction_history(book.places.of_kinds(COMPACTION.name, UNDO.name))
+    return compaction_history(handle.places.of_kinds(COMPACTION.name, UNDO.name))
 
 
-def compactions(book: Book) -> JsonObject:
+def compactions(handle: OpenSession) -> JsonObject:
     """Return all of them in short, with what undoing the last would cost, and what was refused."""
-    past = past_of(book)
+    past = compactions_of(handle)
     refused: list[Json] = [
         {"seq": one.seq, "time": one.event.time, "reason": one.event.body.get("reason")}
-        for one in book.places.of_kinds(REFUSAL.name)
+        for one in handle.places.of_kinds(REFUSAL.name)
     ]
     return {
-        "compactions": [_short(book, one) for one in past],
+        "compactions": [_short(handle, one) for one in past],
         "refused": refused,
-        "off": book.places.view(book.places.upto).off,
-        "undo": _undo_price(book),
-        "said": book.places.messages,
-        "by_model": book.options.summariser.name if book.options.summariser else None,
+        "off": handle.places.view(handle.places.upto).off,
+        "undo": _undo_price(handle),
+        "said": handle.places.messages,
+        "by_model": handle.options.summariser.name if handle.options.summariser else None,
     }
 
 
-def _short(book: Book, past: PastCompaction) -> JsonObject:
+def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
     one = past.compaction
     plan, digest = one.plan, one.digest
     return {
         "name": past.name,
         "seq": one.seq,
         "time": one.time,
-        "at": book.places.number(one.seq),
+        "at": handle.places.number(one.seq),
         "undone": past.undone,
         "taken_in": past.taken_in,
         "trigger": plan.trigger,
@@ -73,41 +74,41 @@ def _short(book: Book, past: PastCompaction) -> JsonObject:
     }
 
 
-def _undo_price(book: Book) -> Json:
+def _undo_price(handle: OpenSession) -> Json:
     """Say what taking the last compaction back would cost."""
-    view = book.places.view(book.places.upto)
+    view = handle.places.view(handle.places.upto)
     if not view.steps or view.off:
         return None
     now, then = list(view.entries), list(view.without(view.steps[-1].seq).entries)
     if len(then) > MOST_WEIGHED:
         return None
-    sizes = {ref: tokens for _, ref, tokens in book.shown(dict.fromkeys((*now, *then)))}
+    sizes = {ref: tokens for _, ref, tokens in handle.shown(dict.fromkeys((*now, *then)))}
     stable = sum(
         sizes[one] for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(now, then, strict=False))
     )
     tokens, restored = (sum(sizes[ref] for ref in refs) for refs in (now, then))
-    price = undo_price(tokens, restored, stable, Cache(book.gauge.model))
+    price = undo_price(tokens, restored, stable, Cache(handle.gauge.model))
     return {"tokens": tokens, "restored": restored, "sent_anew": restored - stable, "price": str(price)}
 
 
 # One of them -----------------------------------------------------------------------------------------
 
 
-def find(book: Book, name: str) -> PastCompaction:
+def find(handle: OpenSession, name: str) -> PastCompaction:
     """Return a compaction by its number, or raise ``NotFound``."""
-    for one in past_of(book):
+    for one in compactions_of(handle):
         if one.name == name:
             return one
     raise NotFound(f"there is no compaction {name!r}", "the digests page lists them")
 
 
-def whole(book: Book, name: str) -> JsonObject:
+def whole(handle: OpenSession, name: str) -> JsonObject:
     """Return a compaction with every claim of its digest, and what the checks said."""
-    past = find(book, name)
+    past = find(handle, name)
     one = past.compaction
     digest = one.digest
     return {
-        **_short(book, past),
+        **_short(handle, past),
         "rules": [_rule(pin) for pin in digest.pins] if digest else [],
         "lines": [_claim(claim, one.report) for claim in digest.claims] if digest else [],
         "checksum": digest.checksum if digest else None,
@@ -176,3 +177,35 @@ def lost_to_json(report: Report) -> list[Json]:
         }
         for one in report.lost
     ]
+
+
+MOST_SOURCES = 40
+"""Messages that are sent; a digest may stand for thousands."""
+
+
+def expanded(handle: OpenSession, ref: str) -> JsonObject:
+    """Return what stands behind a reference."""
+    found = handle.session.expand(ref)
+    messages: list[Json] = []
+    for item in handle.session.originals(found.ids[:MOST_SOURCES]):
+        quotes = [quote for quote in found.quotes if quote.cite.message == item.id]
+        messages.append(
+            {
+                "id": item.id,
+                "role": speaker(item.message),
+                "trust": lowest(part.trust for part in item.message.parts).label,
+                "parts": marked_to_json(item.message, quotes),
+            }
+        )
+    return {
+        "ref": found.ref,
+        "what": found.what,
+        "text": found.text,
+        "messages": messages,
+        "more": len(found.ids) - len(messages),
+    }
+
+
+def explained(handle: OpenSession, ref: str) -> JsonObject:
+    """Return why something is shown as it is, or why it left."""
+    return {"ref": ref, "lines": list[Json](handle.session.explain(ref).lines)}

@@ -23,8 +23,8 @@ try:
 except ImportError as cause:
     raise MissingExtra("clew[inspector]", "pip install 'clew[inspector]' brings the server") from cause
 
-from clew.inspector.shelf import Shelf
-from clew.inspector.talk import Talks, Voice
+from clew.inspector.chat_stream import ModelFactory, PageChats
+from clew.inspector.session_pool import SessionPool
 
 LOOPBACK = "127.0.0.1"
 WILDCARDS = ("", "0.0.0.0", "::")
@@ -34,7 +34,7 @@ REQUEST_SECONDS = 10.0
 """How long a request may take to arrive whole; a page sends its own at once."""
 
 
-class Impatient(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """Closes a connection on which no whole request arrives in time."""
 
     _patience: asyncio.TimerHandle | None = None
@@ -74,14 +74,16 @@ class Impatient(H11Protocol):
 class Server:
     """A server that was begun."""
 
-    shelf: Shelf
+    pool: SessionPool
     socket: socket.socket
-    voice: Voice | None = None
+    model_factory: ModelFactory | None = None
     """Gives the models that chats talk to; without one the offline model answers."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     @classmethod
-    def bind(cls, shelf: Shelf, port: int = 0, host: str = LOOPBACK, voice: Voice | None = None) -> Server:
+    def bind(
+        cls, pool: SessionPool, port: int = 0, host: str = LOOPBACK, model_factory: ModelFactory | None = None
+    ) -> Server:
         """Take a port, or any that is free; one that is taken is an ``InputError``."""
         if host in WILDCARDS:
             raise InputError(
@@ -97,7 +99,7 @@ class Server:
             raise InputError(
                 f"port {port} of {host} cannot be had ({cause.strerror})", "give another --port"
             ) from cause
-        return cls(shelf, taken, voice)
+        return cls(pool, taken, model_factory)
 
     @property
     def host(self) -> str:
@@ -115,13 +117,13 @@ class Server:
 
     @contextlib.contextmanager
     def _uvicorn(self) -> Iterator[uvicorn.Server]:
-        talks = Talks(self.shelf, self.voice)
-        app = inspector(self.shelf, Gate(self.token, self.host), talks)
+        chats = PageChats(self.pool, self.model_factory)
+        app = inspector(self.pool, Gate(self.token, self.host), chats)
         # No access log: addresses hold what people look for. Pages that follow a session never end of
         # themselves.
         config = uvicorn.Config(
             app,
-            http=Impatient,
+            http=TimeoutProtocol,
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -131,7 +133,7 @@ class Server:
         try:
             yield uvicorn.Server(config)
         finally:
-            talks.close()
+            chats.close()
 
     def run(self) -> None:
         """Answer until somebody stops it."""

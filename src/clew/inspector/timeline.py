@@ -8,8 +8,8 @@ from typing import Any
 from clew.budget import FRESH, Fill, Region
 from clew.budget.verdict import levels_for
 from clew.inspector.context import DIGEST, marks, region, sent_besides
-from clew.inspector.history import past_of
-from clew.inspector.shelf import Book
+from clew.inspector.history import compactions_of
+from clew.inspector.session_pool import OpenSession
 from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
 from clew.log.protocol import Stored
@@ -29,15 +29,15 @@ Point = tuple[int, dict[str, int]]
 """The number of messages so far, and the tokens of each region."""
 
 
-def timeline(book: Book) -> JsonObject:
+def timeline(handle: OpenSession) -> JsonObject:
     """Return all there is to draw."""
-    counted = book.places.messages <= MOST_MESSAGES
+    counted = handle.places.messages <= MOST_MESSAGES
     summaries: list[Event] = []
-    points = _thinned(list(_counted(book, summaries) if counted else _on_record(book)))
-    events = sorted((*_reshaped(book), *summaries), key=lambda event: int(event["seq"]))
+    points = _thinned(list(_counted(handle, summaries) if counted else _on_record(handle)))
+    events = sorted((*_reshaped(handle), *summaries), key=lambda event: int(event["seq"]))
     names = dict.fromkeys((*REGIONS, *(name for _, sizes in points for name in sizes)))
     drawn = [name for name in names if any(sizes.get(name) for _, sizes in points)]
-    gauge = book.gauge
+    gauge = handle.gauge
     window = gauge.window
     return {
         "x": [number for number, _ in points],
@@ -50,53 +50,53 @@ def timeline(book: Book) -> JsonObject:
         "model": gauge.model.id if gauge.model.known else None,
         "price": gauge.model.input_price,
         "events": list[Json](events),
-        "calls": list(_calls(book)),
+        "calls": list(_calls(handle)),
         "counted": counted,
-        "messages": book.places.messages,
+        "messages": handle.places.messages,
     }
 
 
 # Message by message ----------------------------------------------------------------------------------
 
 
-def _counted(book: Book, summaries: list[Event]) -> Iterator[Point]:
+def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
     """Yield the tokens of the view after each message, and after whatever reshaped it; note summaries."""
     sizes: dict[str, int] = {}
     besides: dict[str, int] = {}
-    for stored in book.store.read(book.ctx, 0, book.places.upto):
+    for stored in handle.store.read(handle.ctx, 0, handle.places.upto):
         kind = stored.event.kind
         if kind == MESSAGE.name:
             message = message_of(stored)
             name = region("m", message)
-            tokens = book.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
+            tokens = handle.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
             if message.origin is Origin.SUMMARY or TOOL_COMPACTION in stored.event.body:
-                summaries.append(_summary(book, stored))
+                summaries.append(_summary(handle, stored))
         elif kind in RESHAPING:
-            sizes = _sizes(book, stored.seq)
+            sizes = _sizes(handle, stored.seq)
         elif kind == TOKEN_BUDGET.name:
             besides = dict(sent_besides(stored.event.body))
         else:
             continue
-        yield book.places.number(stored.seq), sizes | besides
+        yield handle.places.number(stored.seq), sizes | besides
 
 
-def _sizes(book: Book, seq: int) -> dict[str, int]:
+def _sizes(handle: OpenSession, seq: int) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for item, _, tokens in book.shown(book.places.view(seq).entries):
+    for item, _, tokens in handle.shown(handle.places.view(seq).entries):
         name = region(item.id, item.message)
         sizes[name] = sizes.get(name, 0) + tokens
     return sizes
 
 
-def _on_record(book: Book) -> Iterator[Point]:
+def _on_record(handle: OpenSession) -> Iterator[Point]:
     """Yield what the budgets tell."""
-    for stored in book.store.read(book.ctx, kinds=[TOKEN_BUDGET.name]):
+    for stored in handle.store.read(handle.ctx, kinds=[TOKEN_BUDGET.name]):
         body: Mapping[str, Any] = stored.event.body
         slices = [one for _, one in objects(body.get("slices"))]
         sizes = {as_text(one.get("region")): whole(one.get("asked")) for one in slices}
         kept = {name: tokens for name, tokens in sizes.items() if name in REGIONS}
-        yield book.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
+        yield handle.places.number(stored.seq), {**kept, **dict(sent_besides(body))}
 
 
 def _thinned(points: list[Point]) -> list[Point]:
@@ -115,16 +115,16 @@ def _thinned(points: list[Point]) -> list[Point]:
 # What happened ---------------------------------------------------------------------------------------
 
 
-def _reshaped(book: Book) -> Iterator[Event]:
+def _reshaped(handle: OpenSession) -> Iterator[Event]:
     """Yield what reshaped the view, with its reason."""
-    past = {one.compaction.seq: one for one in past_of(book)}
-    for stored in book.places.of_kinds(*RESHAPING):
+    past = {one.compaction.seq: one for one in compactions_of(handle)}
+    for stored in handle.places.of_kinds(*RESHAPING):
         known = past.get(stored.seq)
         plan = known.compaction.plan if known else None
         yield {
             "kind": stored.event.kind,
             "name": known.name if known else "",
-            "x": book.places.number(stored.seq),
+            "x": handle.places.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
             "trigger": plan.trigger if plan else None,
@@ -143,13 +143,13 @@ def _told(stored: Stored, past: Mapping[int, PastCompaction]) -> str:
     return f"taken back: {', '.join(names) or 'a compaction'}"
 
 
-def _summary(book: Book, stored: Stored) -> Event:
+def _summary(handle: OpenSession, stored: Stored) -> Event:
     """Return a compaction that the tool made which wrote this session, before it was imported."""
     recorded = as_object(stored.event.body.get(TOOL_COMPACTION))
     return {
         "kind": "summary",
         "name": "",
-        "x": book.places.number(stored.seq),
+        "x": handle.places.number(stored.seq),
         "seq": stored.seq,
         "time": as_text(recorded.get("time")) or said_at(stored),
         "trigger": as_text(recorded.get("trigger")) or None,
@@ -159,11 +159,11 @@ def _summary(book: Book, stored: Stored) -> Event:
     }
 
 
-def _calls(book: Book) -> Iterator[Json]:
+def _calls(handle: OpenSession) -> Iterator[Json]:
     """Yield the requests to models on record: what each read, wrote and missed in the cache, and why."""
-    for stored in book.store.read(book.ctx, kinds=[CALL.name]):
+    for stored in handle.store.read(handle.ctx, kinds=[CALL.name]):
         yield {
-            "x": book.places.number(stored.seq),
+            "x": handle.places.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
             **_usage(stored),

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from clew.inspector.shelf import Book
-from clew.inspector.words import excerpt, message_to_json
+from clew.inspector.message_json import excerpt, message_to_json
+from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, Visible
 from clew.log.protocol import Stored
 from clew.message import Json, JsonObject, Message, words
@@ -21,39 +21,39 @@ MOST_FOUND = 50
 BESIDE = 60
 
 
-def page(book: Book, first: int, count: int, *, whole: bool = False) -> JsonObject:
+def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) -> JsonObject:
     """Return messages by their numbers, with what happened between them."""
-    places = book.places
+    places = handle.places
     first = max(1, min(first, places.messages))
     last = min(first + min(count, MOST_MESSAGES) - 1, places.messages)
     rows: list[Json] = []
     begin = places.seq(first - 1) if first > 1 else 0
-    for stored in book.store.read(book.ctx, begin, places.seq(last + 1) - 1):
+    for stored in handle.store.read(handle.ctx, begin, places.seq(last + 1) - 1):
         if stored.event.kind == MESSAGE.name:
-            rows.append(_row(book, stored, whole=whole))
+            rows.append(_row(handle, stored, whole=whole))
         elif places.is_message(stored.seq):
             places.read_all()
-            return page(book, first, count, whole=whole)
+            return page(handle, first, count, whole=whole)
         else:
             rows += _marker(stored)
     return {"first": first, "messages": places.messages, "seq": places.upto, "rows": rows}
 
 
-def one(book: Book, number: int) -> JsonObject | None:
+def one(handle: OpenSession, number: int) -> JsonObject | None:
     """Return one message, whole."""
-    if not 0 < number <= book.places.messages:
+    if not 0 < number <= handle.places.messages:
         return None
-    seq = book.places.seq(number)
-    stored = next(book.store.read(book.ctx, seq - 1, seq))
-    return _row(book, stored, whole=True)
+    seq = handle.places.seq(number)
+    stored = next(handle.store.read(handle.ctx, seq - 1, seq))
+    return _row(handle, stored, whole=True)
 
 
-def message_at(book: Book, number: int) -> Message | None:
+def message_at(handle: OpenSession, number: int) -> Message | None:
     """Return the message of this number."""
-    if not 0 < number <= book.places.messages:
+    if not 0 < number <= handle.places.messages:
         return None
-    seq = book.places.seq(number)
-    return message_of(next(book.store.read(book.ctx, seq - 1, seq)))
+    seq = handle.places.seq(number)
+    return message_of(next(handle.store.read(handle.ctx, seq - 1, seq)))
 
 
 def message_of(stored: Stored) -> Message:
@@ -62,14 +62,14 @@ def message_of(stored: Stored) -> Message:
     return message
 
 
-def _row(book: Book, stored: Stored, *, whole: bool = False) -> JsonObject:
+def _row(handle: OpenSession, stored: Stored, *, whole: bool = False) -> JsonObject:
     message = message_of(stored)
     seen = Visible(Ref(stored.seq), stored.event.id, None, message)
     return {
-        "number": book.places.number(stored.seq),
+        "number": handle.places.number(stored.seq),
         "seq": stored.seq,
         "time": said_at(stored),
-        "tokens": book.tokens(seen),
+        "tokens": handle.tokens(seen),
         **message_to_json(message, whole=whole),
     }
 
@@ -118,22 +118,22 @@ def _marker(stored: Stored) -> list[Json]:
 # What the model sees of them now ---------------------------------------------------------------------
 
 
-def standing(book: Book, first: int, last: int) -> JsonObject:
+def standing(handle: OpenSession, first: int, last: int) -> JsonObject:
     """Say of messages what the model sees of them now: all, a smaller form, or nothing."""
-    numbers = range(max(1, first), min(last, book.places.messages, first + MOST_MESSAGES) + 1)
-    if not book.places.is_shaped:
+    numbers = range(max(1, first), min(last, handle.places.messages, first + MOST_MESSAGES) + 1)
+    if not handle.places.is_shaped:
         return {f"m{number}": "shown" for number in numbers}
-    view = book.places.view(book.places.upto)
+    view = handle.places.view(handle.places.upto)
     shown = set(view.entries)
     smaller = {
         name
-        for stored in book.places.of_kinds(COMPACTION.name)
+        for stored in handle.places.of_kinds(COMPACTION.name)
         for name, nth in _names(stored)
         if Ref(stored.seq, nth) in shown
     }
     found: JsonObject = {}
     for number in numbers:
-        as_said = Ref(book.places.seq(number)) in shown
+        as_said = Ref(handle.places.seq(number)) in shown
         found[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
     return found
 
@@ -147,15 +147,15 @@ def _names(stored: Stored) -> Iterator[tuple[str, int]]:
 # Search ----------------------------------------------------------------------------------------------
 
 
-def search(book: Book, wanted: str, after: int) -> JsonObject:
-    """Look for words from a message on, for a moment; say where they stand and how far it came."""
+def search(handle: OpenSession, wanted: str, after: int) -> JsonObject:
+    """ViewFunction for words from a message on, for a moment; say where they stand and how far it came."""
     needle = wanted.casefold()
-    places = book.places
+    places = handle.places
     found: list[Json] = []
     number = after = max(0, after)
     deadline = time.monotonic() + SEARCH_SECONDS
     begin = places.seq(number) if number else 0
-    for stored in book.store.read(book.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
+    for stored in handle.store.read(handle.ctx, begin, places.upto, [MESSAGE.name]) if needle else ():
         number = places.number(stored.seq)
         found += _hits(number, message_of(stored), needle)
         is_late = number - after >= LEAST_SEARCHED and time.monotonic() > deadline

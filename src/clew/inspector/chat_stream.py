@@ -34,8 +34,8 @@ from clew.chat.events import (
 from clew.chat.loop import MAKE_ROOM, Chat, Turn
 from clew.chat.opening import open_chat
 from clew.errors import ClewError, InputError
-from clew.inspector.shelf import Shelf
-from clew.inspector.words import excerpt
+from clew.inspector.message_json import excerpt
+from clew.inspector.session_pool import SessionPool
 from clew.message import JsonObject
 from clew.providers.clients import StreamingModel
 from clew.session import Session
@@ -44,12 +44,12 @@ ANSWER_SECONDS = 1_800
 """How long a turn waits for a person; then the answer is no."""
 ROOM_HERE = "the box above lets clew compact when it is time, the digests page does it at once"
 """What the page says where the terminal names its commands."""
-Voice = Callable[[Session], StreamingModel]
-"""Gives the model that a session talks to."""
+ModelFactory = Callable[[Session], StreamingModel]
+"""Gives the model that a session chats to."""
 
 
 @dataclass(slots=True)
-class Telling:
+class EventStream:
     """What happens in a turn, to be asked for from any thread."""
 
     _told: Iterator[JsonObject]
@@ -69,7 +69,7 @@ class Telling:
 
 
 @dataclass(slots=True)
-class Talk:
+class PageChat:
     """A chat on one session. One turn at a time."""
 
     chat: Chat
@@ -82,7 +82,7 @@ class Talk:
     """The call that leave is asked for."""
     _stop: threading.Event = field(default_factory=threading.Event)
 
-    def say(self, text: str, auto: bool) -> Telling:
+    def say(self, text: str, auto: bool) -> EventStream:
         """Take the user's words, and tell what happens until the model is done."""
         if text.startswith("/"):
             raise InputError("commands are for the terminal", "the other pages have buttons for what they do")
@@ -92,7 +92,7 @@ class Talk:
         self.chat.auto = auto
         told = self._told(self.chat.turn(text))
         # The first thing happens here: what was begun ends by itself, also when nobody listens any more.
-        return Telling(chain([next(told)], told))
+        return EventStream(chain([next(told)], told))
 
     def _told(self, turn: Turn) -> Iterator[JsonObject]:
         answer: Answer | None = None
@@ -147,20 +147,20 @@ class Talk:
 
 
 @dataclass(slots=True)
-class Talks:
-    """The chats of a shelf's sessions, each begun when somebody first speaks."""
+class PageChats:
+    """The chats of a pool's sessions, each begun when somebody first speaks."""
 
-    shelf: Shelf
-    voice: Voice | None = None
+    pool: SessionPool
+    model_factory: ModelFactory | None = None
     """Without one the offline model answers."""
-    _begun: dict[str, Talk] = field(default_factory=dict)
+    _begun: dict[str, PageChat] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def on(self, name: str) -> Talk:
+    def on(self, name: str) -> PageChat:
         """Return the chat of a session."""
         with self._lock:
             if name not in self._begun:
-                self._begun[name] = Talk(self._new(name))
+                self._begun[name] = PageChat(self._new(name))
             return self._begun[name]
 
     def close(self) -> None:
@@ -170,18 +170,20 @@ class Talks:
                 talk.close()
 
     def _new(self, name: str) -> Chat:
-        shelf = self.shelf
-        with shelf.book(name):  # says if there is none
+        pool = self.pool
+        with pool.open(name):  # says if there is none
             pass
         # A session of its own: a turn may take minutes, and the other pages go on meanwhile.
         session = Session.open(
             name,
-            shelf.store,
-            workspace=shelf.workspace,
-            model=shelf.options.model,
-            window=shelf.options.window,
+            pool.store,
+            workspace=pool.workspace,
+            model=pool.options.model,
+            window=pool.options.window,
         )
-        return open_chat(session, self.voice(session) if self.voice else None, index=shelf.index)
+        return open_chat(
+            session, self.model_factory(session) if self.model_factory else None, index=pool.index
+        )
 
 
 _NAMES: Mapping[type[ChatEvent], str] = {

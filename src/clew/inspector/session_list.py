@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from clew.errors import ClewError
-from clew.inspector.shelf import MISSHAPEN, Book, Shelf
+from clew.inspector.message_json import excerpt
+from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.inspector.transcript import message_of
-from clew.inspector.words import excerpt
 from clew.log import COMPACTION, MESSAGE, REFUSAL, TOKEN_BUDGET, UNDO
 from clew.log.protocol import Ctx, SessionInfo
 from clew.log.transfer import OWN
@@ -25,18 +25,18 @@ LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
 """What the verdict of a budget says of a session's health; any other is good."""
 
 
-def listed(shelf: Shelf) -> JsonObject:
+def listed(pool: SessionPool) -> JsonObject:
     """Return the sessions, the one that was used last first."""
-    infos = sorted(shelf.store.sessions(shelf.workspace), key=lambda info: info.last_time, reverse=True)
-    rows: list[Json] = [_row(shelf, info) for info in infos if not info.session.startswith(OWN)]
+    infos = sorted(pool.store.sessions(pool.workspace), key=lambda info: info.last_time, reverse=True)
+    rows: list[Json] = [_row(pool, info) for info in infos if not info.session.startswith(OWN)]
     return {"sessions": rows}
 
 
-def _row(shelf: Shelf, info: SessionInfo) -> JsonObject:
+def _row(pool: SessionPool, info: SessionInfo) -> JsonObject:
     """Return a session's row; one that cannot be read is listed as such, beside all others."""
     try:
-        return _whole_row(shelf, info)
-    except (ClewError, *MISSHAPEN) as cause:
+        return _whole_row(pool, info)
+    except (ClewError, *BAD_LOG_ERRORS) as cause:
         health: JsonObject = {"is": "damaged", "why": f"its events cannot be read: {excerpt(str(cause))}"}
         return {**_plain_row(info), "compactions": 0, "undone": 0, "health": health}
 
@@ -50,22 +50,22 @@ def _plain_row(info: SessionInfo) -> JsonObject:
     }
 
 
-def _whole_row(shelf: Shelf, info: SessionInfo) -> JsonObject:
-    ctx = Ctx(workspace=shelf.workspace, session=info.session)
-    kinds = Counter(one.event.kind for one in shelf.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
+def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
+    ctx = Ctx(workspace=pool.workspace, session=info.session)
+    kinds = Counter(one.event.kind for one in pool.store.read(ctx, kinds=[COMPACTION.name, UNDO.name]))
     return {
         **_plain_row(info),
         "compactions": kinds[COMPACTION.name],
         "undone": kinds[UNDO.name],
-        "health": health(shelf, ctx, info.head.seq),
+        "health": health(pool, ctx, info.head.seq),
     }
 
 
-def health(shelf: Shelf, ctx: Ctx, head: int) -> JsonObject:
+def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:
     """Say whether all is well, from what happened last."""
     told: JsonObject = {"is": "good", "why": "nothing stands against it"}
     kinds = [COMPACTION.name, REFUSAL.name, TOKEN_BUDGET.name]
-    for stored in shelf.store.read(ctx, max(0, head - RECENT), head, kinds):
+    for stored in pool.store.read(ctx, max(0, head - RECENT), head, kinds):
         body: dict[str, Any] = stored.event.body
         if stored.event.kind == REFUSAL.name:
             told = {"is": "trouble", "why": f"a compaction was refused: {body.get('reason', '')}"}
@@ -78,11 +78,11 @@ def health(shelf: Shelf, ctx: Ctx, head: int) -> JsonObject:
     return told
 
 
-def size(book: Book) -> JsonObject:
+def size(handle: OpenSession) -> JsonObject:
     """Return how many messages and turns a session has; turns only where that is quickly counted."""
-    messages = book.places.messages
+    messages = handle.places.messages
     turns: int | None = None
     if messages <= MOST_READ:
-        said = map(message_of, book.store.read(book.ctx, kinds=[MESSAGE.name]))
+        said = map(message_of, handle.store.read(handle.ctx, kinds=[MESSAGE.name]))
         turns = sum(one.role is Role.USER and one.origin is Origin.SPOKEN for one in said)
     return {"messages": messages, "turns": turns}

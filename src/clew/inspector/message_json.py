@@ -129,7 +129,7 @@ def first_words(message: Message, width: int = 160) -> str:
 def marked_to_json(message: Message, quotes: Iterable[Quote]) -> list[Json]:
     """Return the parts of a message as pieces of text, those that are quoted marked as such.
 
-    Places are counted in Python's characters, not in those of a browser: so pieces are sent, and no places.
+    Python and browsers count characters differently, so the text is sent in pieces, not with offsets.
     """
     cites = [(quote.cite, len(quote.words)) for quote in quotes]
     parts: list[Json] = []

@@ -1,13 +1,11 @@
-"""A session's story as one HTML file: no script, nothing to fetch, made to be kept or shared.
-
-Every word is escaped, and what looks like a secret is masked: a file that is shared goes far.
-"""
+"""Export a session as a single HTML file: digests, growth, transcript; no script, secrets masked."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +13,76 @@ from typing import Any
 
 from clew.errors import InputError
 from clew.inspector import history, timeline, transcript
-from clew.inspector.picture import growth
-from clew.inspector.shelf import Book, Shelf
+from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.secrets import mask
+
+WIDTH, HEIGHT = 960, 260
+LEFT, TOP, BOTTOM = 52, 18, 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where values stand in the picture."""
+
+    first: int
+    last: int
+    most: float
+
+    def x(self, value: int) -> float:
+        return LEFT + (WIDTH - LEFT) * (value - self.first) / max(1, self.last - self.first)
+
+    def y(self, value: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / self.most)
+
+    def path(self, xs: Sequence[int], values: Sequence[int]) -> list[str]:
+        return [f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in zip(xs, values, strict=True)]
+
+
+def growth(line: dict[str, Any]) -> str:
+    """Return the tokens by region, stacked, with the mark and the compactions; of one point, nothing."""
+    xs, regions, mark = line["x"], line["regions"], line["marks"]["compact"]
+    if len(xs) < 2:
+        return ""
+    peak = max(sum(one["tokens"][i] for one in regions) for i in range(len(xs)))
+    frame = _Frame(xs[0], xs[-1], max(peak, mark if peak > mark / 2 else 0, 1) * 1.06)
+    shapes = [*_layers(frame, xs, regions), *_marks(frame, mark, line["events"]), *_labels(frame, peak)]
+    label = f"tokens that the model saw, from message {xs[0]} to {xs[-1]}"
+    legend = " ".join(f'<span><i class="{_css(one)}"></i> {escape(one["region"])}</span>' for one in regions)
+    return (
+        f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(shapes)}</svg>'
+        f"<figcaption>{legend}</figcaption></figure>"
+    )
+
+
+def _css(region: dict[str, Any]) -> str:
+    return escape(region["region"]).replace(" ", "-")
+
+
+def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Draw each region on top of those before it."""
+    below = [0] * len(xs)
+    for one in regions:
+        above = [low + tokens for low, tokens in zip(below, one["tokens"], strict=True)]
+        outline = "L".join([*frame.path(xs, above), *reversed(frame.path(xs, below))])
+        yield f'<path class="{_css(one)}" d="M{outline}Z"><title>{escape(one["region"])}</title></path>'
+        below = above
+
+
+def _marks(frame: _Frame, mark: int, events: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if mark < frame.most:
+        height = f"{frame.y(mark):.1f}"
+        yield f'<line class="mark" x1="{LEFT}" x2="{WIDTH}" y1="{height}" y2="{height}"/>'
+    for event in events:
+        at = frame.x(event["x"])
+        yield f'<line class="cut" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+        yield f'<text x="{at + 3:.1f}" y="{TOP - 4}">{escape(event["name"] or event["kind"])}</text>'
+
+
+def _labels(frame: _Frame, peak: int) -> Iterator[str]:
+    yield f'<text x="0" y="{frame.y(peak):.0f}">{peak:,}</text><text x="0" y="{frame.y(0):.0f}">0</text>'
+    yield f'<text x="{LEFT}" y="{HEIGHT - 6}">m{frame.first}</text>'
+    yield f'<text x="{WIDTH}" y="{HEIGHT - 6}" text-anchor="end">m{frame.last}</text>'
+
 
 PAGE = 100
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -37,36 +102,39 @@ SIGNS = {
 }
 
 
-def write_story(shelf: Shelf, name: str, path: Path) -> int:
+def export_session(pool: SessionPool, name: str, path: Path) -> int:
     """Write a session's story; return its bytes. A file that is there is never overwritten."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
         raise InputError(f"{path} is there already", "choose another name") from None
-    with shelf.book(name) as book, os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
-        for piece in story(book):
+    with (
+        pool.open(name) as handle,
+        os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out,
+    ):
+        for piece in story(handle):
             out.write(piece)
     return path.stat().st_size
 
 
-def story(book: Book) -> Iterator[str]:
+def story(handle: OpenSession) -> Iterator[str]:
     """Yield the page, piece by piece: a session of any length is written with the memory of one page."""
     style = files("clew.inspector").joinpath("static/story.css").read_text(encoding="utf-8")
-    name = _safe(book.ctx.session)
-    past = history.past_of(book)
+    name = _safe(handle.ctx.session)
+    past = history.compactions_of(handle)
     yield (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{name}</title><style>{style}</style></head><body><main>"
-        f"<h1>{name}</h1><p class=quiet>{book.places.messages:,} messages, {len(past)} compactions. "
+        f"<h1>{name}</h1><p class=quiet>{handle.places.messages:,} messages, {len(past)} compactions. "
         "Told by clew; what looked like a secret is masked.</p>"
     )
-    yield growth(timeline.timeline(book))
+    yield growth(timeline.timeline(handle))
     for one in past:
-        yield from _compaction(history.whole(book, one.name))
+        yield from _compaction(history.whole(handle, one.name))
     yield "<h2>Transcript</h2>"
-    yield from _transcript(book)
+    yield from _transcript(handle)
     yield "</main></body></html>\n"
 
 
@@ -131,9 +199,9 @@ def _report(report: dict[str, Any]) -> str:
 # The transcript --------------------------------------------------------------------------------------
 
 
-def _transcript(book: Book) -> Iterator[str]:
-    for first in range(1, book.places.messages + 1, PAGE):
-        page: Any = transcript.page(book, first, PAGE, whole=True)
+def _transcript(handle: OpenSession) -> Iterator[str]:
+    for first in range(1, handle.places.messages + 1, PAGE):
+        page: Any = transcript.page(handle, first, PAGE, whole=True)
         yield from (_marker(row) if "event" in row else _message(row) for row in page["rows"])
 
 

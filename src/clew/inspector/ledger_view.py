@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clew.errors import InputError
-from clew.inspector.shelf import Book, Shelf
-from clew.inspector.words import cite_to_json, excerpt
+from clew.inspector.message_json import cite_to_json, excerpt
+from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
 from clew.ledger.loop import Loop
@@ -23,10 +23,10 @@ HITS = 12
 EXCERPT = 400
 
 
-def ledger(book: Book) -> JsonObject:
+def ledger(handle: OpenSession) -> JsonObject:
     """Return what must survive, as code keeps it."""
-    book.session.view()  # takes in what others appended
-    kept = book.session.ledger
+    handle.session.view()  # takes in what others appended
+    kept = handle.session.ledger
     files = sorted(kept.artifacts.files, key=lambda one: not one.changed)
     return {
         "goal": {"text": kept.goal.quote, "source": kept.goal.source.message} if kept.goal else None,
@@ -35,7 +35,7 @@ def ledger(book: Book) -> JsonObject:
             {"id": one.id, "quote": one.quote, "source": one.source.message, "trust": one.trust.label}
             for one in kept.facts.all
         ],
-        "problems": [problem._asdict() for problem in book.session.problems],
+        "problems": [problem._asdict() for problem in handle.session.problems],
         "loops": _listed(_loop(one) for one in kept.loops.open),
         "decisions": _listed(
             {
@@ -122,9 +122,9 @@ def _failure(one: Failure) -> JsonObject:
 # Memory ----------------------------------------------------------------------------------------------
 
 
-def notes(shelf: Shelf, session: str) -> JsonObject:
+def notes(pool: SessionPool, session: str) -> JsonObject:
     """Return the notes that concern a session, whatever became of them."""
-    notebook = shelf.notebook(session)
+    notebook = pool.notebook(session)
     found = notebook.notes()
     held = standing(found, notebook.now)
     return {
@@ -133,15 +133,15 @@ def notes(shelf: Shelf, session: str) -> JsonObject:
     }
 
 
-def recall(shelf: Shelf, book: Book, text: str, everywhere: bool) -> JsonObject:
+def recall(pool: SessionPool, handle: OpenSession, text: str, everywhere: bool) -> JsonObject:
     """Search what was ever said; each hit with its score and what speaks for it."""
-    if shelf.index is None:
+    if pool.index is None:
         raise InputError("nothing is indexed here", "this store has no search index")
-    catch_up(shelf.store, book.ctx, shelf.index)
-    name = book.ctx.session
+    catch_up(pool.store, handle.ctx, pool.index)
+    name = handle.ctx.session
     filters = Filters(sessions=() if everywhere else (name,))
-    query = Query(text=text, at=shelf.notebook(name).now, filters=filters, limit=HITS)
-    hits = search(shelf.index, shelf.workspace, query)
+    query = Query(text=text, at=pool.notebook(name).now, filters=filters, limit=HITS)
+    hits = search(pool.index, pool.workspace, query)
     return {"hits": [_hit(hit) for hit in hits]}
 
 

@@ -10,7 +10,7 @@ from clew.compaction.plan.spans import spans
 from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json
-from clew.inspector.shelf import Book, Shelf
+from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_at
 from clew.memory.notes import Category, Draft, Scope, note_to_json
 from clew.memory.notes.rules import key_of
@@ -23,20 +23,20 @@ MOST_DIGITS = 12
 """Of the number of a message."""
 PASSAGE = 600
 """Characters of a passage that is kept verbatim."""
-Given = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
 
-def act(shelf: Shelf, book: Book, given: Given) -> JsonObject:
+def act(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
     """Do what a page asks for, and return what came of it."""
     does = str(given.get("does"))
     if does in _ON_SESSION:
-        return _ON_SESSION[does](book, given)
+        return _ON_SESSION[does](handle, given)
     if does in _ON_NOTES:
-        return _ON_NOTES[does](shelf, book, given)
+        return _ON_NOTES[does](pool, handle, given)
     raise InputError(f"unknown action {does!r}")
 
 
-def text_of(given: Given, name: str) -> str:
+def text_of(given: Fields, name: str) -> str:
     """Return a text that was sent, or raise ``InputError``."""
     value = given.get(name)
     if not isinstance(value, str) or not value.strip() or len(value) > MOST_WORDS:
@@ -44,22 +44,22 @@ def text_of(given: Given, name: str) -> str:
     return value.strip()
 
 
-def _target(given: Given) -> int | None:
+def _target(given: Fields) -> int | None:
     value = given.get("target_tokens")
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
         raise InputError("target_tokens must be a number above zero")
     return value
 
 
-def _focus(given: Given) -> str | None:
+def _focus(given: Fields) -> str | None:
     return text_of(given, "focus") if given.get("focus") else None
 
 
 # Compaction ------------------------------------------------------------------------------------------
 
 
-def _preview(book: Book, given: Given) -> JsonObject:
-    outcome = book.session.preview(target_tokens=_target(given), focus=_focus(given))
+def _preview(handle: OpenSession, given: Fields) -> JsonObject:
+    outcome = handle.session.preview(target_tokens=_target(given), focus=_focus(given))
     return {"preview": _outcome(outcome) if outcome else None}
 
 
@@ -80,8 +80,8 @@ def _outcome(outcome: Outcome) -> JsonObject:
     }
 
 
-def _compact(book: Book, given: Given) -> JsonObject:
-    done = book.session.compact(target_tokens=_target(given), focus=_focus(given))
+def _compact(handle: OpenSession, given: Fields) -> JsonObject:
+    done = handle.session.compact(target_tokens=_target(given), focus=_focus(given))
     return {"compaction": _told(done)}
 
 
@@ -93,41 +93,41 @@ def _told(done: Compaction | None) -> Json:
     )
 
 
-def _undo(book: Book, given: Given) -> JsonObject:
+def _undo(handle: OpenSession, given: Fields) -> JsonObject:
     count = given.get("count", 1)
     if not isinstance(count, int):
         raise InputError("count must be a number")
-    before = book.session.tokens
+    before = handle.session.tokens
     newest = text_of(given, "newest") if given.get("newest") else None
-    undone = book.session.undo(count, newest=newest)
-    return {"undone": len(undone), "before": before, "after": book.session.tokens}
+    undone = handle.session.undo(count, newest=newest)
+    return {"undone": len(undone), "before": before, "after": handle.session.tokens}
 
 
-def _redo(book: Book, given: Given) -> JsonObject:
+def _redo(handle: OpenSession, given: Fields) -> JsonObject:
     """Compact again as an undone compaction did: to the same size, with the same focus."""
-    past = find(book, text_of(given, "name")).compaction
-    items = book.session.view()
-    prompt = sum(book.session.counter.count(item.message) for item in items[: leading_system(items)])
+    past = find(handle, text_of(given, "name")).compaction
+    items = handle.session.view()
+    prompt = sum(handle.session.counter.count(item.message) for item in items[: leading_system(items)])
     target = max(1, past.plan.target_tokens - prompt)
-    return {"compaction": _told(book.session.compact(target_tokens=target, focus=past.focus))}
+    return {"compaction": _told(handle.session.compact(target_tokens=target, focus=past.focus))}
 
 
-def _switch(book: Book, given: Given) -> JsonObject:
+def _switch(handle: OpenSession, given: Fields) -> JsonObject:
     if given.get("off") is True:
-        book.session.switch_off()
+        handle.session.switch_off()
     else:
-        book.session.switch_on()
-    return {"off": book.session.is_off}
+        handle.session.switch_on()
+    return {"off": handle.session.is_off}
 
 
 # Rules -----------------------------------------------------------------------------------------------
 
 
-def _pin(book: Book, given: Given) -> JsonObject:
-    return {"pin": book.session.pin(text_of(given, "quote")).id}
+def _pin(handle: OpenSession, given: Fields) -> JsonObject:
+    return {"pin": handle.session.pin(text_of(given, "quote")).id}
 
 
-def _keep(book: Book, given: Given) -> JsonObject:
+def _keep(handle: OpenSession, given: Fields) -> JsonObject:
     """Keep the passage of a message that says something: as a fact, with that message's label.
 
     Nothing is kept until the page sends back, as ``passage``, the very text that it was shown.
@@ -135,7 +135,7 @@ def _keep(book: Book, given: Given) -> JsonObject:
     wanted, source = text_of(given, "text"), text_of(given, "source")
     number = source.removeprefix("m")
     known = number.isdecimal() and len(number) <= MOST_DIGITS
-    found = message_at(book, int(number)) if known else None
+    found = message_at(handle, int(number)) if known else None
     if found is None:
         raise InputError(f"there is no message {source:.40}")
     part = next((part for part in found.parts if wanted in words(part)), None)
@@ -144,11 +144,11 @@ def _keep(book: Book, given: Given) -> JsonObject:
     passage = _passage(words(part), wanted)
     if given.get("passage") != passage:
         return {"passage": passage, "source": source, "trust": part.trust.label}
-    return {"kept": book.session.keep(passage, source).id}
+    return {"kept": handle.session.keep(passage, source).id}
 
 
-def _unkeep(book: Book, given: Given) -> JsonObject:
-    return {"kept": book.session.unkeep(text_of(given, "fact")).id}
+def _unkeep(handle: OpenSession, given: Fields) -> JsonObject:
+    return {"kept": handle.session.unkeep(text_of(given, "fact")).id}
 
 
 def _passage(said: str, wanted: str) -> str:
@@ -163,12 +163,12 @@ def _passage(said: str, wanted: str) -> str:
     return line[first : first + PASSAGE].strip()
 
 
-def _edit_pin(book: Book, given: Given) -> JsonObject:
-    return {"pin": book.session.edit_pin(text_of(given, "pin"), text_of(given, "quote")).id}
+def _edit_pin(handle: OpenSession, given: Fields) -> JsonObject:
+    return {"pin": handle.session.edit_pin(text_of(given, "pin"), text_of(given, "quote")).id}
 
 
-def _unpin(book: Book, given: Given) -> JsonObject:
-    return {"pin": book.session.unpin(text_of(given, "pin")).id}
+def _unpin(handle: OpenSession, given: Fields) -> JsonObject:
+    return {"pin": handle.session.unpin(text_of(given, "pin")).id}
 
 
 # Notes -----------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ OPERATOR = Trust.DEVELOPER
 """Whoever holds the token runs this computer's clew, and may set policy as well."""
 
 
-def _note_add(shelf: Shelf, book: Book, given: Given) -> JsonObject:
+def _note_add(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
     text = text_of(given, "text")
     category = (
         Category(given["category"]) if given.get("category") in list(Category) else Category.USER_PREFERENCE
@@ -186,12 +186,12 @@ def _note_add(shelf: Shelf, book: Book, given: Given) -> JsonObject:
     key = text_of(given, "key") if given.get("key") else key_of(text)
     trust = OPERATOR if category is Category.ORGANIZATION_POLICY else Trust.USER
     draft = Draft(key=key, text=text, category=category, scope=scope, trust=trust)
-    return {"note": note_to_json(shelf.notebook(book.ctx.session).add(draft))}
+    return {"note": note_to_json(pool.notebook(handle.ctx.session).add(draft))}
 
 
-def _note_change(does: str) -> Callable[[Shelf, Book, Given], JsonObject]:
-    def change(shelf: Shelf, book: Book, given: Given) -> JsonObject:
-        notebook = shelf.notebook(book.ctx.session)
+def _note_change(does: str) -> Callable[[SessionPool, OpenSession, Fields], JsonObject]:
+    def change(pool: SessionPool, handle: OpenSession, given: Fields) -> JsonObject:
+        notebook = pool.notebook(handle.ctx.session)
         changes = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
         return {
             "note": note_to_json(
@@ -202,7 +202,7 @@ def _note_change(does: str) -> Callable[[Shelf, Book, Given], JsonObject]:
     return change
 
 
-_ON_SESSION: Mapping[str, Callable[[Book, Given], JsonObject]] = {
+_ON_SESSION: Mapping[str, Callable[[OpenSession, Fields], JsonObject]] = {
     "preview": _preview,
     "compact": _compact,
     "undo": _undo,
@@ -211,11 +211,11 @@ _ON_SESSION: Mapping[str, Callable[[Book, Given], JsonObject]] = {
     "pin": _pin,
     "keep": _keep,
     "unkeep": _unkeep,
-    "confirm_rules": lambda book, _given: {"confirmed": [pin.id for pin in book.session.confirm_rules()]},
+    "confirm_rules": lambda handle, _given: {"confirmed": [pin.id for pin in handle.session.confirm_rules()]},
     "edit_pin": _edit_pin,
     "unpin": _unpin,
 }
-_ON_NOTES: Mapping[str, Callable[[Shelf, Book, Given], JsonObject]] = {
+_ON_NOTES: Mapping[str, Callable[[SessionPool, OpenSession, Fields], JsonObject]] = {
     "note_add": _note_add,
     "note_approve": _note_change("approve"),
     "note_reject": _note_change("reject"),

@@ -1,0 +1,265 @@
+"""The sessions that the pages show, each opened once; the positions of messages in the log."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clew.budget import DEFAULT
+from clew.errors import NotFound
+from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View, Visible, apply, load
+from clew.log.protocol import Ctx, Store, Stored
+from clew.memory.index.protocol import Index
+from clew.memory.notes import Notebook
+from clew.message import Item
+from clew.providers.model import Model
+from clew.session import Session
+from clew.session.fit import Gauge
+from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
+
+OTHERS = tuple(name for name in KINDS if name != MESSAGE.name)
+AT_HAND = frozenset({*RESHAPING, REFUSAL.name, ABOUT.name})
+"""Kinds whose events are few and asked for again and again; of all others only the place is remembered."""
+
+
+@dataclass(slots=True)
+class MessageIndex:
+    """The order of a session's log, kept up to date. Use it from one thread at a time."""
+
+    store: Store
+    ctx: Ctx
+    upto: int = 0
+    """The last event that is taken into account."""
+    at_hand: list[Stored] = field(default_factory=list)
+    """The events of the kinds that are kept at hand, oldest first."""
+    _seqs: list[int] = field(default_factory=list)
+    """Every event that is no message."""
+    _before: list[int] = field(default_factory=list)
+    """How many messages stand before each of them."""
+    _views: list[View] = field(default_factory=lambda: [View()])
+    """The view right after each event that shapes it."""
+    _latest: View = field(default_factory=View)
+    """The one that was asked for last: the next question is often about the same, or a little later."""
+
+    _kinds: tuple[str, ...] | None = OTHERS
+
+    def catch_up(self) -> int:
+        """Take in what was appended since; return the last event."""
+        head = self.store.head(self.ctx).seq
+        if head > self.upto:
+            for stored in self.store.read(self.ctx, self.upto, head, self._kinds):
+                if stored.event.kind != MESSAGE.name:
+                    self._before.append(stored.seq - 1 - len(self._seqs))
+                    self._seqs.append(stored.seq)
+                if stored.event.kind in AT_HAND:
+                    self.at_hand.append(stored)
+            self.upto = head
+        return head
+
+    def read_all(self) -> None:
+        """Begin anew, reading every event: the log holds kinds that only a later clew knows by name."""
+        self._kinds = None
+        self.upto = 0
+        for known in (self.at_hand, self._seqs, self._before):
+            known.clear()
+        self._views, self._latest = [View()], View()
+        self.catch_up()
+
+    @property
+    def messages(self) -> int:
+        """Return how many messages there are."""
+        return self.upto - len(self._seqs)
+
+    def seq(self, number: int) -> int:
+        """Return the event that holds a message, by its number."""
+        return number + bisect_left(self._before, number)
+
+    def number(self, seq: int) -> int:
+        """Return how many messages there were at a place of the log."""
+        return seq - bisect_right(self._seqs, seq)
+
+    def is_message(self, seq: int) -> bool:
+        """Tell whether an event is a message."""
+        return self.number(seq) > self.number(seq - 1)
+
+    def of_kinds(self, *kinds: str, after: int = 0) -> Iterator[Stored]:
+        """Yield the events of kinds that are at hand, oldest first, as they would be written today."""
+        first = bisect_right(self.at_hand, after, key=lambda stored: stored.seq)
+        for stored in self.at_hand[first:]:
+            if stored.event.kind in kinds:
+                yield KINDS[stored.event.kind].current(stored)
+
+    # What the model saw ----------------------------------------------------------------------------------
+
+    @property
+    def is_shaped(self) -> bool:
+        """Tell whether anything but messages ever changed what the model sees."""
+        return any(stored.event.kind in RESHAPING for stored in self.at_hand)
+
+    def view(self, seq: int) -> View:
+        """Return the view as it was right after an event."""
+        self._shape(seq)
+        known = self._views[bisect_right(self._views, seq, key=lambda view: view.seq) - 1]
+        if known.seq <= self._latest.seq <= seq:
+            known = self._latest
+        self._latest = self._grown(known, seq)
+        return self._latest
+
+    def _shape(self, seq: int) -> None:
+        """Work out the views after each shaping event up to a place, as far as that was not done."""
+        view = self._views[-1]
+        for stored in self.of_kinds(*RESHAPING, after=view.seq):
+            if stored.seq > seq:
+                return
+            shaped = apply(self._grown(view, stored.seq - 1), stored, KINDS[stored.event.kind])
+            view = replace(shaped, seq=stored.seq)
+            self._views.append(view)
+
+    def _grown(self, view: View, until: int) -> View:
+        """Return a view with the messages up to an event at its end."""
+        whole, compacted = view.whole, view.compacted
+        between = self._seqs[bisect_right(self._seqs, view.seq) : bisect_right(self._seqs, until)]
+        skipped = frozenset(between)
+        for seq in range(view.seq + 1, until + 1):
+            if seq not in skipped:
+                ref = Ref(seq)
+                whole = whole.add(ref)
+                compacted = None if compacted is None else compacted.add(ref)
+        return replace(view, whole=whole, compacted=compacted, seq=until)
+
+
+MOST_COUNTED = 200_000
+"""Messages whose tokens are remembered."""
+
+
+BAD_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an event may raise whose body is not of the shape that clew writes: logs are also imported."""
+
+Shown = tuple[Item, Ref, int]
+"""A message of a view, its place in the log, and its tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How sessions are opened."""
+
+    model: str = UNKNOWN.id
+    window: int | None = None
+    summariser: Model | None = None
+    auto: bool = False
+    """Whether a chat compacts by itself until its page says otherwise."""
+    note: str = ""
+    """What a person should know of all of them: that they are a copy, for instance."""
+
+
+PLAIN = Options()
+
+
+class OpenSession:
+    """One session, as the pages look at it."""
+
+    def __init__(self, store: Store, ctx: Ctx, options: Options) -> None:
+        self.store = store
+        self.ctx = ctx
+        self.lock = threading.RLock()
+        self._opening = threading.Lock()
+        self.places = MessageIndex(store, ctx)
+        self.options = options
+        self._session: Session | None = None
+        self._counter: TokenCounter | None = None
+        self.drawn: dict[Ref, dict[str, Any]] = {}
+        """Blocks of the map that were drawn before."""
+        self._tokens: dict[Ref, int] = {}
+
+    def open(self) -> Session:
+        """Open the session, once: that takes as long as its log is, unless somebody did it before."""
+        with self._opening:
+            if self._session is None:
+                self._session = Session.open(
+                    self.ctx.session,
+                    self.store,
+                    workspace=self.ctx.workspace,
+                    model=self.options.model,
+                    window=self.options.window,
+                    summariser=self.options.summariser,
+                )
+            return self._session
+
+    @property
+    def session(self) -> Session:
+        """Return the session."""
+        return self._session or self.open()
+
+    @property
+    def gauge(self) -> Gauge:
+        """Return what measures the window: for the model that was named, else for the one on record."""
+        told = [one.event.body.get("model") for one in self.places.of_kinds(ABOUT.name)]
+        recorded = next((name for name in reversed(told) if isinstance(name, str)), UNKNOWN.id)
+        name = self.options.model if self.options.model != UNKNOWN.id else recorded
+        return Gauge(model_named(name), DEFAULT, self.options.window)
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return what counts tokens; the session need not be opened for it."""
+        self._counter = self._counter or counter_for(self.gauge.model)
+        return self._counter
+
+    def tokens(self, visible: Visible) -> int:
+        """Return the tokens of a message; counted once."""
+        if visible.ref not in self._tokens:
+            if len(self._tokens) >= MOST_COUNTED:
+                self._tokens.clear()
+            self._tokens[visible.ref] = self.counter.count(visible.message)
+        return self._tokens[visible.ref]
+
+    def shown(self, refs: Iterable[Ref]) -> list[Shown]:
+        """Return the messages that references of a view point at."""
+        return [
+            (
+                Item(one.own_name or f"m{self.places.number(one.ref.seq)}", one.message),
+                one.ref,
+                self.tokens(one),
+            )
+            for one in load(self.store, self.ctx, refs)
+        ]
+
+
+@dataclass(slots=True)
+class SessionPool:
+    """The sessions of a workspace."""
+
+    store: Store
+    workspace: str = "local"
+    index: Index | None = None
+    options: Options = PLAIN
+    _open: dict[str, OpenSession] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def open(self, name: str, *, opened: bool = False) -> Iterator[OpenSession]:
+        """Give one request the session to itself, up to date; what is not there is ``NotFound``.
+
+        With ``opened``, the session itself is opened first, while others go on looking.
+        """
+        with self._lock:
+            handle = self._open.get(name) or self._new(name)
+        if opened:
+            handle.open()
+        with handle.lock:
+            handle.places.catch_up()
+            yield handle
+
+    def _new(self, name: str) -> OpenSession:
+        ctx = Ctx(workspace=self.workspace, session=name)
+        if not self.store.head(ctx).seq:
+            raise NotFound(f"there is no session {name!r}", "the list of sessions shows what there is")
+        self._open[name] = OpenSession(self.store, ctx, self.options)
+        return self._open[name]
+
+    def notebook(self, session: str) -> Notebook:
+        """Return the notes that concern a session."""
+        return Notebook(self.store, self.workspace, session)
