@@ -232,7 +232,7 @@ def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     known = watch.time("evidence", lambda: evidence(view, ledger, counter, target, sizes))
     report = watch.time("verify", lambda: verify(plan, known))
     watch.time("apply", lambda: apply(plan, view))
-    if report.refused or not plan.digests:
+    if report.refused or not plan.operations:
         raise SystemExit(f"not a pass to be timed: {report.findings[:3]}")
     return watch.seconds
 

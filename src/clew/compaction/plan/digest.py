@@ -38,8 +38,6 @@ class ClaimKind(StrEnum):
 ORDER = {kind: place for place, kind in enumerate(ClaimKind)}
 """The position of each kind in a digest; requests and reports form one story, oldest first."""
 ORDER[ClaimKind.REPORT] = ORDER[ClaimKind.USER]
-ALSO = "also: "
-"""The prefix of a claim that is only a list of names."""
 
 
 class Claim(NamedTuple):

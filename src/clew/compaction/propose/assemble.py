@@ -52,7 +52,7 @@ class Assembly:
     def outline(self, room: int) -> Outline:
         """Return what a model is asked to write for a digest of this size."""
         spare = max(0, room - self.least_tokens)
-        choice = Choice(self._scene, self._matter, spare)
+        choice = Choice(self._scene, self._matter)
         matter = self._matter
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
@@ -63,7 +63,7 @@ class Assembly:
             self._frame = replace(self._frame, author=author, prompt_version=version)
         best, is_scrap = self._least, not self._matter.must
         wanted = room - self.least_tokens
-        choice = Choice(self._scene, self._matter, wanted, written)
+        choice = Choice(self._scene, self._matter, written)
         spare = int(CAUTION * wanted)
         for _ in range(TRIES):
             if spare <= 0:

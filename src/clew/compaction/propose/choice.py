@@ -9,17 +9,15 @@ from posixpath import commonprefix
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.facts import Facts
 from clew.compaction.propose.gauge import Gauge
 from clew.compaction.propose.labels import label_of
-from clew.compaction.propose.names import is_names
-from clew.compaction.propose.pick import IN_PASSING, Covered, by_turn, is_said
 from clew.compaction.propose.situation import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
-from clew.compaction.propose.subjects import subjects_named
 from clew.compaction.propose.tail import between
 from clew.compaction.propose.told import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose.value_quotes import ValueQuote, value_quotes
 from clew.compaction.propose.written import Written
+from clew.ledger.kinds import WORD
 from clew.message import Cite, Item, words
 
 CHANGES_SHARE = 0.2
@@ -39,6 +37,8 @@ EDITS_SHARE = 0.12
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
 FACTS_SHARE = (0.0, 0.06)
 """Share of the view's room for exact values, in a small and in a large room; recall finds the others."""
+TOKENS_PER_CANDIDATE = 10
+"""Room per candidate line: about twice as many candidates as fit, since some are quoted elsewhere."""
 FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
 WRITTEN_SHARE = 0.6
@@ -99,7 +99,7 @@ class Matter:
 class Choice:
     """The optional content of a digest, by kind and priority."""
 
-    def __init__(self, scene: Scene, matter: Matter, room: int, written: Written | None = None) -> None:
+    def __init__(self, scene: Scene, matter: Matter, written: Written | None = None) -> None:
         """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
         now, focus = scene.now, scene.focus
         self._focus = focus
@@ -120,16 +120,18 @@ class Choice:
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [one for one in earlier if one.kind is ClaimKind.FINDING]
-        kept = [one for one in earlier if one.kind is ClaimKind.FACT and _is_exact(one)]
-        self._facts = Facts(scene, matter.span, kept, room)
-        lines = [line.claim for line in self._facts.lines]
+        share = between(FACTS_SHARE, scene.room)
+        self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
+        self._facts = list(value_quotes(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
+        if carried:
+            self._facts += [
+                ValueQuote("", one) for one in earlier if one.kind is ClaimKind.FACT and one.verbatim
+            ]
+        lines = [one.claim for one in self._facts]
         self._gauge = Gauge(
             now.counter,
             [*self._ledger, *self._prose, *self._carried, *in_order(self._story.entries(LEVELS[-1])), *lines],
         )
-        self._facts.weigh(self._gauge)
-        share = between(FACTS_SHARE, scene.room)
-        self._for_facts = int(scene.room * max(share, FOCUS_SHARE if focus else 0.0))
         self._story_is_whole = False
         self.is_all = False
         """Whether the last choice included everything there was."""
@@ -153,13 +155,8 @@ class Choice:
         left -= cost
         edits, cost = self._fill(self._edits, min(left, room * EDITS_SHARE))
         left -= cost
-        covered = Covered()
-        for one in (*self._told, *known, *told, *findings, *edits):
-            covered.add(subjects_named(one.text), 0.0 if one.kind is ClaimKind.ARTIFACT else IN_PASSING)
-        for one in prose:  # written to explain things
-            covered.add(subjects_named(one.text), 1.0)
-        quoted = by_turn((*self._told, *known, *told, *findings))
-        facts, cost = self._facts.best(covered, min(left, self._for_facts), quoted)
+        chosen = (*self._told, *known, *prose, *told, *findings, *edits)
+        facts, cost = self._unnamed_values(chosen, min(left, self._for_facts))
         left -= cost
         taken = {id(claim) for claim in (*known, *findings)}
         rest = [one for one in (*self._ledger, *new) if id(one) not in taken]
@@ -175,6 +172,20 @@ class Choice:
         found = sorted((claim for claim in new if id(claim) in taken), key=_place)
         said = by_turn(more)
         return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
+
+    def _unnamed_values(self, chosen: Sequence[Claim], room: float) -> tuple[list[Claim], float]:
+        """Take quotes for values that nothing chosen so far names; return them by place, and their tokens."""
+        named = {word for claim in chosen for word in WORD.findall(claim.text)}
+        said = by_turn(chosen)
+        taken = []
+        left = room
+        for value, claim in self._facts:
+            cost = self._gauge.claim(claim)
+            if cost <= left and value not in named and not is_said(claim, said):
+                taken.append(claim)
+                left -= cost
+                named.update(WORD.findall(claim.text))
+        return sorted(taken, key=_place), room - left
 
     def _told_story(self, room: float) -> tuple[list[Claim], float]:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
@@ -255,6 +266,19 @@ def _knows(scene: Scene, matter: Matter) -> bool:
     return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
 
 
+def by_turn(claims: Iterable[Claim]) -> dict[str, list[str]]:
+    """Return the texts of claims by the turn that they cite first."""
+    said: dict[str, list[str]] = {}
+    for claim in claims:
+        said.setdefault(claim.sources[0].message, []).append(claim.text)
+    return said
+
+
+def is_said(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a claim is a quote that another text from the same turn contains."""
+    return claim.verbatim and _is_quoted(claim, said)
+
+
 def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     """Whether another claim from the same turn contains what this one quotes."""
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
@@ -267,7 +291,7 @@ def _place(claim: Claim) -> tuple[int, int]:
 
 def _is_exact(claim: Claim) -> bool:
     """Whether code made a claim: a quote, or one that the ledger restates in each digest."""
-    return claim.verbatim or is_told_anew(claim) or is_names(claim)
+    return claim.verbatim or is_told_anew(claim)
 
 
 def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:

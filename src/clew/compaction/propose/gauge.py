@@ -12,18 +12,13 @@ SAMPLE = 100
 FEW = 25
 """...and those counted to learn the overhead of a line, which varies little."""
 
-NAMES_ARE_DENSE = 1.15
-"""Tokens per byte of names, relative to those of other lines."""
-PER_NAME = 1.0
-"""Tokens of the separator between two names."""
-
 
 class Gauge:
     """Estimates tokens by bytes, at the rate of a sample."""
 
     def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
         """Count an evenly spread sample: texts alone, as list lines, and under turn headings."""
-        count = self._count = counter.count_text
+        count = counter.count_text
         plain = [one.text for one in _sample(claims)]
         words = count("\n".join(plain))
         breaks = sum(text.count("\n") for text in plain)
@@ -37,12 +32,6 @@ class Gauge:
         self._per_line = (lines - words) / max(1, len(few))
         self.per_turn = (named - lines) / max(1, len(few))
         """Tokens of a turn heading."""
-        self.per_list = self._per_line + 2
-        """Tokens of a list of names, besides the names."""
-
-    def name(self, text: str) -> float:
-        """Return the tokens of a name in a list."""
-        return _bytes(text) * self._per_byte * NAMES_ARE_DENSE + PER_NAME
 
     def line(self, claim: Claim) -> float:
         """Return the tokens of a claim's line, without turn headings."""
@@ -53,15 +42,6 @@ class Gauge:
         """Return the tokens of a claim with its own turn headings."""
         turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
         return self.line(claim) + self.per_turn * turns
-
-    def error(self, claims: Sequence[Claim]) -> float:
-        """Return counted tokens per estimated token for these lines, from a sample.
-
-        Lines chosen for naming much in few bytes have more tokens per byte than others.
-        """
-        sample = _sample(claims)
-        counted = self._count("\n".join(f"- {one.text}" for one in sample))
-        return counted / max(1.0, sum(map(self.line, sample)))
 
 
 def _sample(claims: Sequence[Claim], most: int = SAMPLE) -> Sequence[Claim]:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from clew.compaction.plan import Claim, Digest, Shrink
+from clew.compaction.plan import Digest, Shrink
 from clew.compaction.propose.brief import Brief
 from clew.compaction.propose.fade import faded_sizes
 from clew.compaction.propose.focus import Focus
-from clew.compaction.propose.retention import Ranking
-from clew.compaction.propose.stock import Stock
 from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system, opens_turn, tail_room, tail_start
 from clew.compaction.propose.thoughts import with_gaps
 from clew.ledger.artifacts import Artifact
@@ -52,17 +50,14 @@ class Situation:
     """What matters now, in a person's words."""
     sizes: Sequence[int] | None = None
     """The tokens of each message of the view, if already counted."""
-    ranking: Ranking | None = None
-    """How likely a subject is needed again; by default the learnt table."""
 
 
 class Scene:
     """A situation with derived values, each computed once."""
 
-    def __init__(self, now: Situation, *, thoughtless: bool = False, stock: Stock | None = None) -> None:
+    def __init__(self, now: Situation, *, thoughtless: bool = False) -> None:
         """Count tokens; with ``thoughtless``, as if thinking blocks were removed."""
         self.now = now
-        self._stock = stock
         self.thoughtless = thoughtless
         count = now.counter.count
         self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
@@ -82,17 +77,10 @@ class Scene:
         self.room = now.target_tokens - self.fixed
         self.focus = Focus(now.focus)
 
-    def stock(self, earlier: Iterable[Claim]) -> Stock:
-        """Return the rated subjects of the view, including those in an earlier digest's facts."""
-        if self._stock is None:
-            view, now = self.view[self.first :], self.now
-            self._stock = Stock(view, now.values, earlier, self.focus, now.ranking)
-        return self._stock
-
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = Keep(self.now.keep.messages, tokens)
-        return Scene(replace(self.now, keep=keep, sizes=self.sizes_now), stock=self._stock)
+        return Scene(replace(self.now, keep=keep, sizes=self.sizes_now))
 
     @cached_property
     def floor(self) -> int:

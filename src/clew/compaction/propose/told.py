@@ -38,6 +38,8 @@ _REFUSED = "refused: "
 _REFUSED_BEFORE = "the user refused: "
 """The beginning of such a line in earlier versions, which filed it under decisions."""
 _ENDED = "no longer holds: "
+_NAMES = "also: "
+"""The beginning of a list of bare names, which versions before 0.2 wrote."""
 _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 """What test runners call passing and failing tests, if not passed and failed."""
 _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
@@ -271,6 +273,8 @@ def is_told_anew(claim: Claim) -> bool:
             return claim.text.endswith(_STATES) or claim.text.startswith(_REFUSED)
         case ClaimKind.ARTIFACT:
             return claim.text.startswith((_TESTED, _CHECKED)) or _ACTION.match(claim.text) is not None
+        case ClaimKind.FACT:
+            return claim.text.startswith(_NAMES)
         case _:
             return False
 

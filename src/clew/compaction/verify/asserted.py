@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import ALSO
 from clew.compaction.verify.quotes import Wording, begins_word, places, plain, stands_in, word_end
 from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
 
@@ -41,22 +40,6 @@ _LONG_QUOTE = re.compile(r"[\"“„«]([^\"“”„«»]{5,2000})[\"”»]")
 _NAME = re.compile(r"(?<=[^\W\d_.!?:…] |[,;] |.[(\"'`])[^\W\d_]{2,}")
 _NOT_NAMES = frozenset(["it", "the", "this", "that", "user", "assistant"])
 _GERMAN = re.compile(r"\b(?:der|die|das|und|nicht|ist|sind|ein|eine|wird|wurde|für|auf|den|dem)\b")
-
-
-def bare_values(text: str) -> list[Assertion]:
-    """Return the values of a claim that is only a list of exact values; an empty list for any other claim.
-
-    Such a list has no words of its own to compare with its sources.
-    """
-    if not (text.startswith(ALSO) and text.isascii() and text.isprintable()):
-        return []
-    found = []
-    for word in text.removeprefix(ALSO).split(", "):
-        known = KNOWN_WORDS[word]
-        if known is None or known.value != word:
-            return []
-        found.append(Assertion(known.kind, word))
-    return found
 
 
 def assertions(text: str) -> Iterator[Assertion]:

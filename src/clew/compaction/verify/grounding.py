@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Pin
-from clew.compaction.verify.asserted import Assertion, assertions, bare_values, is_found
+from clew.compaction.verify.asserted import Assertion, assertions, is_found
 from clew.compaction.verify.case import Case, Look
 from clew.compaction.verify.hidden import directs, is_plain, is_unseen, mimics_tag, two_scripts
-from clew.compaction.verify.leave import agreed, gives_leave, names_give_leave
+from clew.compaction.verify.leave import agreed, gives_leave
 from clew.compaction.verify.own_words import (
     DONE_TO_FILES,
     FEWEST,
@@ -47,8 +47,6 @@ _OF_THE_USER = re.compile(
     r"confirm\w*|prefer\w*|authori[sz]\w*|lift\w*|revok\w*|requir\w*|need\w*|decid\w*|grant\w*|cho[so]\w*)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_LISTING = (ClaimKind.FACT, ClaimKind.ARTIFACT)
-"""Kinds that may be a bare list of values, which steers nothing."""
 _SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
 
 
@@ -68,17 +66,14 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
     for_user = _speaks_for_user(look)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # refused as a copy by the size check; not looked up word by word
-    listed = bare_values(claim.text) if claim.kind in _LISTING else ()
-    disguised = None if listed else _disguised(look)
+    disguised = _disguised(look)
     if disguised is not None:
         return disguised
     if for_user:
         return _not_said(case, look)
-    if _gives_leave(look, listed, case.evidence.pins):
+    if _gives_leave(look, case.evidence.pins):
         said = f'"{short(claim.text)}" gives permission, or ends a rule'
         return said, f"that is not a whole sentence of the user in {look.turns}"
-    if listed:
-        return _invented(look, listed)
     return _torn(look) if look.quoted else _ungrounded(look)
 
 
@@ -134,10 +129,8 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
 # Any speaker's words ---------------------------------------------------------------------------------
 
 
-def _gives_leave(look: Look, listed: Sequence[Assertion], pins: Sequence[Pin]) -> bool:
+def _gives_leave(look: Look, pins: Sequence[Pin]) -> bool:
     """Whether a claim gives permission or ends a rule without being entitled to."""
-    if listed:
-        return names_give_leave([one.text for one in listed], pins)
     return not _may_give_leave(look) and gives_leave(look.claim.text, pins)
 
 

@@ -80,15 +80,6 @@ def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
     return _undoes_any(text, pins)
 
 
-def names_give_leave(names: Sequence[str], pins: Sequence[Pin]) -> bool:
-    """Return the same for a list of bare names: ``allow_push_main``, ``you-may-push``.
-
-    Only parts joined by hyphens or dots are read as words; the rule finder takes the rest for names of code.
-    """
-    read = [name for name in names if ("-" in name or "." in name) and "_" not in name and "/" not in name]
-    return bool(read and gives_leave(", ".join(read), pins)) or _undoes_any(", ".join(names), pins)
-
-
 def agreed(text: str) -> list[str]:
     """Return the words of agreement in a text; a summariser may not add any."""
     return _AGREED.findall(text)

@@ -1,6 +1,6 @@
 import pytest
 
-from clew.compaction.propose.quote import LONGEST, last_line, plain_words, quoted
+from clew.compaction.propose.value_quotes import LONGEST, quoted
 from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
 
 
@@ -8,8 +8,8 @@ def output(text: str) -> Message:
     return Message(Role.TOOL, (ToolResult("c1", (Text(text),), trust=Trust.UNTRUSTED),))
 
 
-def quote(message: Message, value: str, root: str = "") -> str:
-    claim = quoted(message, Cite("m1"), value, root)
+def quote(message: Message, value: str) -> str:
+    claim = quoted(message, Cite("m1"), value)
     assert claim is not None
     assert claim.text == claim.sources[0].quote(message)
     return claim.text
@@ -17,11 +17,6 @@ def quote(message: Message, value: str, root: str = "") -> str:
 
 def test_the_number_that_a_tool_put_before_a_line_is_left_out():
     assert quote(output("  85→def load_config(path):"), "load_config") == "def load_config(path):"
-
-
-def test_the_folder_where_the_session_works_is_left_out():
-    line = "/home/me/app/src/a.py holds load_config"
-    assert quote(output(line), "load_config", "/home/me/app/") == "src/a.py holds load_config"
 
 
 def test_where_a_search_found_a_line_is_left_out_unless_it_is_what_matters():
@@ -97,17 +92,6 @@ def test_an_argument_is_quoted_with_its_name():
     claim = quoted(call, Cite("m1", 0, at, at + len("make load_config")), "load_config")
     assert claim is not None
     assert claim.text == '"cmd": "make load_config"'
-
-
-def test_the_last_line_that_names_a_value_is_found_from_the_first():
-    text = "load_config reads it\nthen load_configs differs\nand load_config is done\nbye"
-    first = Cite("m1", 0, 0, len("load_config reads it"))
-    assert last_line(output(text), first, "load_config").quote(output(text)) == "and load_config is done"
-    assert last_line(output(text), first, "reads") == first
-
-
-def test_plain_words_are_whole_small_words_and_each_counts_once():
-    assert plain_words("the store reads the load_config of src/store.py, Store.read and re-reads") == 4
 
 
 def test_a_place_that_a_smaller_form_does_not_have_is_not_quoted():
