@@ -26,9 +26,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from clew.compaction.plan.apply import apply
-from clew.compaction.propose.climb import Situation, propose
-from clew.compaction.propose.told import brief_of
+from clew.compaction.plan.plan import apply
+from clew.compaction.propose.ladder import Situation, propose
+from clew.compaction.propose.ledger_claims import brief_of
 from clew.compaction.verify import Evidence, LedgerEntry, verify
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS

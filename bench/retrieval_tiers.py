@@ -20,7 +20,7 @@ from pathlib import Path
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Plan
 from clew.compaction.plan.codec import plan_to_json, shown_messages
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.log import COMPACTION, iso_time, message_event, message_to_json
 from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.plan import Condense, Digest, Drop, Operation, Plan, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import digest_message
 from clew.errors import StalePlan
 from clew.message import Item, Role, said

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.plan.spans import spans, unspan
+from clew.compaction.plan.digest import spans, unspan
 
 
 def test_runs_are_written_by_their_ends():

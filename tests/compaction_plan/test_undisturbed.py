@@ -6,10 +6,10 @@ import gc
 
 import pytest
 
-from clew.compaction.plan.undisturbed import undisturbed
+from clew.compaction.plan.plan import gc_paused
 
 
-@undisturbed
+@gc_paused
 def is_on(fails: bool = False) -> bool:
     if fails:
         raise LookupError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hypothesis import strategies as st
 
 from clew.compaction.plan import Claim, Digest, Plan, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose import Brief, Keep, Situation, Written, brief_of, propose
 from clew.compaction.verify import Evidence, LedgerEntry
 from clew.ledger import Ledger

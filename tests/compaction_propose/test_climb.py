@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from clew.compaction.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose import Brief, Keep, propose
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded, PinsDoNotFit

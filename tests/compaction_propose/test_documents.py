@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.documents import saying, text_of
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.stubs import Page, saying, shorten, text_of
 from clew.compaction.verify import Evidence, verify
 from clew.message import Item, Json, Message, Native, Role, Text, Unknown
 from clew.providers import ANTHROPIC, Scope

@@ -5,19 +5,23 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.fade import (
+from clew.compaction.propose.tail import (
     AGENT_TOKENS,
+    KEPT_SHARE,
+    LARGE_ROOM,
     LARGEST_SHARE,
     OTHER_TOKENS,
+    REACH_SHARE,
     RESULT_TOKENS,
+    SMALL_ROOM,
     USER_TOKENS,
     WORTH_AN_EXCERPT,
     allotments,
+    between,
     faded_part,
     faded_sizes,
     part_level,
 )
-from clew.compaction.propose.tail import KEPT_SHARE, LARGE_ROOM, REACH_SHARE, SMALL_ROOM, between
 from clew.message import Media, Message, Origin, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 

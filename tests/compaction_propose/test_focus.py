@@ -8,7 +8,7 @@ import pytest
 
 from clew.compaction.plan import ClaimKind
 from clew.compaction.propose import propose
-from clew.compaction.propose.focus import Focus
+from clew.compaction.propose.scene import Focus
 from clew.message import Role, said
 from tests.compaction_propose.sessions import Living, spoken, step
 

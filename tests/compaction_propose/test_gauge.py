@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.gauge import Gauge
+from clew.compaction.propose.digest_content import Gauge
 from clew.message import Cite, Trust
 from tests.compaction_propose.sessions import COUNTER
 

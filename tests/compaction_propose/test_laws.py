@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.compaction.plan import Condense, Plan, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose import Keep, propose
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded

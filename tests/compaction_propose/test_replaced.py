@@ -3,7 +3,7 @@
 import pytest
 
 import clew
-from clew.compaction.propose.replaced import Replaced
+from clew.compaction.propose.story import Replaced
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 
 EDIT = {

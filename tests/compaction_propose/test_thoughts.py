@@ -10,9 +10,9 @@ import pytest
 
 import clew
 from clew.compaction.plan import Plan, Rung, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.thoughts import left_out, with_gaps
+from clew.compaction.propose.stubs import left_out, with_gaps
 from clew.compaction.verify import verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.providers import RESPONSES, Scope

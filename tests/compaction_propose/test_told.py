@@ -7,7 +7,7 @@ import pytest
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import brief_of, propose
-from clew.compaction.propose.told import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose.ledger_claims import is_told_anew, shortened, tells_of_changes
 from clew.message import Cite, Role, Trust, said
 from tests.compaction_propose.sessions import Living, items, read, spoken, step
 

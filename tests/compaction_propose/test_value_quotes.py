@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
-from clew.compaction.propose.value_quotes import LONGEST, quoted
+from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.value_quotes import LONGEST, quoted, value_quotes
 from clew.message import Cite, Message, Role, Text, ToolCall, ToolResult, Trust, said
+from tests.compaction_propose.sessions import Living, spoken, step
 
 
 def output(text: str) -> Message:
@@ -98,3 +102,45 @@ def test_a_place_that_a_smaller_form_does_not_have_is_not_quoted():
     stub = said(Role.USER, "[about 244 tokens, kept as m5]")
     assert quoted(stub, Cite("m5", 0, 0, 500), "src/a.py") is None
     assert quoted(stub, Cite("m5", 0, 0, 12), "src/a.py") is None
+
+
+# Choosing values -------------------------------------------------------------------------------------
+
+
+def chosen(messages: list[Message], most: int = 20, focus: str | None = None) -> list[str]:
+    living = Living(messages)
+    scene = Scene(replace(living.situation(1_000), focus=focus))
+    gone = {item.id for item in living.view[:-1]}
+    return [one.value for one in value_quotes(scene, gone, most)]
+
+
+TALK = [
+    said(Role.USER, "Please look at load_config first."),
+    *step("c1", "run", {"cmd": "make all"}, "wrote cache_dir_1\nwrote cache_dir_2"),
+    spoken("It calls read_table as well."),
+    spoken("Done."),
+]
+
+
+def test_values_that_people_and_the_model_named_come_before_those_of_tools():
+    values = chosen(TALK)
+    assert values[0] == "load_config"
+    assert values.index("read_table") < values.index("cache_dir_1")
+
+
+def test_values_in_focus_come_first():
+    assert chosen(TALK, 1, "the cache") in (["cache_dir_1"], ["cache_dir_2"])
+
+
+def test_a_value_is_not_quoted_by_a_line_that_an_edit_replaced():
+    edit = {"path": "a.py", "old_string": "retry_limit = 5", "new_string": "retry_limit = 7"}
+    messages = [
+        said(Role.USER, "Go on."),
+        *step("c1", "read", {"path": "a.py"}, "retry_limit = 5"),
+        *step("c2", "edit", edit, "ok"),
+        spoken("Done."),
+    ]
+    living = Living(messages)
+    gone = {item.id for item in living.view[:-1]}
+    found = [one.claim.text for one in value_quotes(Scene(living.situation(1_000)), gone, 20)]
+    assert not any("= 5" in text for text in found)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import Brief, Outline
 from clew.compaction.propose.summary import LIMITS, Limits
-from clew.compaction.propose.summary.order import Order
-from clew.compaction.propose.written import Outline
+from clew.compaction.propose.summary.prompt import Order
 from clew.message import (
     Cite,
     Item,

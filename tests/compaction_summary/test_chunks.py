@@ -8,8 +8,14 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.summary.chunks import LEAST_ROOM, MARK_TOKENS, SHORTEST_PIECE, Portion, portions
-from clew.compaction.propose.summary.transcript import Piece
+from clew.compaction.propose.summary.transcript import (
+    LEAST_ROOM,
+    MARK_TOKENS,
+    SHORTEST_PIECE,
+    Piece,
+    Portion,
+    portions,
+)
 from tests.compaction_summary.scene import COUNTER
 
 count = COUNTER.count_text

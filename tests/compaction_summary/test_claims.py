@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.summary.claims import (
     LONGEST_CLAIM,
+    Told,
     claims_of,
     distinct,
     fitted,
     settled,
     sources_of,
 )
-from clew.compaction.propose.summary.parse import Told
 from clew.message import Cite, Item, Role, Trust, said
 from tests.compaction_summary.scene import COUNTER, DIGEST_ITEM, EARLIER, INJECTION, SPAN, outline
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.summary.claims import MOST_SOURCES, claims_of, sources_of
-from clew.compaction.propose.summary.parse import Told, read_answer
+from clew.compaction.propose.summary.claims import MOST_SOURCES, Told, claims_of, read_answer, sources_of
 from tests.compaction_summary.scene import DIGEST_ITEM, EARLIER, SPAN, outline
 from tests.strategies import json_text, json_values
 

@@ -11,7 +11,6 @@ import pytest
 from clew.compaction.plan import ClaimKind, Pin
 from clew.compaction.propose.brief import Brief
 from clew.compaction.propose.summary import PROMPT_VERSION, SessionRequest
-from clew.compaction.propose.summary.chunks import Portion
 from clew.compaction.propose.summary.prompt import (
     MOST_KEPT_TOKENS,
     SCHEMA,
@@ -21,7 +20,7 @@ from clew.compaction.propose.summary.prompt import (
     session_ask,
     transcript_ask,
 )
-from clew.compaction.propose.summary.transcript import pieces_of
+from clew.compaction.propose.summary.transcript import Portion, pieces_of
 from clew.message import Cite, Item, Native, Role, Trust, said
 from clew.providers.model import Ask
 from tests.compaction_summary.golden.make import HERE, prompts

@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.summary.chunks import Portion, portions
 from clew.compaction.propose.summary.prompt import transcript_ask
 from clew.compaction.propose.summary.transcript import (
+    Portion,
     fenced,
     freed,
     held,
     message_pieces,
     nonce,
     pieces_of,
+    portions,
     read_fence,
     read_marks,
 )

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import Brief, Outline, Written
 from clew.compaction.propose.summary import PROMPT_VERSION, Limits, SessionRequest, write
-from clew.compaction.propose.written import Outline, Written
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Item, Message, Role, Trust, said
 from clew.providers.clients.scripted import Line

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from clew.compaction.plan import Claim, Plan
 from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.climb import Situation, propose
-from clew.compaction.propose.told import brief_of
+from clew.compaction.propose.ladder import Situation, propose
+from clew.compaction.propose.ledger_claims import brief_of
 from clew.compaction.verify import Evidence, LedgerEntry
 from clew.ledger import Ledger
 from clew.message import Item, Message

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.compaction.verify import asserted as asserted_module
-from clew.compaction.verify.asserted import Assertion, assertions, is_found
-from clew.compaction.verify.own_words import support, turned
-from clew.compaction.verify.quotes import Wording, begins_word
+from clew.compaction.verify.assertions import (
+    Assertion,
+    _is_number_in,
+    _is_one_of_many,
+    _is_one_path,
+    _number,
+    assertions,
+    is_found,
+    support,
+    turned,
+)
+from clew.compaction.verify.wording import Wording, begins_word
 from clew.ledger.kinds import ValueKind
 
 
@@ -119,14 +127,14 @@ TEXTS = st.lists(st.sampled_from([*NUMBERS, *PATHS, *SIGNS]), max_size=7).map(""
 @settings(max_examples=500)
 @given(st.sampled_from(NUMBERS), TEXTS)
 def test_a_number_that_stands_as_written_is_found_as_by_its_pattern(number: str, text: str):
-    by_pattern = asserted_module._number(number).search(text) is not None
-    assert asserted_module._is_number_in(number, text) == by_pattern
+    by_pattern = _number(number).search(text) is not None
+    assert _is_number_in(number, text) == by_pattern
 
 
 @settings(max_examples=500)
 @given(st.sampled_from(PATHS), TEXTS)
 def test_a_path_that_is_named_once_is_found_as_one_of_many(path: str, text: str):
-    assert asserted_module._is_one_path(path, text) == asserted_module._is_one_of_many(path, text)
+    assert _is_one_path(path, text) == _is_one_of_many(path, text)
 
 
 @given(st.sampled_from(["ann", "a", "é"]), st.text("an é_.1", max_size=8))

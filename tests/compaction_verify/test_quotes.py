@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import excerpt
-from clew.compaction.verify.quotes import Wording, is_quote
-from clew.compaction.verify.sentence import is_cut_out, is_reversed
+from clew.compaction.verify.sentences import is_cut_out, is_reversed
+from clew.compaction.verify.wording import Wording, is_quote
 
 RULES = Wording(
     "Please fix the build. Don't push to main, and never delete legacy/.\n"

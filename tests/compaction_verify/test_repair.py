@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan, Shrink
 from clew.compaction.verify import Evidence, repair, verify
-from clew.compaction.verify.case import Case
+from clew.compaction.verify.context import Case
 from clew.message import Cite, Trust
 from tests.compaction_verify.scene import (
     EVIDENCE,

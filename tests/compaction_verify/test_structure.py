@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from clew.compaction.plan import Condense, Digest, Drop, Operation, Shrink
-from clew.compaction.plan.apply import apply
 from clew.compaction.plan.digest import checksum
+from clew.compaction.plan.plan import apply
 from clew.compaction.verify import Evidence, Report, verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.providers import ANTHROPIC, WIRES, Wire

@@ -10,7 +10,7 @@ import pytest
 
 from clew.compaction.plan import Claim, ClaimKind, Plan
 from clew.compaction.verify import Report, repair, verify
-from clew.compaction.verify.case import Case
+from clew.compaction.verify.context import Case
 from clew.message import Cite, Item, Message, words
 from clew.providers.model import Ask, Reply
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.verify.case import CUT, LEAST_OF_A_LOOP
-from clew.compaction.verify.evidence import LedgerEntry
+from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, LedgerEntry
 from clew.compaction.verify.survival import ENOUGH_OF_A_LOOP, _holds_cut, is_visible
 from clew.message import Cite, Message, Role, ToolCall, said
 

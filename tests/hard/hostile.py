@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from clew.compaction.plan.digest import unspan
 from clew.compaction.plan.handoff import parse_handoff, render_handoff
 from clew.compaction.plan.render import parse_digest
-from clew.compaction.plan.spans import unspan
 from clew.errors import ClewError
 from clew.log import import_session, message_from_json, message_to_json
 from clew.log.store import MemoryStore

@@ -31,7 +31,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, positive, printable
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import claim_to_json
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.errors import NotFound
 from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
 from clew.session import CompactResult, Expansion, Quote

@@ -13,7 +13,7 @@ from clew.cli.progress import Watched
 from clew.cli.stored import Log
 from clew.cli.text import count
 from clew.compaction.plan import Digest
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ledger.ledger import Ledger

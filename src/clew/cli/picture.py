@@ -15,7 +15,7 @@ from clew.cli.digest_view import digest_lines
 from clew.cli.jobs import Done, no_digest
 from clew.cli.text import count, named, one_line, printable
 from clew.compaction.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.compaction.verify import CHECKS, Level, Matter, Report
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.session import Attempt, Outcome

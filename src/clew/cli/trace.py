@@ -29,7 +29,7 @@ from clew.cli.stored import Log, Refusal, history, log_or_input, past_named, ref
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.cli.trace_tool import trace_tool
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.compaction.verify import render_report
 from clew.integrations.telemetry import lines
 from clew.message import JsonObject

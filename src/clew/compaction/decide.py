@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from clew.compaction.bill import Bill, billed
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin, Plan
-from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.climb import Situation, outline, propose
+from clew.compaction.propose.brief import Brief, Outline, Written
+from clew.compaction.propose.ladder import Situation, outline, propose
+from clew.compaction.propose.ledger_claims import brief_of
 from clew.compaction.propose.summary import SessionRequest, write
 from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system
-from clew.compaction.propose.told import brief_of
-from clew.compaction.propose.written import Outline, Written
 from clew.compaction.verify import Evidence, LedgerEntry, Level, Report, repair, verify
 from clew.errors import (
     BudgetExceeded,

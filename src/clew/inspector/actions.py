@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clew.compaction.plan import Condense, Shrink
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json

@@ -8,7 +8,7 @@ from itertools import takewhile
 from clew.budget import Cache
 from clew.budget.cost import undo_price
 from clew.compaction.plan import Claim, Pin
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
 from clew.compaction.verify.checks import CHECKS
 from clew.errors import NotFound

@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import digest_from_json
-from clew.compaction.plan.spans import spans, unspan
+from clew.compaction.plan.digest import spans, unspan
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
 from clew.log.protocol import Stored

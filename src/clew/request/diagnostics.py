@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from clew.budget import Allotment, Region, Slice
 from clew.compaction.plan import Digest, Plan
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
 from clew.errors import NotFound
 from clew.memory.tools import Tool, ToolAnswer

@@ -20,8 +20,8 @@ from typing import Any, Unpack
 from clew.budget import Cache, Compact, Milestone, Move, Region, Stop, Trigger
 from clew.compaction.decide import Job, Outcome, Writer, decide
 from clew.compaction.plan import Plan
-from clew.compaction.plan.apply import apply
 from clew.compaction.plan.codec import shown_messages
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose.brief import Brief
 from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, InputError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.compaction.decide import Job, Outcome, Writer, decide
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Region, State
 from clew.compaction.plan import Digest
-from clew.compaction.plan.recognise import as_told
+from clew.compaction.plan.render import as_told
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.canonical import begins_with, marks_in, place_marks, unmarked

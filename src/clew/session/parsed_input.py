@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.plan.recognise import as_told, parted, recovered
+from clew.compaction.plan.render import as_told, parted, recovered
 from clew.compaction.propose.brief import Brief
 from clew.errors import InputError, UnknownEntry
 from clew.ledger.ledger import Ledger

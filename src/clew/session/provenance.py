@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from clew.compaction.plan import Claim, Condense, Digest, Drop, Shrink
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.errors import NotFound
 from clew.ledger.kinds import WORD
 from clew.ledger.values import Value

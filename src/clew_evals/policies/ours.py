@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clew.compaction.decide import Job, decide
 from clew.compaction.plan import Digest
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan.plan import apply
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.steps import drive

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from clew.compaction.propose.summary import SessionRequest
-from clew.compaction.propose.summary.chunks import Portion
 from clew.compaction.propose.summary.prompt import session_ask, transcript_ask
-from clew.compaction.propose.summary.transcript import pieces_of
+from clew.compaction.propose.summary.transcript import Portion, pieces_of
 from clew.message import Role, said
 from clew.providers.model import Ask
 from tests.compaction_summary.scene import DIGEST_ITEM, EARLIER, MESSAGES, SPAN, order, outline

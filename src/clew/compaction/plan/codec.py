@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, spans, unspan
 from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 from clew.compaction.plan.render import digest_message
-from clew.compaction.plan.spans import spans, unspan
 from clew.errors import StoreDamaged
 from clew.message import Cite, Json, JsonObject, Message, Trust
 from clew.message.shape import shaped

@@ -1,4 +1,4 @@
-"""A proposed compaction: operations on a view, as data. Creating a plan changes nothing.
+"""A proposed compaction: operations on a view, as data; and what applying it gives.
 
 A dry run is a plan that is not committed; the loss preview is a check of it; adapters apply it to another
 framework's message list; an undo removes it from the log's fold.
@@ -6,12 +6,17 @@ framework's message list; an undo removes it from the log's fold.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from functools import wraps
+from typing import ParamSpec, TypeAlias, TypeVar, assert_never
 
 from clew.compaction.plan.digest import Digest
-from clew.message import Message
+from clew.compaction.plan.render import digest_message
+from clew.errors import StalePlan
+from clew.message import Item, Message
 
 
 class Rung(StrEnum):
@@ -89,3 +94,75 @@ class Plan:
     def fits(self) -> bool:
         """Whether it reaches its target."""
         return self.tokens_after <= self.target_tokens
+
+
+def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
+    """Return the view after a plan; a digest's message has the digest's id.
+
+    Raise ``StalePlan`` if the plan names messages that the view lacks, or has in another order.
+    """
+    places = _places(view)
+    after: list[Item | None] = list(view)
+    touched: set[int] = set()
+    for operation in plan.operations:
+        mine = _places_of(operation, places)
+        if not touched.isdisjoint(mine):
+            raise StalePlan(f"two operations for {view[min(touched.intersection(mine))].id}")
+        touched.update(mine)
+        for place in mine:
+            after[place] = None
+        match operation:
+            case Shrink(id=name, message=message):
+                after[mine[0]] = Item(name, message)
+            case Condense(digest=digest):
+                after[mine[0]] = Item(digest.id, digest_message(digest))
+            case Drop():
+                pass
+            case _:
+                assert_never(operation)
+    left = [item for item in after if item is not None]
+    _places(left)
+    return left
+
+
+def _places(view: Sequence[Item]) -> dict[str, int]:
+    places = {item.id: i for i, item in enumerate(view)}
+    if len(places) < len(view):
+        raise StalePlan("two messages of one view have the same id")
+    return places
+
+
+def _places_of(operation: Operation, places: Mapping[str, int]) -> list[int]:
+    names = (operation.id,) if isinstance(operation, Shrink) else operation.ids
+    try:
+        mine = [places[name] for name in names]
+    except KeyError as missing:
+        raise StalePlan(f"no message {missing.args[0]} in the view") from None
+    if isinstance(operation, Condense) and (not mine or mine != list(range(mine[0], mine[0] + len(mine)))):
+        raise StalePlan("a digest must replace consecutive messages of the view, in their order")
+    return mine
+
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+def gc_paused(work: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Run a function with the garbage collector paused.
+
+    Making or checking a plan allocates tens of thousands of small, short-lived values without cycles. The
+    collector would respond with one or two full collections of the host's memory per pass. If the host has
+    disabled the collector, it stays disabled.
+    """
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Made:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return work(*given, **named)
+        finally:
+            if was_on:  # with two threads at once, the first to finish enables it again
+                gc.enable()
+
+    return run

@@ -1,4 +1,4 @@
-"""Render a digest as the text that the model sees, and parse it back.
+"""Render a digest as the text that the model sees, parse it back, and recognise digests in plain lists.
 
 The text is marked as machine-made and fenced by tags that its content cannot close. Active rules come first,
 verbatim; then the claims by kind, each under the turn it comes from. Because it parses back, what the model
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, spans, unspan
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 TAG = "clew-digest"
@@ -208,3 +207,78 @@ def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> Pin:
     trust = next((trust for trust in Trust if trust.label == speaker[2]), Trust.UNTRUSTED)
     end = LONGEST_RULE + 1 if rule[2] else None  # a cut quote: only known to be longer
     return Pin(f"shown-{number}", _freed(rule[1]), Cite(speaker[1], end=end), trust)
+
+
+_ID = re.compile(r"m[1-9][0-9]{0,9}")
+MOST_COVERED = 200_000
+"""Messages that a digest in a list may cover; longer sessions belong in a log."""
+
+
+def recovered(message: Message) -> Digest | None:
+    """Return the digest that a message consists of; None for any other message.
+
+    Text injected by a harness is never accepted: its author is unknown.
+    """
+    part = message.parts[0] if len(message.parts) == 1 else None
+    if message.role is not Role.USER or message.origin is Origin.INJECTED or not isinstance(part, Text):
+        return None
+    block, rest = _block(part.text)
+    shown = parse_digest(block) if block and not rest else None
+    try:
+        return _digest(shown) if shown else None
+    except ValueError:
+        return None
+
+
+def parted(message: Message) -> tuple[Message, ...]:
+    """Split a message that begins with a digest and continues; some formats join neighbouring messages."""
+    first = message.parts[0] if message.parts else None
+    if message.role is not Role.USER or not isinstance(first, Text):
+        return (message,)
+    block, rest = _block(first.text)
+    if not block or (not rest and len(message.parts) == 1):
+        return (message,)
+    more = (replace(first, text=rest, native=None), *message.parts[1:]) if rest else message.parts[1:]
+    return as_told(Message(Role.USER, (Text(block, trust=first.trust),))), replace(message, parts=more)
+
+
+def _block(text: str) -> tuple[str, str]:
+    """Split a text that begins with a digest into the digest and the rest."""
+    stripped = text.strip()
+    end = stripped.find(f"\n</{TAG}>") if stripped.startswith(f"<{TAG} ") else -1
+    if end < 0:
+        return "", text
+    cut = end + len(f"\n</{TAG}>")
+    return stripped[:cut], stripped[cut:].strip()
+
+
+def _digest(shown: Shown) -> Digest:
+    claims = tuple(
+        Claim(
+            f"{shown.id}.{n}",
+            claim.kind,
+            claim.text,
+            tuple(Cite(turn) for turn in claim.turns),
+            Trust.UNTRUSTED if claim.untrusted else Trust.ASSISTANT,
+        )
+        for n, claim in enumerate(shown.claims, start=1)
+        if claim.turns
+    )
+    # The writer of this message has at most the user's trust, whatever labels its lines have.
+    pins = tuple(
+        replace(pin, id=f"p{n}", trust=Trust.USER)
+        for n, pin in enumerate(shown.pins, start=1)
+        if pin.trust >= Trust.USER
+    )
+    covers = unspan(shown.covers, MOST_COVERED)
+    if not all(map(_ID.fullmatch, covers)):
+        raise ValueError(f"{shown.id} covers ids that are not message ids of a list")
+    return Digest(shown.id, shown.level, covers, "", claims, pins, (), shown.author)
+
+
+def as_told(message: Message) -> Message:
+    """Return the message; a digest is marked as machine text, because its quotes are not the user's."""
+    if recovered(message) is None:
+        return message
+    parts = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
+    return replace(message, parts=parts, origin=Origin.SUMMARY)

@@ -1,12 +1,286 @@
-"""The gentlest rung: shrink what something later repeats or outdates, until enough is freed."""
+"""The gentlest rung: prune tool output that something later repeats, replaces or outdates.
+
+Each rule yields stubs, oldest first. Nothing unique is lost: a stub names the turn that shows the same, or
+keeps beginning, end and lines about errors. The original stays in the log under the id in the stub.
+"""
 
 from __future__ import annotations
 
+import heapq
+import json
+import posixpath
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.rules import ALONE, RULES, steps_of
-from clew.compaction.propose.stubs import Page, Stubs
+from clew.compaction.propose.stubs import Page, Stubs, excerpted
+from clew.ledger.exchange import Ended, outcome
+from clew.ledger.shell import CHANGES, Action
+from clew.ledger.tool_actions import Deed, Does, deed, touches
+from clew.message import Item, Place, ToolCall, ToolResult, pair
+
+NEAR_SHARE = 0.8
+"""Share of an output's characters that must be in the later one line by line; chosen by hand."""
+LEAST_LINES = 8
+ANCHORS = 4
+"""Lines by which candidate pairs are found: those with the smallest checksums (MinHash)."""
+FAR_LONGER = 1_000
+"""An output this many times longer than any other is not examined: it cannot be near one."""
+SHORTEST_ANCHOR = 12
+"""Characters; shorter lines occur everywhere."""
+
+
+class Near(NamedTuple):
+    """An output that a later one nearly contains."""
+
+    number: int
+    later: int
+    own: list[str]
+    """The lines that only the earlier one has, in order."""
+
+
+def near_duplicates(texts: Sequence[str]) -> Iterator[Near]:
+    """Yield the outputs that a later one nearly contains, latest first. Takes linear time."""
+    by_anchor: dict[int, int] = {}
+    held: dict[int, frozenset[str]] = {}
+    longest = FAR_LONGER * heapq.nlargest(2, map(len, (*texts, "")))[-1]
+    for number in range(len(texts) - 1, -1, -1):
+        if len(texts[number]) > longest:
+            continue
+        lines = texts[number].split("\n")
+        if len(lines) < LEAST_LINES:
+            continue
+        anchors = _anchors(lines)
+        for later in dict.fromkeys(by_anchor[one] for one in anchors if one in by_anchor):
+            own = [line for line in lines if line not in held[later]]
+            if sum(map(len, own)) <= (1 - NEAR_SHARE) * len(texts[number]):
+                yield Near(number, later, [line for line in own if line.strip()])
+                break
+        held[number] = frozenset(lines)
+        by_anchor.update(dict.fromkeys(anchors, number))
+
+
+def _anchors(lines: Sequence[str]) -> list[int]:
+    sums = {
+        zlib.crc32(line.encode("utf-8", "surrogatepass")) for line in lines if len(line) >= SHORTEST_ANCHOR
+    }
+    return heapq.nsmallest(ANCHORS, sums)
+
+
+WORTH_CHARACTERS = 120
+"""Shorter outputs stay as they are: a stub takes about as much."""
+OVERSIZED_TOKENS = 4_000
+"""About the 97th percentile of tool results in real coding sessions; larger ones are excerpted."""
+EXCERPT_TOKENS = 1_000
+LOG_CHARACTERS = 2_400
+LOG_TOKENS = 300
+LONGEST_NAME = 80
+
+
+class Stub(NamedTuple):
+    """A proposed smaller text for a part."""
+
+    place: Place
+    text: str
+    reason: str
+    instead: Place | None = None
+    """Another part that says as much or more."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A tool result with the call it answers."""
+
+    name: str
+    """The id of the result's message."""
+    result: Place
+    call: Place
+    told: ToolResult
+    asked: ToolCall
+
+    @cached_property
+    def text(self) -> str:
+        """The tool's output."""
+        return self.told.text
+
+    @cached_property
+    def key(self) -> str:
+        """The call in a normal form: the same call made again has the same key."""
+        given = self.asked.input
+        written = json.dumps(given, sort_keys=True) if given is not None else self.asked.input_text
+        return f"{self.asked.name} {written}"
+
+    @cached_property
+    def deed(self) -> Deed:
+        """What the call does."""
+        return deed(self.asked)
+
+    @cached_property
+    def succeeded(self) -> bool:
+        """Whether the call succeeded."""
+        return outcome(self.deed, self.told).ended is Ended.OK
+
+
+Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
+
+
+def steps_of(view: Sequence[Item]) -> list[Step]:
+    """Return every answered call with its result, in order of the results."""
+    steps = []
+    for result, call in sorted(pair([item.message for item in view]).answers.items()):
+        name, message = view[result.message]
+        told, asked = message.parts[result.part], view[call.message].message.parts[call.part]
+        if isinstance(told, ToolResult) and isinstance(asked, ToolCall):
+            steps.append(Step(name, result, call, told, asked))
+    return steps
+
+
+def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs that a later one repeats exactly."""
+    last = {step.text: step for step in steps}
+    for step in _long(steps):
+        later = last[step.text]
+        if later is not step:
+            yield Stub(
+                step.result,
+                f"[the same output as in {later.name}]",
+                f"repeated in {later.name}",
+                later.result,
+            )
+
+
+def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs of a call that was made again later: the later output is the current one."""
+    last = {step.key: step for step in steps}
+    for step in _long(steps):
+        later = last[step.key]
+        if later is not step:
+            text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
+            yield Stub(step.result, text, f"asked again in {later.name}", later.result)
+
+
+def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find reads of a file that was read whole or changed later."""
+    later: dict[str, tuple[str, Place]] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if not (step.deed.subject and step.succeeded):
+            continue
+        read, changed = _files(step)
+        if read in later and not changed:
+            why, place = later[read]
+            text = f"[outdated: {_short(read)} was {why}; kept as {step.name}]"
+            found.append(Stub(step.result, text, f"{_short(read)} {why}", place))
+        for path in changed:
+            later[path] = (f"changed in {step.name}", step.result)
+        if read and not changed and _is_whole(step):
+            later.setdefault(read, (f"read again in {step.name}", step.result))
+    yield from reversed(found)
+
+
+def _files(step: Step) -> tuple[str, list[str]]:
+    """Return the file whose content a result shows, if any, and the files the call changed."""
+    done = touches(step.deed, step.text)
+    changed = [
+        posixpath.normpath(one.name) for one in done if one.action in CHANGES or one.action is Action.WRITTEN
+    ]
+    read = [posixpath.normpath(one.name) for one in done if one.action is Action.READ]
+    return (read[0] if len(done) == 1 and read else ""), changed
+
+
+_PART_OF_FILE = re.compile(r"offset|limit|range|start|end|line")
+_WHOLE_FILE = re.compile(r"\s*(?:cat|nl|bat)(?:\s+-\w+)*\s+[^\s|;&<>]+\s*")
+
+
+def _is_whole(step: Step) -> bool:
+    """Whether a read asked for the whole file: no offset, limit, range or pipe."""
+    if step.deed.does is Does.SHELL:
+        return _WHOLE_FILE.fullmatch(step.deed.subject) is not None
+    return not any(_PART_OF_FILE.search(key) for key in step.deed.given)
+
+
+def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs that a later one contains except for a few lines, and keep those lines."""
+    candidates = list(_long(steps))
+    found = list(near_duplicates([step.text for step in candidates]))
+    for near in reversed(found):
+        step, later = candidates[near.number], candidates[near.later]
+        note = f"[all but these lines are in the output in {later.name}; kept as {step.name}]"
+        text = "\n".join([note, *near.own])
+        yield Stub(step.result, text, f"nearly repeated in {later.name}", later.result)
+
+
+def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find plans that a later plan replaces; each call's arguments hold the whole list."""
+    plans = [step for step in steps if step.deed.does is Does.TODO and step.succeeded]
+    last = {step.asked.name: step for step in plans}
+    for step in plans:
+        later = last[step.asked.name]
+        if later is not step:
+            name = page.view[later.call.message].id
+            note = json.dumps({"outdated": f"replaced by the plan in {name}"})
+            yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
+
+
+_ACKNOWLEDGE = frozenset(
+    (Does.WRITE, Does.EDIT, Does.PATCH, Does.DELETE, Does.MOVE, Does.TODO, Does.NEW_TASK, Does.TASK_CHANGE)
+)
+
+
+def _acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find results that only confirm the call and repeat its arguments."""
+    for step in _long(steps):
+        if step.deed.does in _ACKNOWLEDGE and step.succeeded:
+            first = step.text.strip().split("\n", 1)[0][:WORTH_CHARACTERS]
+            yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
+
+
+_LOG_LINE = re.compile(
+    r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|TRACE|NOTICE|WARN(?:ING)?)\b"
+    r"|(?:Download|Compil|Fetch|Install|Collect|Build|Unpack|Extract|Resolv|Prepar)(?:ed|ing)\b"
+    r"|Requirement already|Get:\d|npm (?:WARN|http)|\d{1,3}%)"
+)
+_LOG_SHARE = 0.6
+_SAMPLED_LINES = 40
+
+
+def _raw_logs(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find logs: long outputs most of whose lines begin with a time, a level or a progress step."""
+    for step in steps:
+        if len(step.text) < LOG_CHARACTERS:
+            continue
+        lines = step.text.split("\n")
+        sample = lines[:: max(1, len(lines) // _SAMPLED_LINES)]
+        if sum(_LOG_LINE.match(line) is not None for line in sample) >= _LOG_SHARE * len(sample):
+            yield Stub(step.result, excerpted(page, step.result, LOG_TOKENS), "a log, shown in excerpt")
+
+
+def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs too large to keep whole."""
+    for step in steps:
+        if page.counter.count_part(step.told) >= OVERSIZED_TOKENS:
+            text = excerpted(page, step.result, EXCERPT_TOKENS)
+            yield Stub(step.result, text, "a large output, shown in excerpt")
+
+
+RULES: tuple[Rule, ...] = (_repeated, _asked_again, _outdated_reads, _nearly_repeated, _old_plans)
+"""Rules about output that something later repeats or outdates; they look at every step."""
+ALONE: tuple[Rule, ...] = (_acknowledged, _raw_logs, _oversized)
+"""Rules about output that says little for its size; they look only at the step itself."""
+
+
+def _long(steps: Sequence[Step]) -> Iterator[Step]:
+    return (step for step in steps if len(step.text) >= WORTH_CHARACTERS)
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= LONGEST_NAME else f"…{path[-LONGEST_NAME:]}"
+
 
 WORTH_TOKENS = 40
 """A stub costs about 20 tokens; a part that frees less than this stays as it is."""

@@ -1,20 +1,60 @@
-"""Smaller forms of message parts, used only if they are smaller and hide nothing that must stay readable.
+"""Smaller forms of message parts, and messages without their thinking blocks.
 
-A smaller form is always made from the original, never from another smaller form.
+A smaller form is always made from the original, and used only if it is smaller and hides nothing that must
+stay readable. A signed thinking block is removed whole or not at all.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose import documents
 from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, Span, Telling
-from clew.message import Cite, Item, Json, Message, Part, Place, Text, ToolCall, ToolResult, words
+from clew.message import (
+    Cite,
+    Item,
+    Json,
+    JsonObject,
+    Message,
+    Native,
+    Part,
+    Place,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+    words,
+)
 from clew.tokens import TokenCounter
+
+
+def text_of(part: Part) -> str | None:
+    """Return the text of a document part; None for any other part."""
+    match part:
+        case Unknown(
+            native=Native(value={"type": "document", "source": {"type": "text", "data": str(text)}})
+        ):
+            return text
+        case _:
+            return None
+
+
+def saying(part: Part, text: str) -> Part:
+    """Return a document part with this text instead of its own; any other part unchanged."""
+    block = part.native.value if part.native and text_of(part) is not None else None
+    source = block.get("source") if isinstance(block, dict) else None
+    if not (part.native and isinstance(block, dict) and isinstance(source, dict)):
+        return part
+    shorter: JsonObject = {**block, "source": {**source, "data": text}}
+    return replace(part, native=Native(part.native.wire, shorter))
+
 
 NAME_TOKENS = 8
 """Tokens of the note that says where the whole of an excerpt is kept."""
@@ -135,7 +175,7 @@ def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Ru
 
 def has_smaller(part: Part) -> bool:
     """Whether a part has a smaller form: it has text and is not signed."""
-    return isinstance(part, _SAYING) or documents.text_of(part) is not None
+    return isinstance(part, _SAYING) or text_of(part) is not None
 
 
 _SAYING = (Text, ToolResult, ToolCall)
@@ -144,7 +184,7 @@ _SAYING = (Text, ToolResult, ToolCall)
 def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     """Return an excerpt of a part, with its size and the id of the whole."""
     part = page.said(place)
-    text = documents.text_of(part) or words(part)
+    text = text_of(part) or words(part)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens
@@ -205,4 +245,80 @@ def with_text(part: Part, text: str) -> Part:
         case Text():
             return replace(part, text=text)
         case _:
-            return documents.saying(part, text)
+            return saying(part, text)
+
+
+_LEFT_OUT = Thinking("")
+"""A placeholder for a thinking block, so that part indices stay valid while a cut is searched."""
+_INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
+"""Replaces a message that has only thinking: providers accept no empty message."""
+_REASON = "there is no room for its thinking"
+
+
+def with_gaps(items: Iterable[Item]) -> list[Item]:
+    """Return messages with placeholders for their thinking blocks."""
+    return [Item(item.id, _with_gaps(item.message)) if thinks(item.message) else item for item in items]
+
+
+def _with_gaps(message: Message) -> Message:
+    parts = tuple(_LEFT_OUT if isinstance(part, Thinking) else part for part in message.parts)
+    return replace(message, parts=parts if _has_more(message) else (_INSTEAD, *parts[1:]))
+
+
+def thinks(message: Message) -> bool:
+    """Whether a message has a thinking block."""
+    return any(isinstance(part, Thinking) for part in message.parts)
+
+
+def _has_more(message: Message) -> bool:
+    return not all(isinstance(part, Thinking) for part in message.parts)
+
+
+def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
+    """Return shrinks that remove the thinking of messages, on top of the given shrinks."""
+    smaller = {shrink.id: shrink for shrink in shrinks}
+    linked: set[str] = set()
+    for item in items:
+        linked = linked if item.message.role is Role.ASSISTANT else set()
+        linked |= set(_wires_of_items(item.message))
+        known = smaller.get(item.id)
+        message = _unlinked(known.message if known else item.message, linked)
+        if thinks(item.message):
+            spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
+            message = replace(message, parts=spoken or (_INSTEAD,))
+        if message is not (known.message if known else item.message):
+            smaller[item.id] = Shrink(item.id, message, known.reason if known else _REASON, Rung.TRUNCATE)
+    return [smaller[item.id] for item in items if item.id in smaller]
+
+
+# Messages linked to a reasoning item -----------------------------------------------------------------
+
+
+def _wires_of_items(message: Message) -> Iterator[str]:
+    """Yield the wire formats in which a thinking block of this message is an item with its own id."""
+    for part in message.parts:
+        if isinstance(part, Thinking) and part.item_id and part.native:
+            yield part.native.wire
+
+
+def _unlinked(message: Message, wires: set[str]) -> Message:
+    """Return the message without the id that links it to a reasoning item the provider would ask for."""
+    if not wires:
+        return message
+    parts = tuple(_part_unlinked(part, wires) for part in message.parts)
+    native = _without_id(message.native, wires)
+    same = native is message.native and all(map(operator.is_, parts, message.parts))
+    return message if same else replace(message, parts=parts, native=native)
+
+
+def _part_unlinked(part: Part, wires: set[str]) -> Part:
+    native = _without_id(part.native, wires)
+    return part if native is part.native else replace(part, native=native)
+
+
+def _without_id(native: Native | None, wires: set[str]) -> Native | None:
+    if native is None or native.wire not in wires or not isinstance(native.value, dict):
+        return native
+    if "id" not in native.value:
+        return native
+    return Native(native.wire, {key: value for key, value in native.value.items() if key != "id"})

@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
+from clew.compaction.propose.brief import trust_at
 from clew.compaction.propose.excerpt import Span, before_negation
-from clew.compaction.propose.labels import trust_at
-from clew.compaction.propose.replaced import Replaced
-from clew.compaction.propose.situation import Scene
+from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.story import Replaced
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice
 from clew.ledger.values import Value
@@ -76,7 +76,8 @@ class ValueQuote(NamedTuple):
 def value_quotes(scene: Scene, gone: Collection[str], most: int) -> Iterator[ValueQuote]:
     """Yield quotes for the best values named in the messages that leave the view, best first.
 
-    Values in a person's focus come before all others. Lines that a later edit replaced are not quoted. Each line is quoted once.
+    Values in a person's focus come before all others. Lines that a later edit replaced are not quoted, and
+    each line is quoted once.
     """
     if not most:
         return
@@ -116,7 +117,7 @@ def _rating(value: Value, length: int) -> float:
     often = 1.0 + math.log2(1 + mentions) / 2
     recent = 0.3 + 0.7 * 0.5 ** ((length - value.last_index) / (length * HALF_LIFE))
     error = IN_ERROR if value.in_error else 1.0
-    return named * often * recent * error * BY_KIND.get(value.kind, 1.0)
+    return float(named * often * recent * error * BY_KIND.get(value.kind, 1.0))
 
 
 def quoted(message: Message | None, cite: Cite, value: str) -> Claim | None:

@@ -1,22 +1,18 @@
-"""The list of checks, and ``verify``, which runs them. Needs no model, and did not write the digest."""
+"""The list of checks, verify, which runs them, and reports for people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from clew.compaction.plan import Plan
-from clew.compaction.plan.undisturbed import undisturbed
-from clew.compaction.verify.case import Case
-from clew.compaction.verify.citing import check_citations, check_trust
-from clew.compaction.verify.evidence import Evidence
-from clew.compaction.verify.form import check_form
+from clew.compaction.plan.plan import gc_paused
+from clew.compaction.verify.claims import check_citations, check_form, check_size, check_trust
+from clew.compaction.verify.context import Case, Evidence
 from clew.compaction.verify.grounding import check_grounding
-from clew.compaction.verify.loss import check_values
-from clew.compaction.verify.report import Finding, Level, Loss, Report
-from clew.compaction.verify.size import check_size
+from clew.compaction.verify.report import Finding, Kept, Level, Loss, Lost, Matter, Report
 from clew.compaction.verify.structure import check_structure
-from clew.compaction.verify.survival import check_loops, check_pins
+from clew.compaction.verify.survival import check_loops, check_pins, check_values
 from clew.errors import StalePlan
 
 
@@ -47,7 +43,7 @@ CHECKS = (
 )
 
 
-@undisturbed
+@gc_paused
 def verify(plan: Plan, evidence: Evidence) -> Report:
     """Return what is wrong with a plan and what it would lose. Never raises and changes nothing."""
     try:
@@ -66,3 +62,100 @@ def verify(plan: Plan, evidence: Evidence) -> Report:
         case.tokens_after,
         evidence.target_tokens,
     )
+
+
+MOST_LISTED = 12
+"""Findings per check and losses per sort that are listed; the others are counted."""
+_LONGEST = 100
+_SIGNS = {Level.REFUSE: "✗", Level.DROP: "✗", Level.REPAIR: "!", Level.NOTE: "·"}
+_PLURAL = {
+    Matter.RULE: "rules",
+    Matter.OPEN: "open items",
+    Matter.DECISION: "decisions",
+    Matter.VALUE: "exact values",
+}
+
+
+def render_report(report: Report) -> str:
+    """Render a report for a terminal."""
+    return "\n".join(_report_lines(report))
+
+
+def preview(plan: Plan, evidence: Evidence) -> str:
+    """Render what a plan would lose, with the id to keep each; ``verify(…).lost`` has the same as data."""
+    return "\n".join(_preview_lines(verify(plan, evidence)))
+
+
+def _report_lines(report: Report) -> Iterator[str]:
+    yield f"{_verdict(report)}: {_sizes(report)}"
+    for check in CHECKS:
+        found = [finding for finding in report.findings if finding.check == check.name]
+        sign = "✗" if any(finding.level is not Level.NOTE for finding in found) else "✓"
+        yield f"{sign} {check.name:<11} {check.what}"
+        yield from (f"    {line}" for line in _listed(map(_finding, found), len(found)))
+    yield from _kept_lines(report.kept)
+
+
+def _verdict(report: Report) -> str:
+    if report.accepted:
+        return "Accepted"
+    return "Refused" if report.refused else "To be repaired"
+
+
+def _sizes(report: Report) -> str:
+    return (
+        f"{report.messages_before:,} → {report.messages_after:,} messages, "
+        f"{report.tokens_before:,} → {report.tokens_after:,} tokens (target {report.target_tokens:,})"
+    )
+
+
+def _finding(finding: Finding) -> str:
+    about = f"{finding.subject}: " if finding.subject else ""
+    why = f" ({finding.why})" if finding.why else ""
+    return f"{_SIGNS[finding.level]} {finding.level.value:<6} {about}{_line(finding.what)}{why}"
+
+
+def _kept_lines(kept: Iterable[Kept]) -> Iterator[str]:
+    for one in kept:
+        if one.before:
+            others = f", {one.reachable:,} more can be reached from it" if one.reachable else ""
+            yield f"{_PLURAL[one.matter]:<13} {one.stand:,} of {one.before:,} are in the view{others}"
+
+
+def _preview_lines(report: Report) -> Iterator[str]:
+    yield f"The view would change: {_sizes(report)}."
+    yield "Nothing leaves the log. Of what the model sees now:"
+    yield from (f"  {line}" for line in _kept_lines(report.kept))
+    for matter in Matter:
+        lost = [one for one in report.lost if one.matter is matter]
+        total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
+        if lost:
+            yield f"{_PLURAL[matter].capitalize()} that would go:"
+            yield from (f"  {line}" for line in _listed(map(_lost, lost), total))
+    against = [finding for finding in report.findings if finding.level is not Level.NOTE]
+    if against:
+        yield "This plan would be refused:"
+        yield from (f"  {line}" for line in _listed(map(_finding, against), len(against)))
+
+
+def _lost(lost: Lost) -> str:
+    where = "" if lost.id == lost.source else f" [{lost.source}]"
+    reach = ", cited by a line that stays" if lost.reachable else ""
+    return f"{lost.id:<6} {_line(lost.text)}{where}{reach}"
+
+
+def _listed(lines: Iterable[str], total: int) -> Iterator[str]:
+    """Yield the first lines, and how many more there are."""
+    shown = 0
+    for line in lines:
+        if shown == MOST_LISTED:
+            break
+        yield line
+        shown += 1
+    if total > shown:
+        yield f"… and {total - shown:,} more"
+
+
+def _line(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]}…"

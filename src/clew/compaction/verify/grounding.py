@@ -6,25 +6,44 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Pin
-from clew.compaction.verify.asserted import Assertion, assertions, is_found
-from clew.compaction.verify.case import Case, Look
-from clew.compaction.verify.hidden import directs, is_plain, is_unseen, mimics_tag, two_scripts
-from clew.compaction.verify.leave import agreed, gives_leave
-from clew.compaction.verify.own_words import (
+from clew.compaction.verify.assertions import (
     DONE_TO_FILES,
     FEWEST,
     OF_THE_RECORD,
+    Assertion,
+    assertions,
     content,
+    is_found,
     share,
     stands,
     support,
     turned,
     unheard_act,
 )
-from clew.compaction.verify.quotes import ELISION, Wording, is_elided, is_quote, plain
+from clew.compaction.verify.claims import LONGEST_CLAIM
+from clew.compaction.verify.context import Case, Look
 from clew.compaction.verify.report import Finding, Level, short
-from clew.compaction.verify.sentence import is_cut_out, is_denied, is_reversed, is_torn, turned_round
-from clew.compaction.verify.size import LONGEST_CLAIM
+from clew.compaction.verify.sentences import (
+    agreed,
+    gives_leave,
+    is_cut_out,
+    is_denied,
+    is_reversed,
+    is_torn,
+    turned_round,
+)
+from clew.compaction.verify.wording import (
+    ELISION,
+    Wording,
+    directs,
+    is_elided,
+    is_plain,
+    is_quote,
+    is_unseen,
+    mimics_tag,
+    plain,
+    two_scripts,
+)
 from clew.message import Text, Trust
 from clew.rules.speech import Speaker
 

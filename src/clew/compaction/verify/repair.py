@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from clew.compaction.plan import Condense, Digest, Freed, Operation, Pin, Plan, Shrink
-from clew.compaction.verify.case import Case, Look, open_claim
-from clew.compaction.verify.citing import lowered
-from clew.compaction.verify.evidence import Evidence, LedgerEntry
+from clew.compaction.verify.claims import lowered
+from clew.compaction.verify.context import Case, Evidence, LedgerEntry, Look, open_claim
 from clew.compaction.verify.report import Level, Report
 from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins
 from clew.errors import StalePlan

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.log import COMPACTION, UNDO
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, Stored

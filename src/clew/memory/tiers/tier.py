@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from clew.compaction.plan import Digest
-from clew.compaction.plan.spans import spans, unspan
+from clew.compaction.plan.digest import spans, unspan
 
 
 class Tier(StrEnum):

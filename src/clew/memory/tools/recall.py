@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from clew.compaction.plan.spans import spans
+from clew.compaction.plan.digest import spans
 from clew.errors import InputError
 from clew.memory.in_view import InView
 from clew.memory.index.protocol import EntryKind, Filters

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from clew.compaction.verify.hidden import directs, is_unseen
+from clew.compaction.verify.wording import directs, is_unseen
 from clew.message import Trust
 from clew.request.instructions.files import (
     SCOPE_TRUST,

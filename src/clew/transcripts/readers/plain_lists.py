@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from clew.compaction.plan.recognise import as_told
-from clew.compaction.plan.render import TAG
+from clew.compaction.plan.render import TAG, as_told
 from clew.errors import UnknownWire
 from clew.message import Json, JsonObject, Message, Role, Trust
 from clew.providers import WIRES, Body, Wire, detect

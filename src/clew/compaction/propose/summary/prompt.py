@@ -1,7 +1,7 @@
 """Build the prompts for a summariser. Their texts are in ``prompts/``, one file per version.
 
-There are two ways of asking. *Transcript*: the messages are in the prompt, each under its mark; works
-with any model. *Session*: the request is the session's own plus one message, so that its provider
+There are two ways of asking. *Transcript*: the messages are in the prompt, each under its mark; works with
+any model. *Session*: the request is the session's own plus one message, so that its provider
 reads it from the prompt cache; the messages have no marks there, so an index lists them.
 """
 
@@ -10,17 +10,56 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from string import Template
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.summary.chunks import Portion
-from clew.compaction.propose.summary.order import Order, SessionRequest
-from clew.compaction.propose.summary.transcript import DIGEST, Piece, fenced, held, nonce, pieces_of
-from clew.message import JsonObject
+from clew.compaction.propose.brief import Brief, Outline
+from clew.compaction.propose.summary.transcript import DIGEST, Piece, Portion, fenced, held, nonce, pieces_of
+from clew.message import JsonObject, Message, Native
 from clew.providers.model import Ask
+from clew.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on the calls for one digest."""
+
+    calls: int = 64
+    """In all. A span that needs more is read from its newest part backwards."""
+    retries: int = 1
+    """Of a question whose answer failed or was unusable."""
+    losses: int = 2
+    """Portions that may fail in a row; then the model is taken to be broken."""
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """The session's own request, with the fields of an ``Ask``."""
+
+    messages: tuple[Message, ...]
+    system: str | tuple[Message, ...] = ()
+    rest: Native | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One digest to write."""
+
+    outline: Outline
+    model_name: str
+    window_tokens: int
+    counter: TokenCounter
+    focus: str = ""
+    request: SessionRequest | None = None
+    misses: tuple[str, ...] = ()
+    limits: Limits = LIMITS
+
 
 PROMPT_VERSION = "summary-2"
 """The version of the texts in ``prompts/``. A released version never changes: write the next."""

@@ -13,20 +13,29 @@ from functools import partial
 from typing import TypeAlias
 
 from clew.compaction.plan import Claim
-from clew.compaction.propose.summary.chunks import LEAST_ROOM, Portion, portions
-from clew.compaction.propose.summary.claims import Source, claims_of, distinct, fitted, settled, sources_of
-from clew.compaction.propose.summary.order import LIMITS, Limits, Order, SessionRequest
-from clew.compaction.propose.summary.parse import read_answer
+from clew.compaction.propose.brief import Outline, Written
+from clew.compaction.propose.summary.claims import (
+    Source,
+    claims_of,
+    distinct,
+    fitted,
+    read_answer,
+    settled,
+    sources_of,
+)
 from clew.compaction.propose.summary.prompt import (
+    LIMITS,
     PROMPT_VERSION,
+    Limits,
+    Order,
+    SessionRequest,
     ask_tokens,
     portion_room,
     question_room,
     session_ask,
     transcript_ask,
 )
-from clew.compaction.propose.summary.transcript import pieces_of
-from clew.compaction.propose.written import Outline, Written
+from clew.compaction.propose.summary.transcript import LEAST_ROOM, Portion, pieces_of, portions
 from clew.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Message, Role, Thinking, words
 from clew.providers.model import Ask, Reply, Stop

@@ -9,11 +9,9 @@ from typing import NamedTuple
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import Brief, numbered
-from clew.compaction.propose.choice import Choice, Matter, Terms, last_words
-from clew.compaction.propose.labels import label_of
-from clew.compaction.propose.situation import Scene
-from clew.compaction.propose.written import Outline, Written
+from clew.compaction.propose.brief import Brief, Outline, Written, label_of, numbered
+from clew.compaction.propose.digest_content import Choice, Matter, Terms, last_words
+from clew.compaction.propose.scene import Scene
 from clew.message import Item
 
 TRIES = 6

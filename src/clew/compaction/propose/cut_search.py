@@ -13,13 +13,11 @@ from typing import TypeAlias
 
 from clew.budget import Trigger
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.assemble import Assembly
-from clew.compaction.propose.choice import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
-from clew.compaction.propose.fade import allotments, part_level
-from clew.compaction.propose.situation import Scene
-from clew.compaction.propose.stubs import Page, has_smaller, shorten
-from clew.compaction.propose.tail import REACH_SHARE, between, last_cuts, water_level
-from clew.compaction.propose.thoughts import left_out, thinks
+from clew.compaction.propose.digest_builder import Assembly
+from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
+from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.stubs import Page, has_smaller, left_out, shorten, thinks
+from clew.compaction.propose.tail import REACH_SHARE, allotments, between, last_cuts, part_level, water_level
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.message import Cite
 

@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from clew.compaction.plan import Digest, Shrink
+from clew.compaction.plan import Claim, Digest, Shrink
 from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.fade import faded_sizes
-from clew.compaction.propose.focus import Focus
-from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system, opens_turn, tail_room, tail_start
-from clew.compaction.propose.thoughts import with_gaps
+from clew.compaction.propose.stubs import with_gaps
+from clew.compaction.propose.tail import (
+    AS_USUAL,
+    Keep,
+    faded_sizes,
+    leading_system,
+    opens_turn,
+    tail_room,
+    tail_start,
+)
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turns
 from clew.ledger.values import Values
 from clew.message import Item, Message, Role
 from clew.tokens import TokenCounter
+
+_WORDS = re.compile(r"[^\W_]+")
+_EMPTY = re.compile(
+    r"a|an|and|or|of|in|on|at|to|for|from|with|about|into|is|are|was|be|it|its|the|this|that|these|those|i|we"
+    r"|you|my|our|your|me|us|not|no|all|any|how|what|why|when|where|which|who|do|does|did|keep|focus|please"
+)
+"""Words that carry no topic."""
+_SHORTEST = 2
+
+
+class Focus:
+    """A person's words on what matters; empty ones match nothing."""
+
+    def __init__(self, said: str | None) -> None:
+        words = dict.fromkeys(word.lower() for word in _WORDS.findall(said or ""))
+        telling = [word for word in words if len(word) >= _SHORTEST and not _EMPTY.fullmatch(word)]
+        self._pattern = re.compile("|".join(map(_beginning, telling))) if telling else None
+
+    def __bool__(self) -> bool:
+        """Whether anything was said."""
+        return self._pattern is not None
+
+    def meets(self, text: str) -> bool:
+        """Whether a text has a word that begins with one of these, also inside a name of code."""
+        return self._pattern is not None and self._pattern.search(text) is not None
+
+    def first(self, claims: list[Claim]) -> list[Claim]:
+        """Return the claims, those that match first."""
+        return sorted(claims, key=lambda claim: not self.meets(claim.text)) if self else claims
+
+
+def _beginning(word: str) -> str:
+    """Return a pattern for words that begin so: ``auth`` in ``auth_token``, ``Authentic``, ``userAuth``."""
+    inside_name = re.escape(word.capitalize())
+    return rf"(?i:(?<![^\W\d_]){re.escape(word)})|(?<=[a-z]){inside_name}"
 
 
 @dataclass(frozen=True, slots=True)

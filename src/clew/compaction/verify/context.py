@@ -1,19 +1,62 @@
-"""A plan with its evidence, and everything that several checks look up, computed once."""
+"""A plan with the evidence it is checked against, and everything several checks look up, computed once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Plan, Shrink
-from clew.compaction.plan.apply import apply
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
+from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import Shown, parse_digest
-from clew.compaction.verify.evidence import Evidence, LedgerEntry
-from clew.compaction.verify.once import once
-from clew.compaction.verify.quotes import Wording, is_quote
+from clew.compaction.verify.wording import Wording, is_quote, once
+from clew.ledger.values import Value
 from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
+from clew.providers import Wire
 from clew.rules.speech import Said, said
+from clew.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """An entry of the ledger: an open item or a decision."""
+
+    id: str
+    text: str
+    """Verbatim."""
+    source: Cite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known independently of the plan and of the author of its digests."""
+
+    view: Sequence[Item]
+    """The view before."""
+    counter: TokenCounter
+    target_tokens: int
+    """For the whole view, system prompt included."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Known token counts of messages of the view, by id; the others are counted."""
+    originals: Callable[[str], Message | None] | None = None
+    """Finds a message in the log; without a log, the view holds the originals."""
+    pins: tuple[Pin, ...] = ()
+    """The active rules."""
+    loops: tuple[LedgerEntry, ...] = ()
+    """The open items."""
+    decisions: tuple[LedgerEntry, ...] = ()
+    ledger_claims: tuple[Claim, ...] = ()
+    """The ledger's claims for a digest. They need no grounding, because code made them."""
+    values: Iterable[Value] = ()
+    """The session's exact values, for the loss record; iterated once per check."""
+    shown: Mapping[str, Digest] = field(default_factory=dict)
+    """The digests in the view, by the ids of their messages."""
+    keep_messages: int = 1
+    """The most recent messages that, with the atom they begin in, may not be condensed or dropped."""
+    wire: Wire | None = None
+    """The wire format the view will be sent in, if known."""
+
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]
 CUT = "…"

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
-from clew.compaction.plan.undisturbed import undisturbed
-from clew.compaction.propose.cutting import Cut, fitting, no_room, page_of
-from clew.compaction.propose.prune import WORTH_TOKENS, prune
-from clew.compaction.propose.rules import OVERSIZED_TOKENS
-from clew.compaction.propose.situation import Scene, Situation
+from clew.compaction.plan.plan import gc_paused
+from clew.compaction.propose.brief import Outline, Written
+from clew.compaction.propose.cut_search import Cut, fitting, no_room, page_of
+from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_TOKENS, prune
+from clew.compaction.propose.scene import Scene, Situation
 from clew.compaction.propose.stubs import shorten
-from clew.compaction.propose.written import Outline, Written
 from clew.message import Message, ToolCall, ToolResult
 
 __all__ = ["Situation", "outline", "propose"]
@@ -27,7 +26,7 @@ SPARE_SHARE = 0.1
 """Share of the room: if more is left after the digest is complete, more recent messages stay whole."""
 
 
-@undisturbed
+@gc_paused
 def propose(now: Situation, written: Written | None = None) -> Plan:
     """Propose how to bring a view down to its target; return an empty plan if it already fits.
 

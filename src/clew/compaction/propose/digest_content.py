@@ -8,17 +8,60 @@ from functools import cached_property
 from posixpath import commonprefix
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.gauge import Gauge
-from clew.compaction.propose.labels import label_of
-from clew.compaction.propose.situation import Scene
+from clew.compaction.propose.brief import Brief, Written, label_of
+from clew.compaction.propose.ledger_claims import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
 from clew.compaction.propose.tail import between
-from clew.compaction.propose.told import is_told_anew, shortened, tells_of_changes
 from clew.compaction.propose.value_quotes import ValueQuote, value_quotes
-from clew.compaction.propose.written import Written
 from clew.ledger.kinds import WORD
 from clew.message import Cite, Item, words
+from clew.tokens import TokenCounter
+
+SAMPLE = 100
+"""Claims counted to learn the tokens per byte..."""
+FEW = 25
+"""...and those counted to learn the overhead of a line, which varies little."""
+
+
+class Gauge:
+    """Estimates tokens by bytes, at the rate of a sample."""
+
+    def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
+        """Count an evenly spread sample: texts alone, as list lines, and under turn headings."""
+        count = counter.count_text
+        plain = [one.text for one in _sample(claims)]
+        words = count("\n".join(plain))
+        breaks = sum(text.count("\n") for text in plain)
+        broken = count("\n".join(text.replace("\n", "\n  ") for text in plain)) if breaks else words
+        self._per_byte = words / max(1, sum(map(_bytes, plain)))
+        self._per_break = (broken - words) / max(1, breaks)
+        few = _sample(claims, FEW)
+        words = count("\n".join(one.text for one in few))
+        lines = count("\n".join(f"- {one.text}" for one in few))
+        named = count("\n".join(f"[{one.sources[0].message}]\n- {one.text}" for one in few))
+        self._per_line = (lines - words) / max(1, len(few))
+        self.per_turn = (named - lines) / max(1, len(few))
+        """Tokens of a turn heading."""
+
+    def line(self, claim: Claim) -> float:
+        """Return the tokens of a claim's line, without turn headings."""
+        text = claim.text
+        return _bytes(text) * self._per_byte + text.count("\n") * self._per_break + self._per_line
+
+    def claim(self, claim: Claim) -> float:
+        """Return the tokens of a claim with its own turn headings."""
+        turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
+        return self.line(claim) + self.per_turn * turns
+
+
+def _sample(claims: Sequence[Claim], most: int = SAMPLE) -> Sequence[Claim]:
+    return claims[:: max(1, len(claims) // most)]
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
 
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""

@@ -1,0 +1,224 @@
+"""Checks citations, trust, form and size: claims have valid sources, and the digest reads as meant."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from clew.compaction.plan import Claim, ClaimKind, Condense, Digest
+from clew.compaction.plan.digest import ORDER, spans
+from clew.compaction.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
+from clew.compaction.verify.context import Case, Gist, Look, gist
+from clew.compaction.verify.report import Finding, Level, short
+from clew.message import Cite, Trust
+
+CLAIMS_PER_SOURCE = 8
+"""A digest in a summariser's own words must cite one message per this many claims (chosen by hand)..."""
+MESSAGES_PER_SOURCE = 4
+"""...but never more than one per this many covered messages."""
+STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
+"""Kinds that the next assistant acts on: they may not come from tools, files or machine text."""
+
+
+def check_citations(case: Case) -> Iterator[Finding]:
+    """Find claims without valid sources, and digests that cite too few messages."""
+    for digest in case.plan.digests:
+        covered = frozenset(digest.covers)
+        for look in case.looks[digest.id]:
+            what = _uncited(case, look, covered)
+            if what is not None:
+                yield Finding("citations", Level.DROP, look.claim.id, what)
+        yield from _too_few(case, digest)
+
+
+def _uncited(case: Case, look: Look, covered: frozenset[str]) -> str | None:
+    claim = look.claim
+    if not claim.text.strip():
+        return "the claim is empty"
+    if not claim.sources:
+        return "the claim cites no source"
+    if look.vouched:
+        return None
+    if look.missing:
+        places = ", ".join(f"{cite.message}.{cite.part}" for cite in look.missing)
+        return f"the claim cites {places}, which does not exist"
+    outside = [cite.message for cite in claim.sources if cite.message not in covered]
+    if not all(map(case.is_shown, outside)):
+        return f"the claim cites {', '.join(outside)}, which the digest does not cover"
+    return None
+
+
+def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
+    """Find a digest that is empty, or says much in its own words and cites few messages."""
+    if not digest.claims:
+        if any(map(case.has_words, digest.covers)):
+            what = f"the digest says nothing about the {len(digest.covers):,} messages it covers"
+            yield Finding("citations", Level.REFUSE, digest.id, what)
+        return
+    looks = case.looks[digest.id]
+    own_words = [look.claim for look in looks if not (look.vouched or look.quoted or _lists(look))]
+    cited = {cite.message for claim in own_words for cite in claim.sources}
+    needed = min(len(digest.covers) // MESSAGES_PER_SOURCE, len(own_words) // CLAIMS_PER_SOURCE)
+    if len(cited) < needed:
+        what = f"{len(own_words)} claims in the summariser's own words cite {len(cited)} messages"
+        yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are required")
+
+
+def _lists(look: Look) -> bool:
+    """Whether a claim only lists values that occur where it says: such a claim paraphrases nothing."""
+    names = look.claim.text.partition(": ")[2].split(", ")
+    return len(look.claim.sources) >= len(names) and all(
+        name and any(name in place.text for place in look.said) for name in names
+    )
+
+
+def check_trust(case: Case) -> Iterator[Finding]:
+    """Find claims labelled above their sources, and steering claims from untrusted sources."""
+    for look in case.every_look():
+        claim = look.claim
+        if not look.sources:
+            continue
+        if _may_not_steer(look):
+            what = f'"{short(claim.text)}" is given as {_AS[claim.kind]}'
+            why = f"it comes from {look.lowest.label} text, which is data only"
+            yield Finding("trust", Level.DROP, claim.id, what, why)
+        elif claim.trust > look.ceiling:
+            what = f"the claim is labelled {claim.trust.label}"
+            why = f"its sources allow {look.ceiling.label} at most"
+            yield Finding("trust", Level.REPAIR, claim.id, what, why)
+
+
+_AS = {
+    ClaimKind.GOAL: "the goal",
+    ClaimKind.USER: "the user's words",
+    ClaimKind.DECISION: "a decision",
+    ClaimKind.NEXT: "the next step",
+    ClaimKind.OPEN: "an open task",
+}
+
+
+def _may_not_steer(look: Look) -> bool:
+    """Whether a claim would make the next assistant act on text without authority."""
+    return look.claim.kind in STEERING and look.lowest < Trust.ASSISTANT and not look.vouched
+
+
+def lowered(look: Look) -> Claim:
+    """Return a claim with the highest label that its sources allow."""
+    claim = look.claim
+    return claim._replace(trust=look.ceiling) if claim.trust > look.ceiling else claim
+
+
+_CHECK = "form"
+
+
+def check_form(case: Case) -> Iterator[Finding]:
+    """Find digests that do not parse back to what they are."""
+    names = Counter(look.claim.id for look in case.every_look())
+    for name, count in names.items():
+        if count > 1 or not name:
+            yield Finding(_CHECK, Level.REFUSE, name, f"{count} claims have the id {name!r}")
+    for digest in case.plan.digests:
+        if not _reads_back(digest, case.rendered[digest.id], case.read_back[digest.id]):
+            yield from _culprits(case, digest)
+
+
+def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
+    """Whether a rendered digest parses back to the digest, with its fence intact."""
+    return (
+        shown is not None
+        and text.endswith(f"</{TAG}>")
+        and text.count(f"</{TAG}>") == 1
+        and _pins(shown) == [(pin.quote, pin.source.message, pin.trust) for pin in digest.pins]
+        and len(shown.claims) == len(digest.claims)
+        and all(map(_is_meant, shown.claims, sorted(digest.claims, key=_place)))
+        and (shown.id, shown.level, shown.covers) == (digest.id, digest.level, spans(digest.covers))
+    )
+
+
+def _pins(shown: Shown) -> list[tuple[str, str, Trust]]:
+    return [(pin.quote, pin.source.message, pin.trust) for pin in shown.pins]
+
+
+def _place(claim: Claim) -> int:
+    return ORDER[claim.kind]
+
+
+def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
+    """Whether a parsed claim is this claim."""
+    return (
+        shown.text == claim.text
+        and shown.kind is claim.kind
+        and shown.untrusted == (claim.trust <= Trust.SEMI_TRUSTED)
+        and shown.turns == tuple(dict.fromkeys([cite.message for cite in claim.sources]))
+    )
+
+
+def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
+    """Find the claims that do not parse back; if there are none, the digest itself is at fault."""
+    bad = [claim for claim in digest.claims if not (claim.sources and _reads_alone(claim))]
+    for claim in bad:
+        # Open items must not be dropped, so here the whole digest is refused.
+        is_loop = claim.kind is ClaimKind.OPEN and case.is_vouched(gist(claim))
+        level = Level.REFUSE if is_loop else Level.DROP
+        yield Finding(_CHECK, level, claim.id, "the claim does not read as meant", _odd(claim.sources))
+    if not bad:
+        yield Finding(_CHECK, Level.REFUSE, digest.id, "the digest does not read as meant")
+
+
+def _reads_alone(claim: Claim) -> bool:
+    alone = Digest("d1", 0, (), "", (claim,))
+    text = render_digest(alone)
+    return _reads_back(alone, text, parse_digest(text))
+
+
+def _odd(sources: tuple[Cite, ...]) -> str:
+    return f"it cites {', '.join(cite.message for cite in sources) or 'nothing'}"
+
+
+LONGEST_CLAIM = 4_000
+"""Characters; a longer claim copies the transcript, unless one person wrote that much at once."""
+_SPEAKER = re.compile(
+    r"^[ \t>*#\[]*(user|assistant|human|tool|system)\b[\]*]*[ \t]*:", re.IGNORECASE | re.MULTILINE
+)
+
+
+def check_size(case: Case) -> Iterator[Finding]:
+    """Find plans that do not shrink the view, digests longer than their messages, and copied transcripts."""
+    before, after = case.tokens_before, case.tokens_after
+    target = case.evidence.target_tokens
+    if case.plan.operations and after >= before:
+        what = f"the view would have {after:,} tokens, no fewer than the {before:,} it has"
+        yield Finding("size", Level.REFUSE, "", what)
+    elif after > target:
+        what = f"the view would have {after:,} tokens, {after - target:,} more than the {target:,} asked for"
+        yield Finding("size", Level.NOTE, "", what)
+    for condense in case.condenses:
+        yield from _too_long(case, condense)
+    seen: set[Gist] = set()
+    for look in case.every_look():
+        what = "the claim is in the digest twice" if look.gist in seen else _echo(look)
+        seen.add(look.gist)
+        if what:
+            yield Finding("size", Level.DROP, look.claim.id, what)
+
+
+def _too_long(case: Case, condense: Condense) -> Iterator[Finding]:
+    covered = sum(case.sizes[name] for name in condense.ids)
+    own = case.sizes_after[condense.digest.id]
+    if own >= covered:
+        what = f"the digest has {own:,} tokens, no fewer than the {covered:,} of what it replaces"
+        yield Finding("size", Level.REFUSE, condense.digest.id, what)
+
+
+def _echo(look: Look) -> str:
+    """Say how a claim copies the transcript; "" if it does not."""
+    claim = look.claim
+    if look.vouched:
+        return ""
+    if len(claim.text) > LONGEST_CLAIM and not (claim.verbatim and claim.kind is ClaimKind.USER):
+        return f"the claim has {len(claim.text):,} characters: a copy, not a digest"
+    if look.quoted:
+        return ""
+    speakers = {found.lower() for found in _SPEAKER.findall(claim.text)}
+    return "the claim repeats the transcript, speakers and all" if len(speakers) > 1 else ""
