@@ -17,16 +17,16 @@ PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 HEAD = """\
 # Commands
 
-Written by `scripts/cli_page.py` from each command's `--help`. Exit status: 0 all is well, 1 the answer is no
-(refused, damaged), 2 it could not be done, 130 interrupted. Results go to standard output, remarks to
-standard error. `NO_COLOR` turns colour off; `CLEW_PAGER` or `PAGER` names the pager; `CLEW_HOME` moves
-clew's own files.
+Written by `scripts/cli_page.py` from each command's `--help`. Exit status: 0 success, 1 the answer is no
+(refused, damaged), 2 an error, 130 interrupted. Results go to standard output, notes and errors to standard
+error. `NO_COLOR` turns colour off; `CLEW_PAGER` or `PAGER` names the pager; `CLEW_HOME` moves clew's
+files.
 """
 
 
 def page() -> str:
     """Return the page as it should be."""
-    sections = [f"## clew {command.name}\n\n```text\n{_help(command.name)}```\n" for command in COMMANDS]
+    sections = [f"## clew {name}\n\n```text\n{_help(name)}```\n" for name in COMMANDS]
     return "\n".join([HEAD, f"```text\n{_help()}```\n", *sections])
 
 

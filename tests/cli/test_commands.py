@@ -31,7 +31,7 @@ def write(path: Path, value: object) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda command: command.name)
 def test_every_command_teaches_itself_with_examples(command, clew: Run):
     done = clew("help", command.name)
     assert done.returncode == 0
@@ -52,7 +52,7 @@ def test_without_a_command_it_says_where_to_start(clew: Run):
 def test_a_mistyped_command_says_what_to_try(clew: Run):
     done = clew("shwo")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "try: clew help" in done.stderr
+    assert done.stderr == "clew: unknown command 'shwo': did you mean show? `clew help` lists the commands\n"
     assert "Traceback" not in done.stderr
 
 

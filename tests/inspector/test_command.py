@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from clew.cli import main
-from clew.cli.inspect import add_server, spoken_to
+from clew.cli.arguments.apps import add_server
+from clew.cli.inspect import spoken_to
 from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from tests.conftest import ROOT

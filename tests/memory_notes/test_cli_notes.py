@@ -62,7 +62,7 @@ def test_a_conflict_is_said(clew: Run, tmp_path: Path):
 
 def test_looking_makes_no_log_and_a_typo_no_session(clew: Run, tmp_path: Path):
     home = {"CLEW_HOME": str(tmp_path / "log")}
-    assert clew("notes", "list", **home).stdout == 'No notes. `clew notes add "…"` keeps one.\n'
+    assert clew("notes", "list", **home).stdout == 'No notes. `clew notes add "…"` adds one.\n'
     missing = clew("notes", "show", "w1", **home)
     assert (missing.returncode, missing.stderr) == (
         2,

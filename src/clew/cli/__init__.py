@@ -30,7 +30,7 @@ def _run(words: Sequence[str]) -> int:
     term = standard()
     try:
         command, args = parse(words)
-        status = command.run(args, term) if command else 0
+        status = command.load()(args, term) if command else 0
         term.out.flush()
     except ClewError as error:
         term.note(printable(f"clew: {error}"))

@@ -1,34 +1,16 @@
-"""Verify the log: recompute every hash and every view, and report what does not match.
-
-Also lists events that are intact but no longer apply, such as a second undo of the same compaction; they are
-skipped when the session is opened. Read-only. Exit status 1 if anything is damaged.
-
-examples:
-  clew audit
-  clew audit ~/backup/clew.db
-  clew audit --json
-"""
+"""``clew audit``: verify the log."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
-from pathlib import Path
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.log.store.audit import AuditReport, audit
 from clew.session.replay import skipped_events
 from clew.settings import store_path
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "store", metavar="STORE", nargs="?", type=Path, help="the log's database file (default: clew's own)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,20 +1,4 @@
-"""Chat with a model in a session of any length: compact, undo and search it as you go.
-
-Works without a key: an offline stand-in answers, which only quotes the conversation and cites its sources.
-For a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --base-url for your own server (Ollama,
-vLLM, llama.cpp). Lines from standard input are turns and commands; /help lists the commands, /quit ends.
-Compaction happens on /compact, or automatically with --auto. The session is kept in clew's log.
-
-examples:
-  clew chat --offline
-  clew chat --root . --auto --window 32000
-  clew chat --model anthropic/claude-sonnet-4-5
-  clew chat --model llama3.2 --base-url http://127.0.0.1:11434/v1
-  clew chat --resume
-  clew chat --fork chat:2026-01-31-101500
-  clew chat transcript.jsonl --offline
-  clew chat --offline < turns.txt
-"""
+"""``clew chat``: chat with a model in a session of clew's log."""
 
 from __future__ import annotations
 
@@ -36,7 +20,7 @@ from clew.cli.chat_screen import Screen
 from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, opened, own_name, the_store
 from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
-from clew.cli.text import positive, printable
+from clew.cli.text import printable
 from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import Where, project_at
@@ -48,36 +32,6 @@ _ANSWERS = {
     **dict.fromkeys(("a", "always"), Answer.ALWAYS),
     **dict.fromkeys(("n", "no"), Answer.NO),
 }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "session",
-        metavar="SESSION",
-        nargs="?",
-        help="a session of clew's log or a transcript to continue (default: a new session)",
-    )
-    parser.add_argument("--resume", action="store_true", help="continue the most recent session")
-    parser.add_argument("--fork", metavar="SESSION", help="continue a copy of a session")
-    parser.add_argument(
-        "--offline", action="store_true", help="use the offline stand-in; nothing is sent anywhere"
-    )
-    parser.add_argument("--model", metavar="NAME", help="the model, for example anthropic/claude-sonnet-4-5")
-    parser.add_argument(
-        "--base-url", metavar="URL", help="a server with an OpenAI-compatible API (needs --model)"
-    )
-    parser.add_argument(
-        "--window", type=positive, metavar="N", help="context window in tokens (default: the model's own)"
-    )
-    parser.add_argument("--all", action="store_true", help="recall from sessions of other projects too")
-    parser.add_argument("--auto", action="store_true", help="compact automatically as the window fills up")
-    parser.add_argument(
-        "--root",
-        type=Path,
-        metavar="DIR",
-        help="a folder the model may read, and write to with your approval",
-    )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,14 +1,4 @@
-"""Check whether a provider's API would accept a request, and list the rules it breaks.
-
-A request body or message list is checked as it is. A session of another tool is first converted to its
-provider's message list (or the format given by --wire). Exit status 1 if the request would be rejected.
-
-examples:
-  clew check request.json
-  clew check messages.json --wire anthropic
-  clew check ~/.claude/projects/-home-me-app/0d6c….jsonl --json
-  clew check request.json --unverified refuse     also enforce rules that are only reported by users
-"""
+"""``clew check``: check a request against the rules of a provider's API."""
 
 from __future__ import annotations
 
@@ -18,7 +8,7 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import Input, add_input, conversation, opened
+from clew.cli.inputs import Input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import UnknownFormat
@@ -53,19 +43,6 @@ class _Subject(NamedTuple):
     body: JsonObject
     scope: Scope
     note: str = ""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument("--wire", choices=sorted(WIRES), help="the API to check for")
-    parser.add_argument(
-        "--unverified",
-        choices=[choice.value for choice in Unverified],
-        default=Unverified.WARN.value,
-        help="what to do with rules that are reported but unproven (default: warn)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,13 +1,4 @@
-"""Show a session's progress log: per checkpoint what changed, the evidence, open issues and the next step.
-
-Checkpoints are recorded when a session is compacted or reaches a milestone; the last one, marked "now", is
-computed as you look. Without SESSION, the most recent session of clew's log.
-
-examples:
-  clew progress
-  clew progress codex:019a4c…
-  clew progress story.clew.zst --json
-"""
+"""``clew progress``: print a session's progress log."""
 
 from __future__ import annotations
 
@@ -22,15 +13,6 @@ from clew.cli.text import printable
 from clew.errors import NotFound
 from clew.log.transfer import OWN
 from clew.request.progress_log import as_text, checkpoint_to_json, checkpoints, next_checkpoint
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "file", metavar="SESSION", nargs="?", help="a session of clew's log, or a file that clew exported"
-    )
-    parser.set_defaults(format=None, session=None)
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

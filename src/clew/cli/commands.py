@@ -1,136 +1,192 @@
-"""The table of commands and the argument parser. A command's module is imported only when it is used."""
+"""The table of commands, the argument parser and the overview of help.
+
+The arguments of a command are declared in ``clew.cli.arguments``, which imports nothing else of clew; the
+module that runs it is imported when its arguments have been read.
+"""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
-import sys
-from collections.abc import Sequence
+import inspect
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, Protocol, cast
+from typing import NoReturn
 
 from clew import __version__
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
+from clew.errors import InputError
 
-
-class CommandModule(Protocol):
-    """The interface of a command's module; its docstring is the help text."""
-
-    __doc__: str | None
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-
-    def run(self, args: argparse.Namespace, term: Terminal) -> int:
-        """Run the command; return the exit status."""
+Run = Callable[[argparse.Namespace, Terminal], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its name, one line of help, and the module that implements it."""
+    """A command: its name, one line of help, and where its arguments and its code are."""
 
     name: str
     summary: str
-    module: str
+    runs: str
+    """``module:function`` below ``clew.cli``, or with the full name of a module elsewhere."""
+    arguments: str = ""
+    """The module of ``clew.cli.arguments`` with its declaration; filled in by ``_group``."""
 
-    def load(self) -> CommandModule:
-        """Import the command's module."""
-        name = self.module if "." in self.module else f"clew.cli.{self.module}"
-        return cast(CommandModule, importlib.import_module(name))
+    def load(self) -> Run:
+        """Import the function that runs the command."""
+        module, _, function = self.runs.partition(":")
+        found = importlib.import_module(module if "." in module else f"clew.cli.{module}")
+        run: Run = getattr(found, function)
+        return run
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Return the parser of its arguments."""
+        module = importlib.import_module(f"clew.cli.arguments.{self.arguments}")
+        declare = getattr(module, self.name, None) or getattr(module, f"{self.name}_")
+        parser = _Parser(
+            prog=f"clew {self.name}",
+            description=inspect.cleandoc(declare.__doc__ or ""),
+            formatter_class=_Formatter,
+        )
+        declare(parser)
+        return parser
 
 
-COMMANDS = (
-    Command("map", "draw what fills a session's context window", "map"),
-    Command("show", "print a session readably", "show"),
-    Command("sessions", "find the sessions of agent tools on this computer", "sessions"),
-    Command("convert", "print a session as a provider's message list", "convert"),
-    Command("check", "check whether a provider's API would accept it", "check"),
-    Command("formats", "list the session formats clew reads", "formats"),
-    Command("compact", "make a session smaller, and print the digest", "compact"),
-    Command("undo", "undo compactions", "undo"),
-    Command("expand", "show the source messages of a digest, a line or a rule", "expand"),
-    Command("trace", "list a session's compactions, or explain one decision", "trace"),
-    Command("rules", "list a session's rules with their sources; add, edit or disable one", "rules"),
-    Command("pin", "pin a rule that survives every compaction; change or remove one", "pin"),
-    Command("notes", "add, approve and forget notes that outlive a session", "notes"),
-    Command("import", "copy a session into clew's own log", "import_"),
-    Command("export", "write a session of the log to a file", "export"),
-    Command("lost", "show what your tool's compactions dropped, and what clew keeps", "clew_evals.cli.lost"),
-    Command("bill", "compare costs: as it ran, without compaction, with clew", "clew_evals.cli.bill"),
-    Command("handoff", "write a Markdown handoff for a new session or another agent", "handoff"),
-    Command("eval", "measure what compactions keep, on real sessions", "clew_evals.cli.eval"),
-    Command("audit", "verify the log: recompute every hash and view", "audit"),
-    Command("bench", "measure recall quality on public benchmarks", "clew_evals.cli.bench"),
-    Command("chat", "chat with a model in a session of any length", "chat"),
-    Command("stats", "count compactions, and what was recalled after them", "stats"),
-    Command("secrets", "list the secrets in a text that would be masked", "secrets"),
-    Command("config", "print all settings and where they are set", "config"),
-    Command("recall", "search the sessions of clew's log", "recall"),
-    Command("progress", "show what a session got done, and what is next", "checkpoints"),
-    Command("knowledge", "index and search a folder of documents", "knowledge"),
-    Command("inspect", "browse a session and its compactions in a web page", "inspect"),
-    Command("serve", "serve the pages of `clew inspect`, without a browser", "serve"),
-    Command("install", "add clew to Claude Code, Codex, Gemini CLI, opencode, pi or Hermes", "install"),
-    Command("uninstall", "remove clew from an agent", "uninstall"),
-    Command("doctor", "check clew's installation in your agents", "doctor"),
-    Command("hook", "answer an agent's hook event (run by agents)", "hook"),
-    Command("mcp", "serve recall and rules over MCP (run by agents)", "mcp"),
-)
+def _group(arguments: str, *rows: tuple[str, str, str]) -> tuple[Command, ...]:
+    return tuple(Command(*row, arguments) for row in rows)
 
-EPILOG = """\
+
+GROUPS = {
+    "read sessions": _group(
+        "sessions",
+        ("sessions", "list the sessions of agent tools on this computer", "sessions:run"),
+        ("map", "draw what fills a session's context window", "map:run"),
+        ("show", "print a session as readable text", "show:run"),
+        ("convert", "print a session as a provider's message list", "convert:run"),
+        ("check", "check whether a provider's API would accept it", "check:run"),
+        ("formats", "list the session formats clew reads", "formats:run"),
+        ("secrets", "list the secrets in a text that would be masked", "secrets:run"),
+    ),
+    "compactions": _group(
+        "compaction",
+        ("compact", "make a session smaller, and print the digest", "compact:run"),
+        ("undo", "undo compactions", "undo:run"),
+        ("expand", "print the source messages of a digest, a line or a rule", "expand:run"),
+        ("trace", "list a session's compactions, or explain one decision", "trace:run"),
+        ("handoff", "write a Markdown page for a new session or another agent", "handoff_report:report"),
+        ("lost", "show what your tool's compactions dropped", "clew_evals.cli.lost_report:report"),
+        ("bill", "compare costs: as it ran, uncompacted, with clew", "clew_evals.cli.bill_report:report"),
+    ),
+    "rules and memory": _group(
+        "memory",
+        ("rules", "list a session's rules; add, edit or disable one", "rules:run"),
+        ("pin", "pin a rule that survives every compaction", "pin:run"),
+        ("notes", "add, approve and forget notes that outlive a session", "notes:run"),
+        ("recall", "search the sessions of clew's log", "recall:run"),
+        ("progress", "show what a session got done, and what is next", "checkpoints:run"),
+        ("knowledge", "index and search a folder of documents", "knowledge:run"),
+    ),
+    "clew's log": _group(
+        "log",
+        ("import", "copy a session into clew's own log", "import_:run"),
+        ("export", "write a session of the log to a file", "export:run"),
+        ("audit", "verify the log: recompute every hash and view", "audit:run"),
+        ("stats", "count compactions, and what was recalled after them", "stats:run"),
+        ("config", "print all settings and where they are set", "config:run"),
+    ),
+    "chat, inspect and measure": _group(
+        "apps",
+        ("chat", "chat with a model in a session of any length", "chat:run"),
+        ("inspect", "browse a session and its compactions in a web page", "inspect:run"),
+        ("serve", "serve the pages of `clew inspect`, without a browser", "serve:run"),
+        ("eval", "measure what compactions keep, on real sessions", "clew_evals.cli.eval:run"),
+        ("bench", "measure recall quality on public benchmarks", "clew_evals.cli.bench:run"),
+    ),
+    "inside other agents": _group(
+        "agents",
+        ("install", "add clew to Claude Code, Codex, Gemini CLI, opencode, pi or Hermes", "install:run"),
+        ("uninstall", "remove clew from an agent", "uninstall:run"),
+        ("doctor", "check clew's installation in your agents", "doctor:run"),
+        ("hook", "answer an agent's hook event (run by agents)", "hook:run"),
+        ("mcp", "serve recall and rules over MCP (run by agents)", "mcp:run"),
+    ),
+}
+COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
+
+OVERVIEW = """\
+usage: clew COMMAND [ARGUMENTS]
+       clew help COMMAND
+
+Compact the sessions of LLM agents without losing what matters; inspect and undo it.
+
 start here:
   clew sessions               list the sessions on this computer
   clew map FILE               draw what fills a session's context window
   clew compact FILE           make it smaller, and read the digest
   clew show FILE              read the whole session
   clew help COMMAND           how to use a command, with examples
+"""
 
+FOOTER = """\
 FILE is a session file of Claude Code, Codex, Gemini CLI, opencode and many others, a plain message list, a
-request body, or an id from `clew sessions`. - reads standard input; .gz and .zst files are decompressed."""
+request body, or an id from `clew sessions`; use - for standard input. Files may be compressed (.gz, .zst).
+"""
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps paragraphs at the width of the terminal, and keeps the lines of examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            part if part.startswith("examples:") else _wrapped(part, width) for part in text.split("\n\n")
+        )
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Return a text wrapped at words, never inside a name such as ``--target-tokens``."""
+    return textwrap.fill(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors say what to do next."""
+    """An argument parser whose errors name the command that shows help."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and the command that shows help, and exit with status 2."""
-        name = next((word for word in sys.argv[1:] if word in {one.name for one in COMMANDS}), "")
-        self.exit(2, printable(f"clew: {message}\ntry: clew help {name}").rstrip() + "\n")
+        """Print the error and exit with status 2."""
+        name = self.prog.split()[1]
+        self.exit(2, printable(f"clew {name}: {message}\ntry: clew help {name}\n"))
 
 
-def parse(argv: Sequence[str]) -> tuple[CommandModule | None, argparse.Namespace]:
-    """Read the command line; without a command, print help."""
+def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
+    """Read the command line; print help, and return no command, if that was asked for."""
     words = [*argv]
     if words[:1] == ["help"]:  # `clew help show` is `clew show --help`
-        words = [*words[1:2], "--help"] if words[1:2] != ["help"] else ["--help"]
-    named = next((word for word in words if not word.startswith("-")), None)
-    chosen = next((command.load() for command in COMMANDS if command.name == named), None)
-    top = _parser(chosen, named)
-    args = top.parse_args(words)
-    if chosen is None:
-        top.print_help()
-    return chosen, args
+        words = [*words[1:2], "--help"]
+    if words[:1] in ([], ["-h"], ["--help"], ["help"]):
+        print(overview(), end="")
+        return None, argparse.Namespace()
+    if words[0] == "--version":
+        print(f"clew {__version__}")
+        return None, argparse.Namespace()
+    command = COMMANDS.get(words[0]) or _unknown(words[0])
+    return command, command.parser().parse_args(words[1:])
 
 
-def _parser(chosen: CommandModule | None, named: str | None) -> _Parser:
-    """Return the parser; only the named command declares its arguments."""
-    top = _Parser(
-        prog="clew",
-        description="Compact the sessions of LLM agents without losing what matters; inspect and undo it.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    top.add_argument("--version", action="version", version=f"clew {__version__}")
-    choices = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
-    for command in COMMANDS:
-        module = chosen if command.name == named else None
-        parser = choices.add_parser(
-            command.name,
-            help=command.summary,
-            description=module.__doc__ if module else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        if module:
-            module.add_arguments(parser)
-    return top
+def overview() -> str:
+    """Return what ``clew --help`` prints: where to start, and the commands by topic."""
+    width = min(110, shutil.get_terminal_size((100, 24)).columns)
+    parts = [OVERVIEW]
+    for title, group in GROUPS.items():
+        lines = (_wrapped(one.summary, width - 14).replace("\n", "\n" + " " * 14) for one in group)
+        rows = (f"  {one.name:<12}{line}" for one, line in zip(group, lines, strict=True))
+        parts.append("\n".join([f"{title}:", *rows, ""]))
+    return "\n".join([*parts, _wrapped(FOOTER, width), ""])
+
+
+def _unknown(word: str) -> NoReturn:
+    near = difflib.get_close_matches(word, COMMANDS, 2)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    kind = "option" if word.startswith("-") else "command"
+    raise InputError(f"unknown {kind} {word!r}", f"{meant}`clew help` lists the commands")

@@ -1,20 +1,4 @@
-"""Make a session smaller, and print the digest that the model reads, what was dropped, and how to undo it.
-
-A session of clew's log is compacted there: the log keeps every message, and `clew undo` restores them. Any
-other file is only read; use --to, -o or --json to get the smaller list. Rules of the user and the system
-prompt are kept at any size. If it fits with older tool output shortened, there is no digest. --window
-compacts as if that window were full; without --window and --target-tokens, at most half is left. No model is
-needed; with --model, one writes the prose, and code checks it.
-
-examples:
-  clew compact examples/sphinx-9229.traj.json.zst
-  clew compact session.jsonl --target-tokens 8000 --digest
-  clew compact codex:019a4c… --focus "the failing parser test"
-  clew compact session.jsonl --target-tokens 20000 --dry-run
-  clew compact session.jsonl --window 32000 --to openai -o smaller.json
-  clew compact - --target-tokens 8000 --json < messages.json | jq .messages
-  clew compact session.jsonl --model anthropic/claude-sonnet-4-5
-"""
+"""``clew compact``: compact a session and print the result."""
 
 from __future__ import annotations
 
@@ -26,55 +10,19 @@ from pathlib import Path
 
 from clew.cli.convert import tell_losses
 from clew.cli.export import PRIVATE
-from clew.cli.inputs import Input, add_input
+from clew.cli.inputs import Input
 from clew.cli.jobs import Done, Order, compact_listed, compact_stored, no_digest
 from clew.cli.progress import Wait, Watched, waiting
 from clew.cli.stored import log_or_input
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, positive, printable
+from clew.cli.text import count, printable
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
 from clew.compaction.plan.render import render_digest
 from clew.errors import CompactionRefused, InputError
 from clew.message import JsonObject
-from clew.providers import WIRES
 from clew.providers.clients import open_model
 from clew.rules.codec import to_json
 from clew.rules.rule import Pin
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--window", metavar="N", type=positive, help="fit this context window, with room for a reply"
-    )
-    size.add_argument(
-        "--target-tokens", metavar="N", type=positive, help="tokens to leave, not counting the system prompt"
-    )
-    parser.add_argument("--focus", metavar="TEXT", help="what matters most now, in your words")
-    parser.add_argument(
-        "--keep", metavar="N", type=positive, help="keep the last N messages verbatim (default: 8)"
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help="model that writes the digest: anthropic/…, openai/…, scripted (default: none)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the plan and what would be lost; change nothing"
-    )
-    parser.add_argument(
-        "--stats", action="store_true", help="print all statistics below the digest, not a summary"
-    )
-    parser.add_argument("--to", choices=sorted(WIRES), help="print the message list in this format")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write the message list, --json or --digest to FILE"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--digest", action="store_true", help="print only the text of the digest")
-    form.add_argument("--json", action="store_true", help="print one JSON object with everything")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

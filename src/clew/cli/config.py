@@ -1,13 +1,4 @@
-"""Print every setting, its value, and where it is set.
-
-Later sources override earlier ones: clew.toml in clew's home, the project's clew.toml, [tool.clew] in its
-pyproject.toml, environment variables CLEW_…, and the flags of a command.
-
-examples:
-  clew config
-  CLEW_WINDOW=32k clew config
-  clew config --json | jq .window
-"""
+"""``clew config``: print all settings and where they are set."""
 
 from __future__ import annotations
 
@@ -22,11 +13,6 @@ from clew.settings import KEYS, configured
 
 DEFAULT = "default"
 """The origin shown for a setting that no source gives."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

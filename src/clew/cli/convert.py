@@ -1,13 +1,4 @@
-"""Print a session as a provider's message list, ready to send.
-
-What the target format cannot represent is reported on standard error. The whole conversation is printed;
---current prints only what the tool's model sees after the tool's own compactions.
-
-examples:
-  clew convert session.jsonl --to anthropic > messages.json
-  clew convert session.jsonl --to responses --body --model gpt-5.2
-  clew convert messages.json --to openai --strict
-"""
+"""``clew convert``: print a session as a provider's message list."""
 
 from __future__ import annotations
 
@@ -15,29 +6,12 @@ import argparse
 import json
 from collections import Counter
 
-from clew.cli.inputs import add_input, conversation, opened
+from clew.cli.inputs import conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import CannotCarry
 from clew.message import JsonObject
-from clew.providers import WIRES, Converted, convert, wire_named
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument("--to", choices=sorted(WIRES), required=True, help="the format to print")
-    parser.add_argument("--current", action="store_true", help="print only what the tool's model sees now")
-    parser.add_argument(
-        "--body",
-        action="store_true",
-        help="print a request body, with the system prompt if the format keeps it apart",
-    )
-    parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
-    parser.add_argument(
-        "--strict", action="store_true", help="fail and print nothing if anything would be lost"
-    )
-    parser.add_argument("--quiet", action="store_true", help="do not report what was lost")
+from clew.providers import Converted, convert, wire_named
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,13 +1,4 @@
-"""Check whether clew works inside the agents on this computer, and list what is left to do.
-
-Checks the files that `clew install` wrote, whether the agent trusts them (Codex asks once, under /hooks),
-which version of the agent clew was tested with, and whether clew's hook and MCP server answer. Changes
-nothing. Exit status 1 if something does not work.
-
-examples:
-  clew doctor
-  clew doctor --json
-"""
+"""``clew doctor``: check clew's installation in the agents of this computer."""
 
 from __future__ import annotations
 
@@ -19,11 +10,6 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.hosts.doctor import Verdict, examine
 from clew.transcripts.discover import Computer
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,16 +1,4 @@
-"""Print the source messages of a digest, a line of it, or a rule, with the quoted words marked.
-
-REF is a message (m12), a digest (d1: its lines, then the messages it replaces), a line of a digest (d1.4), a
-rule (p2), or a compaction without a digest (d2: what it did, then the changed messages). To print a digest
-as the model sees it, use `clew show SESSION d1`. In a file outside clew's log, messages are numbered by
-their position.
-
-examples:
-  clew expand codex:019a4c… d1.4
-  clew expand codex:019a4c… p2 --around 2
-  clew expand session.jsonl m12 --full
-  clew expand codex:019a4c… d1 --json | jq -r '.claims[].text'
-"""
+"""``clew expand``: print the source messages of a reference, with the quoted words marked."""
 
 from __future__ import annotations
 
@@ -21,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import Input, add_input
+from clew.cli.inputs import Input
 from clew.cli.jobs import read_list
 from clew.cli.neutral import message_to_json
 from clew.cli.quoted import Span, marked_lines
 from clew.cli.show import SIGNS, part_words, speaker
 from clew.cli.stored import Log, history, log_or_input
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import count, one_line, printable
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import claim_to_json
 from clew.compaction.plan.digest import spans
@@ -46,18 +34,6 @@ _BESIDE = {
 CLAIM_CHARACTERS = 160
 """Characters of a line in the list of a digest's lines; asked for alone, it is printed whole."""
 EARLIER = "the list was compacted before: look in the original file"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4 or p2")
-    parser.add_argument(
-        "--around", metavar="K", type=positive, default=0, help="also print N messages before and after"
-    )
-    parser.add_argument("--full", action="store_true", help="print long messages whole")
-    parser.add_argument("--no-pager", action="store_true", help="do not use a pager")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 @dataclass(frozen=True, slots=True)

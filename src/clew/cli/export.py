@@ -1,16 +1,10 @@
-"""Write a session of clew's log to one file that can be verified: each line's hash covers the previous one.
-
-examples:
-  clew export codex:019a4c…                   print it
-  clew export codex:019a4c… -o story.clew.zst
-"""
+"""``clew export``: write a session of clew's log to a file."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE, no_session, own_name, the_store
 from clew.cli.terminal import Terminal
@@ -22,19 +16,6 @@ from clew.settings import store_path
 
 PRIVATE = 0o600
 """A session may hold private text: an export is readable by its owner only."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("session", metavar="SESSION", help="the session's id (clew sessions lists them)")
-    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="the file to write; .zst compresses (default: standard output)",
-    )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,9 +1,4 @@
-"""List the session formats that clew reads, and where each tool stores its sessions.
-
-examples:
-  clew formats
-  clew formats --json
-"""
+"""``clew formats``: list the session formats that clew reads."""
 
 from __future__ import annotations
 
@@ -12,11 +7,6 @@ import json
 
 from clew.cli.terminal import Terminal
 from clew.transcripts import FORMATS
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from clew.cli.handoff import STYLES
 from clew.cli.inputs import OWN_FORMAT, conversation, opened
 from clew.cli.sessions import list_sessions
 from clew.cli.terminal import Terminal
@@ -40,10 +39,10 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps({"session": session.id, **named}, ensure_ascii=False))
         return 0
     text = (
-        _page(head, sections) if args.style == STYLES[0] else render_handoff(seed_handoff(sections, ledger))
+        _page(head, sections) if args.style == "sections" else render_handoff(seed_handoff(sections, ledger))
     )
     tokens = count(text)
-    if tokens > args.tokens and args.style == STYLES[0]:
+    if tokens > args.tokens and args.style == "sections":
         term.note(f"clew: the mandatory part does not fit in {args.tokens:,} tokens; the page has {tokens:,}")
     if args.output is None:
         term.write(printable(text))

@@ -1,14 +1,4 @@
-"""Copy sessions into clew's own log: an export of clew's, or any session file that clew reads.
-
-An export is verified line by line before anything is written. Of another tool's file the whole conversation
-is imported, without that tool's summaries if the originals are there. Importing a file again adds what is
-new; a file that contradicts what was imported is refused. Keys, tokens and passwords are masked on import
-(`clew secrets FILE` lists them), except in an export, whose hashes would no longer match.
-
-examples:
-  clew import story.clew.zst
-  clew import ~/.codex/sessions/2026/11/02/rollout-….jsonl
-"""
+"""``clew import``: copy sessions into clew's own log."""
 
 from __future__ import annotations
 
@@ -17,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, add_input, opened, the_store
+from clew.cli.inputs import WORKSPACE, opened, the_store
 from clew.cli.pin import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
@@ -43,12 +33,6 @@ from clew.transcripts import Entry, Source, Transcript
 from clew.transcripts.transcript import tool_compactions
 
 BATCH = 500
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument("--keep-secrets", action="store_true", help="do not mask keys, tokens and passwords")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -49,17 +49,6 @@ LONGEST_ID = 300
 """Ids up to this length are shown whole: they must be typed exactly, and often differ only at their end."""
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Declare the session that most commands read."""
-    parser.add_argument(
-        "file", metavar="FILE", help="a session file, - for standard input, or an id from clew sessions"
-    )
-    parser.add_argument(
-        "--format", metavar="NAME", help="its format, if it is detected wrongly (see `clew formats`)"
-    )
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
-
-
 @dataclass(frozen=True, slots=True)
 class Input:
     """The session file or log session named on the command line, opened."""

@@ -1,16 +1,4 @@
-"""Open a web page of a session: the transcript, what the model sees, and every compaction.
-
-Click a line of a digest to see its source messages, compare the context before and after, undo, preview what
-a compaction would lose, and pin it. Changes to a session of clew's log are kept. A file is never changed: the
-page works on a copy, which is deleted when the server stops. Only this computer can open the page, with the
-token in its address; nothing is sent anywhere.
-
-examples:
-  clew inspect
-  clew inspect codex:019a4c…
-  clew inspect examples/sphinx-9229.traj.json.zst
-  clew inspect codex:019a4c… --export story.html      write one HTML file to keep or share
-"""
+"""``clew inspect``: serve a web page of a session, or write it to a file."""
 
 from __future__ import annotations
 
@@ -27,7 +15,7 @@ from clew.cli.import_ import import_export, import_transcript
 from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
 from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
-from clew.cli.text import positive, printable
+from clew.cli.text import printable
 from clew.errors import InputError, NotFound
 from clew.log.store import SqliteStore
 from clew.settings import configured, store_path
@@ -46,56 +34,6 @@ COPY = (
     "This is a copy of {name}, which is only read: try anything, it stays as it is. What you try here "
     "is gone when the server stops."
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "file",
-        metavar="SESSION|FILE",
-        nargs="?",
-        help="a session of clew's log, or any session file (default: all of the log)",
-    )
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
-    parser.add_argument(
-        "--export", metavar="PATH", type=Path, help="write one HTML file instead of serving a page"
-    )
-    add_server(parser)
-    parser.set_defaults(host=LOOPBACK)
-
-
-def add_server(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the server."""
-    parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port of the server (default: any free one)"
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only print the address, open no browser")
-    parser.add_argument(
-        "--model", metavar="NAME", default="unknown", help="count and price tokens for this model"
-    )
-    parser.add_argument(
-        "--chat", metavar="NAME", help="model that answers in the page's chat (default: as in clew chat)"
-    )
-    parser.add_argument(
-        "--offline",
-        action="store_true",
-        help="use the offline stand-in in the page's chat; nothing is sent anywhere",
-    )
-    parser.add_argument(
-        "--window",
-        metavar="TOKENS",
-        type=positive,
-        help="context window in tokens (default: the model's own)",
-    )
-
-
-def _port(text: str) -> int:
-    """Read a port from the command line."""
-    number = int(text)
-    if not 0 <= number < 2**16:
-        raise argparse.ArgumentTypeError(f"{text} is not a port number")
-    return number
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,14 +1,4 @@
-"""Add clew to an agent: hooks that keep your rules in view across compactions, and an MCP server.
-
-Writes one plug-in or extension in your user's configuration; --dry-run prints the changes as a diff.
-Installing again changes nothing. `clew uninstall TOOL` restores every file byte for byte.
-
-examples:
-  clew install claude-code --dry-run
-  clew install claude-code
-  clew install codex
-  clew doctor
-"""
+"""``clew install``: add clew to an agent."""
 
 from __future__ import annotations
 
@@ -19,12 +9,6 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.hosts.install import HOSTS, Change, host_named, install, to_install
 from clew.transcripts.discover import Computer
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(HOSTS)}")
-    parser.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,15 +1,4 @@
-"""Index a folder of documents and search it: passages are quoted with exact references.
-
-Reads Markdown, reStructuredText, plain text, TOML, YAML, SQL and the docstrings of Python. The topic of a
-document (instruction, policy, runbook, schema, plan, decision, scorecard, known gap, fixture) is taken from
-its front matter, path or title. Indexing again reads only what changed.
-
-examples:
-  clew knowledge index docs
-  clew knowledge list --topic runbook
-  clew knowledge search "how do we restart the queue?"
-  clew knowledge show "ops/queue.md#Restart:12-30"
-"""
+"""``clew knowledge``: index and search a folder of documents."""
 
 from __future__ import annotations
 
@@ -22,7 +11,7 @@ from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
 from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
@@ -32,27 +21,6 @@ from clew.memory.search import Hit, Query
 from clew.settings import clew_home, store_path
 
 ADVICE = "`clew knowledge index DIR` indexes a folder"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    index = actions.add_parser("index", help="index a folder, or what changed in it")
-    index.add_argument("folder", metavar="DIR", type=Path, help="the folder")
-    listing = actions.add_parser("list", help="list the documents by topic, with their dates")
-    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="only documents of this folder")
-    find = actions.add_parser("search", help="print the passages that best match a question")
-    find.add_argument("question", metavar="WORDS", help="what to look for")
-    find.add_argument(
-        "--limit", type=positive, default=5, metavar="N", help="at most N passages (default: 5)"
-    )
-    show = actions.add_parser("show", help="print the passage of a reference")
-    show.add_argument("ref", metavar="REF", help="as search prints it: ops/queue.md#Restart:12-30")
-    names = [*(topic.name for topic in topics()), REFERENCE]
-    for action in (listing, find):
-        action.add_argument("--topic", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
-    for action in actions.choices.values():
-        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

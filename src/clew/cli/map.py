@@ -1,13 +1,4 @@
-"""Draw what fills a session's context window: kinds of content, growth, largest items, repetition.
-
-Each cell of the thread is the same number of tokens, in the order of the conversation; its letter is the
-kind that fills most of it. Nothing is changed or sent anywhere.
-
-examples:
-  clew map examples/sphinx-9229.traj.json.zst
-  clew map session.jsonl --model claude-sonnet-4-5 --window 200000
-  clew map session.jsonl --json
-"""
+"""``clew map``: draw what fills a session's context window."""
 
 from __future__ import annotations
 
@@ -19,9 +10,9 @@ from dataclasses import dataclass
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
-from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, add_input, conversation, opened
+from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, opened
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import count, one_line, printable
 from clew.cli.trace_tool import sizes_of
 from clew.message import JsonObject
 from clew.tokens import TokenCounter, counter_for, model_named
@@ -34,22 +25,6 @@ BAR = "█"
 PARTIAL = " ▏▎▍▌▋▊▉"
 RISING = "▁▂▃▄▅▆▇█"
 COMPACTED = "X"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument(
-        "--model", metavar="NAME", help="count tokens for this model (default: the session's own)"
-    )
-    parser.add_argument(
-        "--window",
-        metavar="TOKENS",
-        type=positive,
-        help="context window in tokens (default: the model's own)",
-    )
-    parser.add_argument("--all", action="store_true", help="draw every session of a file that holds several")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,11 +1,4 @@
-"""Serve the tools recall, expand, rules, pin, progress and remember over the Model Context Protocol (stdio).
-
-`clew install TOOL` sets it up; any other MCP client can start it with the command `clew mcp`. It detects the
-agent's current session, and reads only sessions of the folder it is started in.
-
-examples:
-  clew mcp
-"""
+"""``clew mcp``: serve tools over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -13,10 +6,6 @@ import argparse
 
 from clew.cli.terminal import Terminal
 from clew.hosts.mcp import serve
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments: there are none."""
 
 
 def run(_: argparse.Namespace, __: Terminal) -> int:

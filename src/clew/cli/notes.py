@@ -1,15 +1,4 @@
-"""Manage notes that outlive a session: facts for later sessions, used only if a person approved them.
-
-Notes that an agent proposes wait for approval; notes derived from tool output or web pages are quarantined,
-with the reason. A newer note replaces an older one with the same key. Nothing is erased: see `history`.
-
-examples:
-  clew notes add "Use uv, never pip." --key packages --category project_convention --tag python
-  clew notes list
-  clew notes approve w7
-  clew notes forget packages --why "we use pixi now"
-  clew notes history packages
-"""
+"""``clew notes``: manage notes that outlive a session."""
 
 from __future__ import annotations
 
@@ -19,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store, the_store
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, positive, printable
+from clew.cli.text import count, printable
 from clew.errors import NotFound
 from clew.log.protocol import Store
 from clew.log.store import MemoryStore
@@ -49,55 +38,6 @@ _PAST = {
     "add": "added",
     "retire": "retired",
 }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, title="actions")
-    listing = actions.add_parser("list", help="list the notes in force and those that wait for approval")
-    listing.add_argument("--all", action="store_true", help="also list retired, rejected and forgotten notes")
-    _add_add(actions.add_parser("add", help="add a note, in force at once"))
-    for name, summary in (
-        ("approve", "approve a pending or quarantined note"),
-        ("reject", "reject a pending note"),
-        ("forget", "retire a note"),
-    ):
-        action = actions.add_parser(name, help=summary)
-        action.add_argument("note", metavar="NOTE", help="its id (w3) or its key")
-        action.add_argument("--why", default="", help="the reason, for the record")
-    for name, summary in (
-        ("show", "print one note in full"),
-        ("history", "print every change to the notes with this key"),
-    ):
-        actions.add_parser(name, help=summary).add_argument(
-            "note", metavar="NOTE", help="its id (w3) or its key"
-        )
-    for action in actions.choices.values():
-        action.add_argument("--session", metavar="NAME", help="also use the notes of this session")
-        action.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _add_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the text of the note")
-    parser.add_argument("--key", help="its subject (default: its first words)")
-    parser.add_argument(
-        "--category",
-        choices=[category.value for category in Category],
-        default=Category.USER_PREFERENCE.value,
-        metavar="NAME",
-        help=f"one of {', '.join(Category)} (default: {Category.USER_PREFERENCE})",
-    )
-    parser.add_argument(
-        "--scope", choices=[scope.value for scope in Scope], help="where it applies (default: workspace)"
-    )
-    parser.add_argument("--tag", action="append", default=[], help="a tag to find it by; may be repeated")
-    parser.add_argument(
-        "--priority",
-        choices=[one.name.lower() for one in Priority],
-        default="normal",
-        help="its sensitivity (default: normal)",
-    )
-    parser.add_argument("--days", type=positive, metavar="N", help="retire it after N days")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

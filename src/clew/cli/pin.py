@@ -1,15 +1,4 @@
-"""Pin a rule that survives every compaction word for word; change, remove or list rules.
-
-Rules that the user states in the conversation are found automatically; use this for a rule that was missed,
-or for a sentence that was taken for a rule. Rules are named p1, p2, …
-
-examples:
-  clew pin codex:019a4c…                                     list the rules in force
-  clew pin codex:019a4c… "Never modify files under legacy/."
-  clew pin codex:019a4c… "Ask before you push." --in-place-of p2
-  clew pin codex:019a4c… --off p3
-  clew pin story --confirm                                   put imported rules in force
-"""
+"""``clew pin``: pin, change, remove and confirm rules of a session in clew's log."""
 
 from __future__ import annotations
 
@@ -17,24 +6,13 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 
-from clew.cli.stored import add_session, own_log
+from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.message import JsonObject
 from clew.rules.rule import Pin
 from clew.session import Session
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_session(parser, or_export=False)
-    parser.add_argument("rule", metavar="TEXT", nargs="?", help="the rule, word for word")
-    change = parser.add_mutually_exclusive_group()
-    change.add_argument("--in-place-of", metavar="PIN", help="replace this rule")
-    change.add_argument("--off", metavar="PIN", help="remove this rule")
-    change.add_argument("--confirm", action="store_true", help="put the rules of an imported file in force")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,16 +1,4 @@
-"""Search the sessions of this folder's project: messages, digests, tool outputs and notes.
-
-Exact matches of a value (a path, an id, an error) come first. Each hit has a reference; --open prints it in
-full. --all also searches sessions of other projects, and marks their hits. New messages of the log are
-indexed first; with the extra `embeddings`, the search also goes by meaning.
-
-examples:
-  clew recall "what port did we choose"
-  clew recall E1234 --kind artifact --file src/kiln.py
-  clew recall "the plan of last Tuesday" --session claude:3f2a --json
-  clew recall --open m12@claude:3f2a
-  clew recall --embed
-"""
+"""``clew recall``: search the sessions of clew's log."""
 
 from __future__ import annotations
 
@@ -18,12 +6,11 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
@@ -39,42 +26,6 @@ EXCERPT = 280
 NOWHERE = "clew:recall"
 """A session name that is never used, so that references to all sessions are printed in full."""
 ROLES = (*(role.value for role in Role), "digest", "note")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("query", metavar="QUERY", nargs="?", help="a question, words, or an exact value")
-    parser.add_argument("--open", metavar="REF", help="print the source of a reference in full")
-    parser.add_argument("--session", metavar="NAME", help="search only this session")
-    parser.add_argument("--all", action="store_true", help="also search sessions of other projects")
-    parser.add_argument(
-        "--kind", action="append", default=[], choices=[str(kind) for kind in EntryKind], metavar="KIND",
-        help=f"only {', '.join(EntryKind)}; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--role", action="append", default=[], metavar="ROLE", help="only messages of this role"
-    )
-    parser.add_argument(
-        "--file", action="append", default=[], metavar="PATH", help="only entries about this file"
-    )
-    parser.add_argument(
-        "--trust", choices=[trust.label for trust in Trust], metavar="LABEL", help="at least this trusted"
-    )
-    parser.add_argument("--after", type=_time, metavar="TIME", help="not before (ISO 8601)")
-    parser.add_argument("--before", type=_time, metavar="TIME", help="before (ISO 8601)")
-    parser.add_argument("--limit", type=positive, default=5, metavar="N", help="at most N hits (default: 5)")
-    parser.add_argument(
-        "--embed", action="store_true", help="compute missing embedding vectors, and print how many"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _time(text: str) -> str:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError as cause:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a date or time such as 2026-11-15") from cause
-    return text
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

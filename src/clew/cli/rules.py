@@ -1,18 +1,4 @@
-"""List a session's rules with source, certainty and reason; add, edit or disable one.
-
-Only lasting instructions of the user are rules; choices are decisions, details of the current step are
-requests. A rule that you disable stays disabled, even if the same words are said again. Without SESSION, the
-newest session of clew's log. Rules of a session that is not in the log can be listed, but not changed; `clew
-import` adds it.
-
-examples:
-  clew rules                                    list the rules of the newest session
-  clew rules codex:019a4c…                      of this session, or of a file
-  clew rules --all                              also ended rules, with the words that ended them
-  clew rules off p3                             disable p3 for good
-  clew rules add "Never modify files under legacy/."
-  clew rules codex:019a4c… edit p2 "Ask before you push."
-"""
+"""``clew rules``: list the rules of a session; add, edit or disable one."""
 
 from __future__ import annotations
 
@@ -34,19 +20,6 @@ from clew.session import Session
 
 _ACTIONS = {"off": 1, "add": 1, "edit": 2}
 """The actions, and how many words each takes."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "words",
-        metavar="SESSION | ACTION",
-        nargs="*",
-        help="a session or file, then optionally off PIN, add TEXT or edit PIN TEXT",
-    )
-    parser.add_argument("--all", action="store_true", help="also list ended rules")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(format=None, session=None)
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,12 +1,4 @@
-"""List the secrets in a text that clew would mask: kind, place and mask, never the secret itself.
-
-Reads any file: a session, a log, source code. Exit status 1 if something is found.
-
-examples:
-  clew secrets session.jsonl
-  git diff | clew secrets -
-  clew secrets .env --json
-"""
+"""``clew secrets``: list the secrets in a text that clew would mask."""
 
 from __future__ import annotations
 
@@ -37,12 +29,6 @@ class Row:
     """The text that would replace it."""
     characters: int
     """How long it is."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", help="any text file, also .gz and .zst; - for standard input")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

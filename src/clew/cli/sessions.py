@@ -1,16 +1,4 @@
-"""List the sessions of agent tools on this computer, and those in clew's own log, newest first.
-
-Each row has an id that every command accepts, the age, tool and project, the tokens in the model's view, the
-number of compactions, the title and the last request. Nothing is changed or sent anywhere; the figures are
-cached in clew's home until a session's file changes.
-
-examples:
-  clew sessions
-  clew sessions --tool codex --limit 100
-  clew sessions --project my-app
-  clew sessions --paths
-  clew sessions --json | jq -r '.[0].path'
-"""
+"""``clew sessions``: list the sessions of agent tools on this computer and of clew's log."""
 
 from __future__ import annotations
 
@@ -27,8 +15,8 @@ from rich.text import Text as Styled
 
 from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_short_id, own_store
 from clew.cli.terminal import Terminal
-from clew.cli.text import age, columns, one_line, positive, printable, thousands
-from clew.errors import StoreError
+from clew.cli.text import age, columns, one_line, printable, thousands
+from clew.errors import InputError, StoreError
 from clew.log import COMPACTION, MESSAGE
 from clew.log.protocol import Ctx, Stored
 from clew.log.transfer import OWN
@@ -37,7 +25,6 @@ from clew.settings import store_path
 from clew.transcripts import FORMATS, Found, find_sessions
 from clew.transcripts.profile import Profiles
 
-DEFAULT_LIMIT = 20
 KEPT_CHARACTERS = 300
 MOST_LOOKED_AT = 40
 """Messages at the start and end of a session in the log that are searched for the user's words."""
@@ -73,23 +60,10 @@ class Row:
         return (PureWindowsPath(path) if "\\" in path else PurePath(path)).name
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--tool", metavar="NAME", choices=[*FORMATS, OWN_FORMAT], help="only sessions of one tool"
-    )
-    parser.add_argument(
-        "--project", metavar="TEXT", help="only sessions whose project folder contains this text"
-    )
-    parser.add_argument(
-        "--limit", type=positive, default=DEFAULT_LIMIT, metavar="N", help="at most N sessions (default: 20)"
-    )
-    parser.add_argument("--paths", action="store_true", help="print the paths of the files instead")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """List the sessions."""
+    if args.tool and args.tool not in (*FORMATS, OWN_FORMAT):
+        raise InputError(f"unknown tool {args.tool!r}", f"use one of {', '.join((*FORMATS, OWN_FORMAT))}")
     rows = list_sessions(args.limit + 1, args.tool, args.project)
     more, rows = len(rows) > args.limit, rows[: args.limit]
     if args.json:

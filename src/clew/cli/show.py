@@ -1,15 +1,4 @@
-"""Print a session as readable text.
-
-Long tool output is folded; text that a program wrote in the user's name is marked; each compaction by the
-tool is a line (c1, c2, …). On a terminal the output goes through a pager. A session of clew's log is printed
-as its model sees it; with REF, only that message or digest, in full.
-
-examples:
-  clew show examples/sphinx-9229.traj.json.zst
-  clew show ~/.claude/projects/-home-me-app/0d6c….jsonl --full
-  clew show codex:019a4c… d1                  a digest as its model sees it
-  clew show --json rollout.jsonl.zst | jq -r 'select(.role == "user") | .parts[].text'
-"""
+"""``clew show``: print a session as readable text."""
 
 from __future__ import annotations
 
@@ -20,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text as Styled
 
-from clew.cli.inputs import OWN_FORMAT, Input, add_input, opened, problem_line
+from clew.cli.inputs import OWN_FORMAT, Input, opened, problem_line
 from clew.cli.neutral import record_to_json
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, count, one_line, printable
@@ -58,23 +47,6 @@ SIGNS = {
     "injected": ("◦", "dim"),
     "summary": ("≡", "bold red"),
 }
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_input(parser)
-    parser.add_argument(
-        "ref",
-        metavar="REF",
-        nargs="?",
-        help="print only this message (m12) or digest (d1) of a session in clew's log",
-    )
-    parser.add_argument("--json", action="store_true", help="print one message a line as JSON")
-    parser.add_argument(
-        "--records", action="store_true", help="with --json: also print records between the messages"
-    )
-    parser.add_argument("--full", action="store_true", help="print long output whole")
-    parser.add_argument("--no-pager", action="store_true", help="do not use a pager")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,13 +1,4 @@
-"""Count the turns, requests and compactions of a session, and what had to be recalled after them.
-
-Without SESSION, counts all sessions of clew's log. Use it to see whether automatic compaction pays off: how
-often it ran, how much it freed, how often it was undone, and how often something had to be recalled.
-
-examples:
-  clew stats
-  clew stats chat:2026-01-31-101500
-  clew stats --json
-"""
+"""``clew stats``: count the compactions of sessions, and what was recalled after them."""
 
 from __future__ import annotations
 
@@ -21,14 +12,6 @@ from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.log.protocol import Ctx
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "session", metavar="SESSION", nargs="?", help="a session of clew's log (default: all of them)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -39,13 +39,6 @@ class Log:
         return Session.open(self.name, self.store, workspace=self.ctx.workspace)
 
 
-def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
-    """Declare the argument that names a session of a log."""
-    more = ", or a file that clew exported" if or_export else " (clew sessions lists them)"
-    parser.add_argument("file", metavar="SESSION", help=f"a session of clew's log{more}")
-    parser.set_defaults(format=None, session=None)
-
-
 @contextmanager
 def log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
     """Open the session that the arguments name: of a log, or any other input."""

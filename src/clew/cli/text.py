@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import unicodedata
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from clew.message import JsonObject
+if TYPE_CHECKING:
+    from clew.message import JsonObject
 
 # Control characters (except tab and newline) and bidirectional marks: an escape sequence in a tool's output
 # could recolour, retitle or rewrite the terminal.
@@ -62,14 +63,6 @@ def arguments_line(arguments: JsonObject | str, width: int) -> str:
         return one_line(arguments, width)
     pairs = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
     return one_line(", ".join(pairs), width)
-
-
-def positive(text: str) -> int:
-    """Read a number of at least 1 from the command line."""
-    number = int(text) if re.fullmatch(r"\s*[+-]?[\d_]{1,18}\s*", text) else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return number
 
 
 def count(number: int, thing: str) -> str:

@@ -1,18 +1,4 @@
-"""List a session's compactions: time, trigger, size before and after, author, cost, status.
-
-For a session of Claude Code, Codex or another tool, lists the tool's own compactions; c1 prints the summary
-of the first. For a session of clew's log, REF explains why a message (m41), a digest (d1), a line of it
-(d1.4) or a rule (p2) is kept, changed or dropped.
-
-examples:
-  clew trace 3f2a9c10                         list the compactions of its tool
-  clew trace 3f2a9c10 c1                      print the summary of the first
-  clew trace codex:019a4c…
-  clew trace codex:019a4c… m41
-  clew trace codex:019a4c… --report d2        print the result of its checks
-  clew trace story.clew.zst --json
-  clew trace codex:019a4c… --jsonl            print all events as JSON lines
-"""
+"""``clew trace``: list the compactions of a session, or explain one decision."""
 
 from __future__ import annotations
 
@@ -39,21 +25,6 @@ from clew.session.history import PastCompaction
 
 LABEL = 6
 DETAIL = 9
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("file", metavar="SESSION", help="an id from clew sessions, or a file")
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
-    parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2, c1")
-    parser.add_argument(
-        "--report", metavar="REF", help="print the result of the checks of a compaction, such as d2"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--jsonl", action="store_true", help="print all events as JSON lines with OpenTelemetry names"
-    )
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

@@ -1,12 +1,4 @@
-"""Undo the last compaction of a session, or the last N: the model sees the original messages again.
-
-Messages added since are kept, and the undone compactions stay on record: `clew trace` lists them.
-
-examples:
-  clew undo codex:019a4c…
-  clew undo codex:019a4c… 3
-  clew undo codex:019a4c… --all
-"""
+"""``clew undo``: undo compactions of a session in clew's log."""
 
 from __future__ import annotations
 
@@ -15,22 +7,11 @@ import json
 from collections.abc import Sequence
 from itertools import takewhile
 
-from clew.cli.stored import add_session, own_log
+from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal
-from clew.cli.text import count, one_line, positive, printable
+from clew.cli.text import count, one_line, printable
 from clew.message import Item, JsonObject
 from clew.session import Compaction
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_session(parser, or_export=False)
-    many = parser.add_mutually_exclusive_group()
-    many.add_argument(
-        "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many to undo (default: 1)"
-    )
-    many.add_argument("--all", action="store_true", help="undo all compactions")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

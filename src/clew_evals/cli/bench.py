@@ -1,15 +1,4 @@
-"""Measure recall quality on public benchmarks that you have downloaded.
-
-DIR holds local copies, in any folder below it: `locomo10.json` (github.com/snap-research/locomo),
-`longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; also .gz), a folder
-`REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
-(github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is called. The baselines are plain
-BM25, grep, and reading everything. See docs/concepts/retrieval.md.
-
-examples:
-  clew bench retrieval --data ~/benchmarks
-  clew bench retrieval --data ~/benchmarks --json
-"""
+"""``clew bench``: measure recall quality on public benchmarks."""
 
 from __future__ import annotations
 
@@ -35,13 +24,6 @@ SHOWN = {
 }  # fmt: skip
 """Columns, and the figures they show."""
 CLEW = ("lexical", "hybrid")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("what", choices=["retrieval"], help="what to measure")
-    parser.add_argument("--data", metavar="DIR", type=Path, default=Path("data"), help="default: ./data")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:

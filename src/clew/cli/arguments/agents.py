@@ -1,0 +1,76 @@
+"""Arguments and help of the commands that connect clew to agents: install, uninstall, doctor, hook, mcp."""
+
+from __future__ import annotations
+
+import argparse
+
+from clew.cli.arguments import add_json, flag
+
+AGENTS = ("claude-code", "codex", "gemini", "opencode", "pi", "hermes")
+
+
+def install(parser: argparse.ArgumentParser) -> None:
+    """Add clew to an agent: hooks that keep your rules in view across compactions, and an MCP server.
+
+    Writes one plug-in or extension in your user's configuration; --dry-run prints the changes as a diff.
+    Installing again changes nothing. `clew uninstall TOOL` restores every file byte for byte.
+
+    examples:
+      clew install claude-code --dry-run
+      clew install claude-code
+      clew install codex
+      clew doctor
+    """
+    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
+    flag(parser, "--dry-run", "print what would change, and change nothing")
+
+
+def uninstall(parser: argparse.ArgumentParser) -> None:
+    """Remove clew from an agent: every file is restored byte for byte.
+
+    If you or the agent changed a file since, those changes stay and only clew's part is removed.
+
+    examples:
+      clew uninstall claude-code
+      clew uninstall codex --dry-run
+    """
+    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
+    flag(parser, "--dry-run", "print what would change, and change nothing")
+
+
+def doctor(parser: argparse.ArgumentParser) -> None:
+    """Check whether clew works inside the agents on this computer, and list what is left to do.
+
+    Checks the files that `clew install` wrote, whether the agent trusts them (Codex asks once, under /hooks),
+    which version of the agent clew was tested with, and whether clew's hook and MCP server answer. Changes
+    nothing. Exit status 1 if something does not work.
+
+    examples:
+      clew doctor
+      clew doctor --json
+    """
+    add_json(parser)
+
+
+def hook(parser: argparse.ArgumentParser) -> None:
+    """Answer a hook event of an agent that clew is installed in. Agents run this command, not people.
+
+    Reads one event as JSON from standard input and answers in the agent's own protocol: before a compaction
+    with what the summary must keep, after it with what must be in view. On any error it prints nothing and
+    exits with 0; the error is in CLEW_HOME/hosts/hook.log. CLEW_HOOK=off disables it.
+
+    examples:
+      clew hook claude-code < event.json
+    """
+    parser.add_argument("tool", metavar="TOOL", help="the agent that sent the event")
+
+
+def mcp(parser: argparse.ArgumentParser) -> None:
+    """Serve recall, expand, rules, pin, progress and remember over the Model Context Protocol (stdio).
+
+    `clew install TOOL` sets it up; any other MCP client can start it with the command `clew mcp`. It detects
+    the agent's current session, and reads only sessions of the folder it is started in.
+
+    examples:
+      clew mcp
+    """

@@ -1,0 +1,245 @@
+"""Arguments and help of chat, inspect and serve, and of the measurements eval and bench."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from clew.cli.arguments import add_json, flag, positive
+
+LOOPBACK = "127.0.0.1"
+
+
+def chat(parser: argparse.ArgumentParser) -> None:
+    """Chat with a model in a session of any length: compact, undo and search it as you go.
+
+    Works without a key: an offline stand-in answers, which only quotes the conversation and cites its
+    sources. For a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --base-url for your own server
+    (Ollama, vLLM, llama.cpp). Lines from standard input are turns and commands; /help lists the commands,
+    /quit ends. Compaction happens on /compact, or automatically with --auto. The session is kept in clew's
+    log.
+
+    examples:
+      clew chat --offline
+      clew chat --root . --auto --window 32000
+      clew chat --model anthropic/claude-sonnet-4-5
+      clew chat --model llama3.2 --base-url http://127.0.0.1:11434/v1
+      clew chat --resume
+      clew chat --fork chat:2026-01-31-101500
+      clew chat transcript.jsonl --offline
+      clew chat --offline < turns.txt
+    """
+    parser.add_argument(
+        "session",
+        metavar="SESSION",
+        nargs="?",
+        help="a session of clew's log or a transcript to continue (default: a new session)",
+    )
+    flag(parser, "--resume", "continue the most recent session")
+    parser.add_argument("--fork", metavar="SESSION", help="continue a copy of a session")
+    flag(parser, "--offline", "use the offline stand-in; nothing is sent anywhere")
+    parser.add_argument("--model", metavar="NAME", help="the model, for example anthropic/claude-sonnet-4-5")
+    parser.add_argument(
+        "--base-url", metavar="URL", help="a server with an OpenAI-compatible API (needs --model)"
+    )
+    parser.add_argument(
+        "--window", type=positive, metavar="N", help="context window in tokens (default: the model's own)"
+    )
+    flag(parser, "--all", "recall from sessions of other projects too")
+    flag(parser, "--auto", "compact automatically as the window fills up")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="a folder the model may read, and write to with your approval",
+    )
+
+
+def inspect(parser: argparse.ArgumentParser) -> None:
+    """Open a web page of a session: the transcript, what the model sees, and every compaction.
+
+    Click a line of a digest to see its source messages, compare the context before and after, undo, preview
+    what a compaction would lose, and pin it. Changes to a session of clew's log are kept. A file is never
+    changed: the page works on a copy, which is deleted when the server stops. Only this computer can open the
+    page, with the token in its address; nothing is sent anywhere.
+
+    examples:
+      clew inspect
+      clew inspect codex:019a4c…
+      clew inspect examples/sphinx-9229.traj.json.zst
+      clew inspect codex:019a4c… --export story.html      write one HTML file to keep or share
+    """
+    parser.add_argument(
+        "file",
+        metavar="SESSION|FILE",
+        nargs="?",
+        help="a session of clew's log, or any session file (default: all of the log)",
+    )
+    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
+    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
+    parser.add_argument(
+        "--export", metavar="PATH", type=Path, help="write one HTML file instead of serving a page"
+    )
+    add_server(parser)
+    parser.set_defaults(host=LOOPBACK)
+
+
+def serve(parser: argparse.ArgumentParser) -> None:
+    """Serve the pages of `clew inspect` for all sessions of clew's log, without opening a browser.
+
+    Only this computer can reach it, unless --host names another of its addresses; then anyone who can reach
+    that address and knows the token can read and change your sessions, over an unencrypted connection.
+
+    examples:
+      clew serve
+      clew serve --port 8710
+    """
+    add_server(parser)
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default=LOOPBACK,
+        help="address to listen on (default: this computer only)",
+    )
+    parser.set_defaults(no_browser=True)
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the server."""
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="port of the server (default: any free one)"
+    )
+    flag(parser, "--no-browser", "only print the address, open no browser")
+    parser.add_argument(
+        "--model", metavar="NAME", default="unknown", help="count and price tokens for this model"
+    )
+    parser.add_argument(
+        "--chat", metavar="NAME", help="model that answers in the page's chat (default: as in clew chat)"
+    )
+    flag(parser, "--offline", "use the offline stand-in in the page's chat; nothing is sent anywhere")
+    parser.add_argument(
+        "--window",
+        metavar="TOKENS",
+        type=positive,
+        help="context window in tokens (default: the model's own)",
+    )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**16:
+        raise argparse.ArgumentTypeError(f"{text} is not a port number")
+    return int(text)
+
+
+def eval_(parser: argparse.ArgumentParser) -> None:
+    """Measure what compactions keep: cut real sessions, compact one part, compare with the rest.
+
+    Every PATH is a session file or a folder of them. Each session is cut at half and at three quarters of its
+    tokens; each policy compacts the first part to the same share of its tokens; the real continuation shows
+    what was needed. No model is called and nothing leaves this computer. Policies are ranked by `continuity`:
+    the goal is stated, the subjects of the next calls are in view, reports are kept, finished work is not
+    shown as open. See docs/concepts/measure.md for all metrics.
+
+    If the sessions' own tools compacted them, the report starts with what those compactions lost.
+
+    examples:
+      clew eval ~/.claude/projects/my-project
+      clew eval sessions/ --share 0.05,0.10,0.20,0.40 --chain --html report.html
+      clew eval sessions/ --policy clew --policy tail --json
+      clew eval sessions/ --policy clew --attack --reader openai-chat/qwen3@http://127.0.0.1:11434/v1
+    """
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a session file, a folder, or an id")
+    parser.add_argument(
+        "--share",
+        type=_shares,
+        default=(0.10,),
+        metavar="S",
+        help="shares of the tokens to compact to: 0.10, or 0.05,0.10,0.20",
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        metavar="NAME",
+        help="a policy to measure; may be repeated (default: clew and usual ones)",
+    )
+    flag(
+        parser,
+        "--ceiling",
+        "also measure the upper bounds: the uncut history, and an oracle that knows the continuation",
+    )
+    flag(parser, "--chain", "also compact 1, 5, 20 and 100 times in a row")
+    parser.add_argument(
+        "--grow",
+        type=_sizes,
+        nargs="?",
+        const=(30_000, 10_000),
+        metavar="WINDOW:TARGET",
+        help="also measure chains at a real window, against one compaction (default: 30000:10000 tokens)",
+    )
+    flag(parser, "--attack", "also plant tool outputs that ask to drop a rule, over 1 to 100 compactions")
+    parser.add_argument(
+        "--attacks",
+        type=Path,
+        metavar="FILE",
+        help="more texts for --attack: JSON lines, templates with {goal}",
+    )
+    parser.add_argument(
+        "--reader",
+        default="",
+        metavar="MODEL",
+        help="model that answers questions (default: a plain reader, no model)",
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML report to one file")
+    add_json(parser)
+    parser.add_argument(
+        "--least",
+        type=positive,
+        default=12_000,
+        metavar="TOKENS",
+        help="skip shorter sessions (default: 12000)",
+    )
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="a file of sentences labelled as rules")
+    parser.add_argument(
+        "--jobs", type=positive, default=0, metavar="N", help="number of processes (default: all cores)"
+    )
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    try:
+        shares = tuple(map(float, text.split(",")))
+    except ValueError:
+        shares = (0.0,)
+    if not all(0 < one <= 1 for one in shares):
+        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
+    return shares
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    window, _, target = text.partition(":")
+    if not (window.isdigit() and target.isdigit() and 0 < int(target) < int(window)):
+        raise argparse.ArgumentTypeError(f"{text} is not a window and a smaller target, such as 30000:10000")
+    return int(window), int(target)
+
+
+def bench(parser: argparse.ArgumentParser) -> None:
+    """Measure recall quality on public benchmarks that you have downloaded.
+
+    DIR holds local copies, in any folder below it: `locomo10.json` (github.com/snap-research/locomo),
+    `longmemeval_oracle.json` or `longmemeval_s*.json` (github.com/xiaowu0162/LongMemEval; also .gz), a folder
+    `REALTALK` with its chats (github.com/danny911kr/REALTALK), a folder `BEAM` with `N/chat.json`
+    (github.com/mohammadtavakoli78/BEAM). Nothing is downloaded and no model is called. The baselines are
+    plain BM25, grep, and reading everything. See docs/concepts/retrieval.md.
+
+    examples:
+      clew bench retrieval --data ~/benchmarks
+      clew bench retrieval --data ~/benchmarks --json
+    """
+    parser.add_argument("what", choices=["retrieval"], help="what to measure")
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        type=Path,
+        default=Path("data"),
+        help="folder of the benchmarks (default: ./data)",
+    )
+    add_json(parser)

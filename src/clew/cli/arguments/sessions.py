@@ -1,0 +1,152 @@
+"""Arguments and help of sessions, map, show, convert, check, formats and secrets."""
+
+from __future__ import annotations
+
+import argparse
+
+from clew.cli.arguments import WIRES, add_input, add_json, add_limit, flag, positive
+
+UNVERIFIED = ("off", "warn", "refuse")
+
+
+def sessions(parser: argparse.ArgumentParser) -> None:
+    """List the sessions of agent tools on this computer, and those in clew's own log, newest first.
+
+    Each row has an id that every command accepts, the age, tool and project, the tokens in the model's view,
+    the number of compactions, the title and the last request. Nothing is changed or sent anywhere; the
+    figures are cached in clew's home until a session's file changes.
+
+    examples:
+      clew sessions
+      clew sessions --tool codex --limit 100
+      clew sessions --project my-app
+      clew sessions --paths
+      clew sessions --json | jq -r '.[0].path'
+    """
+    parser.add_argument(
+        "--tool", metavar="NAME", help="only sessions of one tool (see `clew formats`), or clew"
+    )
+    parser.add_argument(
+        "--project", metavar="TEXT", help="only sessions whose project folder contains this text"
+    )
+    add_limit(parser, 20, "sessions")
+    flag(parser, "--paths", "print the paths of the files instead")
+    add_json(parser)
+
+
+def map_(parser: argparse.ArgumentParser) -> None:
+    """Draw what fills a session's context window: kinds of content, growth, largest items, repetition.
+
+    Each cell of the thread is the same number of tokens, in the order of the conversation; its letter is the
+    kind that fills most of it. Nothing is changed or sent anywhere.
+
+    examples:
+      clew map examples/sphinx-9229.traj.json.zst
+      clew map session.jsonl --model claude-sonnet-4-5 --window 200000
+      clew map session.jsonl --json
+    """
+    add_input(parser)
+    parser.add_argument(
+        "--model", metavar="NAME", help="count tokens for this model (default: the session's own)"
+    )
+    parser.add_argument(
+        "--window",
+        metavar="TOKENS",
+        type=positive,
+        help="context window in tokens (default: the model's own)",
+    )
+    flag(parser, "--all", "draw every session of a file that holds several")
+    add_json(parser)
+
+
+def show(parser: argparse.ArgumentParser) -> None:
+    """Print a session as readable text.
+
+    Long tool output is folded; text that a program wrote in the user's name is marked; each compaction by the
+    tool is a line (c1, c2, …). On a terminal the output goes through a pager. A session of clew's log is
+    printed as its model sees it; with REF, only that message or digest, in full.
+
+    examples:
+      clew show examples/sphinx-9229.traj.json.zst
+      clew show ~/.claude/projects/-home-me-app/0d6c….jsonl --full
+      clew show codex:019a4c… d1                  a digest as its model sees it
+      clew show --json rollout.jsonl.zst | jq -r 'select(.role == "user") | .parts[].text'
+    """
+    add_input(parser)
+    parser.add_argument(
+        "ref",
+        metavar="REF",
+        nargs="?",
+        help="print only this message (m12) or digest (d1) of a session in clew's log",
+    )
+    flag(parser, "--json", "print one message a line as JSON")
+    flag(parser, "--records", "with --json: also print records between the messages")
+    flag(parser, "--full", "print long output whole")
+    flag(parser, "--no-pager", "do not use a pager")
+
+
+def convert(parser: argparse.ArgumentParser) -> None:
+    """Print a session as a provider's message list, ready to send.
+
+    What the target format cannot represent is reported on standard error. The whole conversation is printed;
+    --current prints only what the tool's model sees after the tool's own compactions.
+
+    examples:
+      clew convert session.jsonl --to anthropic > messages.json
+      clew convert session.jsonl --to responses --body --model gpt-5.2
+      clew convert messages.json --to openai --strict
+    """
+    add_input(parser)
+    parser.add_argument("--to", choices=WIRES, required=True, help="the format to print")
+    flag(parser, "--current", "print only what the tool's model sees now")
+    flag(parser, "--body", "print a request body, with the system prompt if the format keeps it apart")
+    parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
+    flag(parser, "--strict", "fail and print nothing if anything would be lost")
+    flag(parser, "--quiet", "do not report what was lost")
+
+
+def check(parser: argparse.ArgumentParser) -> None:
+    """Check whether a provider's API would accept a request, and list the rules it breaks.
+
+    A request body or message list is checked as it is. A session of another tool is first converted to its
+    provider's message list (or the format given by --wire). Exit status 1 if the request would be rejected.
+
+    examples:
+      clew check request.json
+      clew check messages.json --wire anthropic
+      clew check ~/.claude/projects/-home-me-app/0d6c….jsonl --json
+      clew check request.json --unverified refuse     also enforce rules that are only reported by users
+    """
+    add_input(parser)
+    parser.add_argument("--wire", choices=WIRES, help="the API to check for")
+    parser.add_argument(
+        "--unverified",
+        choices=UNVERIFIED,
+        default="warn",
+        help="what to do with rules that are reported but unproven (default: warn)",
+    )
+    add_json(parser)
+
+
+def formats(parser: argparse.ArgumentParser) -> None:
+    """List the session formats that clew reads, and where each tool stores its sessions.
+
+    examples:
+      clew formats
+      clew formats --json
+    """
+    add_json(parser)
+
+
+def secrets(parser: argparse.ArgumentParser) -> None:
+    """List the secrets in a text that clew would mask: kind, place and mask, never the secret itself.
+
+    Reads any file: a session, a log, source code. Exit status 1 if something is found.
+
+    examples:
+      clew secrets session.jsonl
+      git diff | clew secrets -
+      clew secrets .env --json
+    """
+    parser.add_argument("file", metavar="FILE", help="any text file, also .gz and .zst; - for standard input")
+    add_json(parser)
