@@ -11,11 +11,11 @@ from clew.cli import arguments
 from clew.cli.arguments import agents, memory, sessions
 from clew.cli.commands import COMMANDS
 from clew.hosts.install import HOSTS
+from clew.memory.documents.split import REFERENCE, topics
 from clew.memory.index.protocol import EntryKind
 from clew.memory.notes.note import Category, Priority, Scope
 from clew.message import Trust
 from clew.providers import WIRES, Unverified
-from clew.memory.documents.split import REFERENCE, topics
 
 LEAN = {"clew", "clew.errors", "clew.cli.commands", "clew.cli.terminal", "clew.cli.text"}
 """What the help of a command may import of clew."""

@@ -156,7 +156,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
         name = self.prog.split()[1]
-        self.exit(2, printable(f"clew {name}: {message}\ntry: clew help {name}\n"))
+        self.exit(2, printable(f"clew: {message}\ntry: clew help {name}\n"))
 
 
 def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
-from clew.hosts.install import HOSTS, Change, host_named, install, to_install
+from clew.hosts.install import Change, host_named, install, to_install
 from clew.transcripts.discover import Computer
 
 

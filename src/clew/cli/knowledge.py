@@ -15,7 +15,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
 from clew.memory.documents import Document, Manifest, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
-from clew.memory.documents.split import REFERENCE, title_of, topics
+from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Hit, Query
 from clew.settings import clew_home, store_path

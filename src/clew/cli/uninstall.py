@@ -6,7 +6,7 @@ import argparse
 
 from clew.cli.install import print_changes
 from clew.cli.terminal import Terminal
-from clew.hosts.install import HOSTS, host_named, to_uninstall, uninstall
+from clew.hosts.install import host_named, to_uninstall, uninstall
 from clew.transcripts.discover import Computer
 
 

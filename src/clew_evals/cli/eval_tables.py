@@ -44,7 +44,7 @@ MEANINGS = (
     "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
 )
 TITLES = (
-    ("what an agent needs to continue", SHOWN),
+    ("what an agent needs next", SHOWN),
     ("values, rules and work that are kept", KEPT),
     ("recall, questions, failures, invented values", KNOWN),
     ("what the view consists of", MADE_OF),
