@@ -13,7 +13,7 @@ from zlib import crc32
 
 from clew.message import Item, Message, Thinking
 from clew.providers import OPENAI
-from clew.providers.convert import convert
+from clew.providers.conversion import convert
 from clew_evals import Cut, SessionFile, Study, cuts_of, labels_near, needs_of, session_files
 from clew_evals.asking import session_name
 from clew_evals.cuts import LEAST_TOKENS

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Item
-from clew.providers.convert import convert
-from clew.providers.crossing.losses import Choices
+from clew.providers.conversion import convert
+from clew.providers.conversion.targets import Choices
 from clew.providers.rules import Scope
 from clew_evals.binding import binding_of
 from clew_evals.composition import composition

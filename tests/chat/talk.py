@@ -9,8 +9,7 @@ from clew.chat import Answer, ApprovalRequested, Chat, ChatEvent, ReplyStored, T
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Message, Role, Text, ToolCall, Trust
-from clew.providers.clients import StreamingModel
-from clew.providers.model import Reply, Stop
+from clew.providers.model import Reply, Stop, StreamingModel
 from clew.session import Session
 
 WINDOW = 64_000

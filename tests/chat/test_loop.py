@@ -25,8 +25,7 @@ from clew.errors import ContextTooLong, ModelBusy, ModelFailed
 from clew.log import ABOUT, APPROVAL, CALL
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, said
-from clew.providers.clients import Piece
-from clew.providers.model import Reply, Stop
+from clew.providers.model import Piece, Reply, Stop
 from clew.session import Session
 from clew.testing import ScriptedModel
 from tests.chat.talk import calling, kinds, new_chat, played, reply_to, roles, tell

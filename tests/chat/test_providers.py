@@ -21,8 +21,9 @@ from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.errors import InputError
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust
-from clew.providers.clients import RemoteModel, open_model
+from clew.providers.clients import open_model
 from clew.providers.model import Ask, Reply, Stop, Usage
+from clew.providers.remote import RemoteModel
 from clew.session import Session
 from clew.testing import Broken, ScriptedServer, ServerLine, extractive
 from tests.chat.talk import kinds, tell

@@ -7,7 +7,7 @@ import pytest
 from clew.compaction.propose.brief import Brief
 from clew.compaction.propose.summary import Limits, write
 from clew.message import words
-from clew.providers.steps import run
+from clew.providers.model import run
 from clew.testing import good_summariser, shown
 from tests.compaction_summary.scene import COUNTER, outline
 from tests.compaction_verify.test_real_sessions import longest_session

@@ -16,9 +16,8 @@ from clew.compaction.propose.brief import Brief, Outline, Written
 from clew.compaction.propose.summary import PROMPT_VERSION, Limits, SessionRequest, write
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Item, Message, Role, Trust, said
-from clew.providers.clients.scripted import Line
-from clew.providers.model import Ask, Reply, Stop
-from clew.providers.steps import Steps, run, run_async
+from clew.providers.model import Ask, Reply, Steps, Stop, run, run_async
+from clew.providers.scripted import Line
 from clew.testing import (
     BAD_SUMMARISERS,
     GOOD_SUMMARISERS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.errors import ModelTimeout
-from clew.providers.clients.scripted import ScriptedModel
+from clew.providers.scripted import ScriptedModel
 from clew_evals.asked_model import ModelReader, reader_named
 from clew_evals.policies import Policy
 from clew_evals.policies.fit import as_summary

@@ -11,8 +11,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.memory.index.sqlite import SqliteIndex
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.providers.clients.pieces import Piece, Streamed
-from clew.providers.model import Reply, Stop
+from clew.providers.model import Piece, Reply, Stop, Streamed
 from clew.session import Session
 from tests.session.talk import talk
 

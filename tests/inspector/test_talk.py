@@ -18,8 +18,7 @@ from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from clew.inspector.session_pool import Options
 from clew.message import JsonObject, Message, Role, Text, ToolCall, said
-from clew.providers.clients.pieces import Piece, Streamed
-from clew.providers.model import Reply, Stop
+from clew.providers.model import Piece, Reply, Stop, Streamed
 from clew.session import Session
 from tests.inspector.house import MODEL, TOUR, WINDOW, Asking, House
 from tests.inspector.test_guard import ask, same_origin

@@ -21,7 +21,7 @@ from clew.providers import (
     Scope,
     convert,
 )
-from clew.providers.crossing.naming import Namer
+from clew.providers.conversion.targets import Namer
 
 PNG = "iVBORw0KGgo="
 

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from clew.errors import UnknownWire
 from clew.providers import WIRES, Guess, detect, wire_named
-from clew.providers.detect import AMBIGUOUS
+from clew.providers.formats import AMBIGUOUS
 from tests.strategies import json_values
 
 HI = {"role": "user", "content": "hi"}

@@ -8,8 +8,8 @@ import pytest
 
 from clew.providers.anthropic.rules import RULES as ANTHROPIC
 from clew.providers.gemini.rules import RULES as GEMINI
-from clew.providers.openai.rules import RULES as OPENAI
-from clew.providers.responses.rules import RULES as RESPONSES
+from clew.providers.openai_chat.rules import RULES as OPENAI
+from clew.providers.openai_responses.rules import RULES as RESPONSES
 from clew.providers.rules import Report, check_body
 from tests.providers.recorded import Exchange, exchanges
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.providers.responses.rules import RULES
+from clew.providers.openai_responses.rules import RULES
 from tests.providers.examples import Example, assert_fires_alone, judged, name_of
 
 

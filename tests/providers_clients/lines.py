@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from clew.providers.clients import PATIENCE, Patience, open_async_model, open_model
+from clew.providers.clients import open_async_model, open_model
 from clew.providers.model import Ask, Reply
+from clew.providers.remote import PATIENCE, Patience
 from clew.testing import ScriptedServer
 
 KEY = "sk-test-0123456789abcdef"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused
-from clew.providers.clients.failures import failure, retry_after, told_failure, without_keys
+from clew.providers.failures import failure, retry_after, told_failure, without_keys
 
 # As their users reported them.
 TOO_LONG = {

@@ -11,15 +11,12 @@ import pytest
 
 from clew.errors import ModelFailed
 from clew.message import Json, JsonObject
-from clew.providers.clients.anthropic_messages import AnthropicMessages
-from clew.providers.clients.anthropic_stream import AnthropicGathering
-from clew.providers.clients.api import Api
-from clew.providers.clients.exchange import Patience
-from clew.providers.clients.openai_chat import OpenaiChat
-from clew.providers.clients.openai_responses import OpenaiResponses
-from clew.providers.clients.openai_streams import ChatGathering
-from clew.providers.clients.pieces import Gathering
-from clew.providers.clients.streaming import CHARACTERS_A_TOKEN, EVENT, GRACE, streamed
+from clew.providers.anthropic.client import AnthropicGathering, AnthropicMessages
+from clew.providers.api import Api
+from clew.providers.model import Gathering
+from clew.providers.openai_chat.client import ChatGathering, OpenaiChat
+from clew.providers.openai_responses.client import OpenaiResponses
+from clew.providers.remote import CHARACTERS_A_TOKEN, EVENT, GRACE, Patience, streamed
 
 MANY = 200_000
 

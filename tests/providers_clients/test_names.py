@@ -11,9 +11,9 @@ import pytest
 
 from clew.errors import InputError, ModelRefused
 from clew.message import Role, said
-from clew.providers.clients import PATIENCE, open_async_model, open_model
-from clew.providers.clients.names import ModelName
+from clew.providers.clients import ModelName, open_async_model, open_model
 from clew.providers.model import Ask
+from clew.providers.remote import PATIENCE
 from clew.testing import ScriptedServer
 from tests.providers_clients.lines import Line, each_line
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from clew.errors import InputError
 from clew.message import Message, Native, Role, Text, ToolCall, ToolResult, pair, said
 from clew.providers import WIRES, Body
-from clew.providers.clients.anthropic_messages import AnthropicMessages
-from clew.providers.clients.openai import openai_model
-from clew.providers.clients.openai_chat import OpenaiChat
-from clew.providers.clients.openai_responses import OpenaiResponses
+from clew.providers.anthropic.client import AnthropicMessages
+from clew.providers.clients import openai_model
 from clew.providers.model import Ask
+from clew.providers.openai_chat.client import OpenaiChat
+from clew.providers.openai_responses.client import OpenaiResponses
 from clew.testing import ScriptedServer, Status
 from tests.providers.recorded import accepted
 from tests.providers_clients.lines import ANTHROPIC, CHAT, KEY, RESPONSES, Line, ask_sync, each_line

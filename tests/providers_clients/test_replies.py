@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clew.message import JsonObject
-from clew.providers.clients.anthropic_messages import AnthropicMessages
-from clew.providers.clients.openai_chat import OpenaiChat
-from clew.providers.clients.openai_responses import OpenaiResponses
+from clew.providers.anthropic.client import AnthropicMessages
 from clew.providers.model import Reply, Stop, Usage
+from clew.providers.openai_chat.client import OpenaiChat
+from clew.providers.openai_responses.client import OpenaiResponses
 
 CLAUDE, CHAT, GPT = AnthropicMessages("claude-sonnet-4-6"), OpenaiChat("gpt-4o"), OpenaiResponses("gpt-5")
 

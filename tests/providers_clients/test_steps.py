@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import ModelBusy, ModelError, ModelRefused, ModelTimeout
-from clew.providers.model import Ask
-from clew.providers.steps import Steps, run, run_async
+from clew.providers.model import Ask, Steps, run, run_async
 from clew.testing import AsyncScriptedModel, ScriptedModel, ScriptExhausted
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clew
 from clew.providers import Scope
-from clew.providers.canonical import marks_in
+from clew.providers.cache_marks import marks_in
 from clew.session.conversation import Record
 
 RULE = "Never modify files under legacy/."

@@ -13,7 +13,7 @@ from clew.integrations.telemetry import Scale, lines, moments
 from clew.log import CALL
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, said
-from clew.providers.clients.scripted import ScriptedModel
+from clew.providers.scripted import ScriptedModel
 from clew.session import Session
 from clew.testing.summarisers import GOOD_SUMMARISERS
 

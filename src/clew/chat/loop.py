@@ -36,8 +36,8 @@ from clew.errors import (
 )
 from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, said
-from clew.providers.clients import RemoteModel, Streamed, StreamingModel
-from clew.providers.model import Reply, Stop
+from clew.providers.model import Reply, Stop, Streamed, StreamingModel
+from clew.providers.remote import RemoteModel
 from clew.request.diagnostics import Scene
 from clew.session import Session
 

@@ -21,7 +21,8 @@ from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
 from clew.memory.tools.budget import CONTEXT_BUDGET
 from clew.memory.tools.desk import Desk
-from clew.providers.clients import StreamingModel, open_model
+from clew.providers.clients import open_model
+from clew.providers.model import StreamingModel
 from clew.request.diagnostics import Scene, diagnostic_tools
 from clew.session import Session
 

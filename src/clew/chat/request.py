@@ -16,8 +16,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.log import CALL
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Origin, Role, Trust
-from clew.providers.clients import StreamingModel
-from clew.providers.model import Reply
+from clew.providers.model import Reply, StreamingModel
 from clew.request.assemble import Parts, Room, assemble
 from clew.request.assembled import Assembled
 from clew.request.cache_marks import Marks

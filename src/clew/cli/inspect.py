@@ -22,7 +22,7 @@ from clew.settings import configured, store_path
 
 if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
-    from clew.providers.clients import StreamingModel
+    from clew.providers.model import StreamingModel
     from clew.session import Session
 
 LOOPBACK = "127.0.0.1"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from clew.errors import ModelError
-from clew.providers.model import Ask, Usage
-from clew.providers.steps import Steps
+from clew.providers.model import Ask, Steps, Usage
 
 Result = TypeVar("Result")
 

@@ -29,8 +29,7 @@ from clew.errors import (
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers import Wire
-from clew.providers.model import Usage
-from clew.providers.steps import Steps
+from clew.providers.model import Steps, Usage
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
 

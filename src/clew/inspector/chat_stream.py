@@ -37,7 +37,7 @@ from clew.errors import ClewError, InputError
 from clew.inspector.message_json import excerpt
 from clew.inspector.session_pool import SessionPool
 from clew.message import JsonObject
-from clew.providers.clients import StreamingModel
+from clew.providers.model import StreamingModel
 from clew.session import Session
 
 ANSWER_SECONDS = 1_800

@@ -14,7 +14,7 @@ from clew.inspector.message_json import first_words, speaker
 from clew.inspector.session_pool import OpenSession, Shown
 from clew.log import COMPACTION, TOKEN_BUDGET, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
-from clew.providers.clients.api import whole
+from clew.providers.api import whole
 from clew.providers.shapes import as_text, objects
 from clew.session.history import read_compaction
 from clew.session.replay import region_of

@@ -14,7 +14,7 @@ from clew.inspector.transcript import message_of, said_at
 from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
 from clew.log.protocol import Stored
 from clew.message import Json, JsonObject, Origin
-from clew.providers.clients.api import whole
+from clew.providers.api import whole
 from clew.providers.shapes import as_object, as_text, objects
 from clew.session.history import PastCompaction
 from clew.tokens import Model, model_named

@@ -1,23 +1,103 @@
-"""Wire formats: read, write and check what each provider's API takes."""
+"""Providers: wire formats, their rules, conversion between them, and clients for language models.
 
-from clew.providers.anthropic import ANTHROPIC
-from clew.providers.body import Body
-from clew.providers.convert import Converted, convert
-from clew.providers.crossing.losses import Choices, Loss, LossKind
-from clew.providers.detect import Guess, detect
-from clew.providers.gemini import GEMINI
-from clew.providers.known import WIRES, wire_named
-from clew.providers.openai import OPENAI
-from clew.providers.responses import RESPONSES
-from clew.providers.rules import Finding, Level, Report, Rule, Scope, Unverified, Violation
-from clew.providers.wire import Wire
+A name is imported from its module when it is first used, so that importing this package loads no provider.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clew.providers.anthropic import ANTHROPIC
+    from clew.providers.body import Body
+    from clew.providers.clients import open_async_model, open_model
+    from clew.providers.conversion import Converted, convert
+    from clew.providers.conversion.targets import Choices, Loss, LossKind
+    from clew.providers.formats import WIRES, Guess, detect, wire_named
+    from clew.providers.gemini import GEMINI
+    from clew.providers.model import (
+        Ask,
+        AsyncModel,
+        Model,
+        Piece,
+        Reply,
+        Stop,
+        Streamed,
+        StreamingModel,
+        Usage,
+    )
+    from clew.providers.openai_chat import OPENAI
+    from clew.providers.openai_responses import RESPONSES
+    from clew.providers.remote import PATIENCE, AsyncRemoteModel, Patience, RemoteModel
+    from clew.providers.rules import Finding, Level, Report, Rule, Scope, Unverified, Violation
+    from clew.providers.wire import Wire
+
+_NAMES = {
+    "anthropic": ("ANTHROPIC",),
+    "body": ("Body",),
+    "clients": (
+        "open_async_model",
+        "open_model",
+    ),
+    "conversion": (
+        "Converted",
+        "convert",
+    ),
+    "conversion.targets": (
+        "Choices",
+        "Loss",
+        "LossKind",
+    ),
+    "formats": (
+        "WIRES",
+        "Guess",
+        "detect",
+        "wire_named",
+    ),
+    "gemini": ("GEMINI",),
+    "model": (
+        "Ask",
+        "AsyncModel",
+        "Model",
+        "Piece",
+        "Reply",
+        "Stop",
+        "Streamed",
+        "StreamingModel",
+        "Usage",
+    ),
+    "openai_chat": ("OPENAI",),
+    "openai_responses": ("RESPONSES",),
+    "remote": (
+        "PATIENCE",
+        "AsyncRemoteModel",
+        "Patience",
+        "RemoteModel",
+    ),
+    "rules": (
+        "Finding",
+        "Level",
+        "Report",
+        "Rule",
+        "Scope",
+        "Unverified",
+        "Violation",
+    ),
+    "wire": ("Wire",),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ANTHROPIC",
     "GEMINI",
     "OPENAI",
+    "PATIENCE",
     "RESPONSES",
     "WIRES",
+    "Ask",
+    "AsyncModel",
+    "AsyncRemoteModel",
     "Body",
     "Choices",
     "Converted",
@@ -26,13 +106,33 @@ __all__ = [
     "Level",
     "Loss",
     "LossKind",
+    "Model",
+    "Patience",
+    "Piece",
+    "RemoteModel",
+    "Reply",
     "Report",
     "Rule",
     "Scope",
+    "Stop",
+    "Streamed",
+    "StreamingModel",
     "Unverified",
+    "Usage",
     "Violation",
     "Wire",
     "convert",
     "detect",
+    "open_async_model",
+    "open_model",
     "wire_named",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name from its module on first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -11,12 +11,9 @@ from typing import Any, cast
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject, Message, Native
-from clew.providers.detect import detect
-from clew.providers.known import WIRES
+from clew.providers.formats import LIST_KEYS, WIRES, detect
 from clew.providers.spans import Entry, Member, Taken, take_apart
 from clew.providers.wire import Wire, as_entry
-
-_LIST_KEYS = frozenset(wire.list_key for wire in WIRES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class Body:
         if isinstance(given, bytes):
             given = given.decode("utf-8", "surrogateescape")
         if isinstance(given, str):
-            value, taken = take_apart(given, _LIST_KEYS)
+            value, taken = take_apart(given, LIST_KEYS)
             source = Source(value, given, taken)
         else:
             source = Source(cast(Json, given))

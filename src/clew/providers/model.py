@@ -1,11 +1,29 @@
-"""The protocols for language models, and the values they use: ``Ask`` in, ``Reply`` out."""
+"""Protocols and values for language models (``Ask`` in, ``Reply`` out), and drivers for logic that asks one.
+
+Logic that asks a model is written once, as a generator that yields each ``Ask`` and receives its ``Reply``; a
+driver runs it with a blocking or an async model::
+
+    def summarise(old: str) -> Steps[str]:
+        try:
+            reply = yield Ask(instruction=f"Summarise: {old}")
+        except ModelError:
+            return old[:1000]
+        return reply.text
+
+    run(summarise(old), model)
+    await run_async(summarise(old), model)
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from clew.errors import ModelError
 from clew.message import JsonObject, Message, Native, Role, Thinking, said
 
 
@@ -130,3 +148,99 @@ class AsyncModel(Protocol):
 
     async def ask(self, ask: Ask) -> Reply:
         """Return the answer, or raise a ``ModelError``."""
+
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+Result = TypeVar("Result")
+
+Steps: TypeAlias = Generator[Ask, Reply, Result]
+"""A generator that yields requests to a model, receives the replies and returns a result."""
+
+
+def run(steps: Steps[Result], model: Model) -> Result:
+    """Run the generator with a blocking model and return its result."""
+    return drive(steps, model.ask)
+
+
+async def run_async(steps: Steps[Result], model: AsyncModel) -> Result:
+    """Run the generator with an async model and return its result."""
+    return await drive_async(steps, model.ask)
+
+
+def drive(steps: Generator[Question, Answer, Result], answer: Callable[[Question], Answer]) -> Result:
+    """Send the generator the answer to each question; a ``ModelError`` is raised at its ``yield``."""
+    go_on: Callable[[], Question] = partial(next, steps)
+    with closing(steps):
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            try:
+                go_on = partial(steps.send, answer(question))
+            except ModelError as error:
+                go_on = partial(steps.throw, error)
+
+
+async def drive_async(
+    steps: Generator[Question, Answer, Result], answer: Callable[[Question], Awaitable[Answer]]
+) -> Result:
+    """Like ``drive``, with answers that are awaited."""
+    go_on: Callable[[], Question] = partial(next, steps)
+    with closing(steps):
+        while True:
+            try:
+                question = go_on()
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            try:
+                go_on = partial(steps.send, await answer(question))
+            except ModelError as error:
+                go_on = partial(steps.throw, error)
+
+
+class Piece(NamedTuple):
+    """A piece of a streamed answer."""
+
+    text: str
+    thinking: bool = False
+    """Whether the text is reasoning, not answer."""
+
+
+Streamed: TypeAlias = Generator[Piece, None, Reply]
+"""A generator that yields the pieces of an answer and returns the whole reply."""
+
+
+class StreamingModel(Protocol):
+    """A language model that streams its answers. Failures are raised as ``ModelError``."""
+
+    @property
+    def name(self) -> str:
+        """Return the name to record as the author."""
+
+    @property
+    def window_tokens(self) -> int:
+        """Return how much fits: the question and the answer together."""
+
+    @property
+    def wire(self) -> str:
+        """Return the name of the wire format of its requests."""
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the request fields other than its contents: the model's name and the output token limit."""
+
+    def stream(self, body: JsonObject) -> Streamed:
+        """Send a whole request in that format; yield the pieces as they arrive, return the reply."""
+
+
+class Gathering(Protocol):
+    """Assembles the events of a stream into the body of the equivalent non-streamed response."""
+
+    def take(self, event: JsonObject) -> Iterator[Piece]:
+        """Add an event; yield the pieces of the answer in it."""
+
+    def whole(self) -> JsonObject:
+        """Return the whole body; raise ``ModelFailed`` if the stream has not ended."""

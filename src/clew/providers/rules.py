@@ -7,6 +7,7 @@ also check requests built by others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +15,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from clew.message import Json, JsonObject
+from clew.providers.shapes import as_text
 
 View = TypeVar("View")
 
@@ -170,3 +172,19 @@ def once_per_check(make: Callable[[JsonObject], View]) -> Callable[[JsonObject],
         return cast(View, body.views[make])
 
     return look
+
+
+# gpt-5.2, openai/gpt-4o, o3-mini, chatgpt-4o-latest, codex-mini; not gpt-oss, which other vendors serve.
+_OPENAI = re.compile(r"(?:openai[/.])?(?:gpt-(?!oss)|o\d(?:-|$)|chatgpt-|codex-|computer-use-)")
+_DEEPSEEK = re.compile(r"(?:deepseek[/.])?deepseek-")
+
+
+def may_be_openai(body: JsonObject) -> bool:
+    """Whether the request is for one of OpenAI's models, or names no model."""
+    model = as_text(body.get("model")).lower()
+    return not model or _OPENAI.match(model) is not None
+
+
+def is_deepseek(body: JsonObject) -> bool:
+    """Whether the request is for one of DeepSeek's models."""
+    return _DEEPSEEK.match(as_text(body.get("model")).lower()) is not None

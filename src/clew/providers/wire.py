@@ -10,11 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, cast
 
-from clew.message import Json, JsonObject, Message, Native, Origin, Role, ToolCall, Trust, trust_of
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    Trust,
+    Unknown,
+    trust_of,
+)
 from clew.providers.rules import Report, Rule, Scope, Unverified, check_body
-from clew.providers.sdk import plain
+from clew.providers.shapes import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,8 @@ class Wire:
     """Write one message as one or more entries of the list."""
     parse_system: Callable[[Json], Message] = field(repr=False)
     render_system: Callable[[Sequence[Message]], Json] = field(repr=False)
-    rules: tuple[Rule, ...] = field(repr=False)
+    rules_module: str = field(repr=False)
+    """The module with the API's rules as ``RULES``; imported at the first check."""
     roles: frozenset[str] = field(repr=False)
     """The roles that the API knows; text with any other role does not count as the user's."""
     understood: frozenset[str] = field(default=frozenset(), repr=False)
@@ -44,6 +59,12 @@ class Wire:
     """Other spellings of ``system_key`` that the API accepts."""
     takes_plain_text: bool = False
     """Whether the list may be a plain string, which is one user message."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules that the API enforces."""
+        rules: tuple[Rule, ...] = import_module(self.rules_module).RULES
+        return rules
 
     def parse(self, items: Iterable[Any]) -> list[Message]:
         """Read a message list."""
@@ -161,3 +182,34 @@ def as_entry(message: Message) -> Message:
     """Return a message that can be an entry of a list, also if it was read from a plain string body."""
     plain = message.native is not None and isinstance(message.native.value, str)
     return replace(message, native=None) if plain and message.role is Role.USER else message
+
+
+def read_content(
+    content: Json, trust: Trust, wire: str, read_block: Callable[[Json, Trust], Part]
+) -> tuple[Part, ...]:
+    """Read a ``content`` field. Empty text and null give no parts.
+
+    Plain text becomes a ``Text`` without ``native``, because it has no block of its own.
+    """
+    if isinstance(content, str):
+        return (Text(content, trust=trust),) if content else ()
+    if isinstance(content, list):
+        return tuple([read_block(block, trust) for block in content])
+    if content is None:
+        return ()
+    return (Unknown("content", trust=trust, native=Native(wire, content)),)
+
+
+def write_content(
+    parts: Sequence[Part], given: Json, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
+) -> Json:
+    """Write parts in the form they were read in: plain text if it was text or absent, else blocks."""
+    match parts:
+        case [] if not given:
+            return given
+        case [Text(text=text, native=None)] if isinstance(given, str | None):
+            return text
+        case [Unknown(native=Native() as native)] if given is not None and native.value is given:
+            return given  # was neither text nor a list
+        case _:
+            return list(write_blocks(parts))

@@ -28,8 +28,7 @@ from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Origin, Role
 from clew.providers import wire_named
-from clew.providers.model import AsyncModel, Model
-from clew.providers.steps import Steps
+from clew.providers.model import AsyncModel, Model, Steps
 from clew.secrets import mask_message
 from clew.session.compact_session import Wish
 from clew.session.conversation import Carry, advance, start

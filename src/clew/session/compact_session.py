@@ -14,7 +14,7 @@ from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingTo
 from clew.log import UNDO, new_event
 from clew.log.protocol import Event
 from clew.message import JsonObject
-from clew.providers.steps import Steps, drive
+from clew.providers.model import Steps, drive
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay

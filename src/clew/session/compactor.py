@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.providers.canonical import begins_with
+from clew.providers.cache_marks import begins_with
 from clew.providers.model import Model
 from clew.session.compact_list import compact
 from clew.session.conversation import known_entries

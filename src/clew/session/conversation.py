@@ -20,8 +20,8 @@ from clew.compaction.plan import Digest
 from clew.compaction.plan.render import as_told
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message
-from clew.providers.canonical import begins_with, marks_in, place_marks, unmarked
-from clew.providers.foreign import Codec
+from clew.providers.cache_marks import begins_with, marks_in, place_marks, unmarked
+from clew.providers.frameworks.codec import Codec
 from clew.session.parsed_input import ParsedInput, codec_of, numbered, restore
 from clew.session.replay import region_of
 from clew.tokens import Family, TokenCounter

@@ -19,9 +19,10 @@ from clew.errors import InputError, UnknownEntry
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Origin, Role, Text, ToolResult, Unknown
 from clew.providers import WIRES, Body, Wire, detect, wire_named
-from clew.providers.foreign import Codec, foreign_codec
-from clew.providers.openai.calls import STRAY
-from clew.providers.sdk import plain
+from clew.providers.frameworks import foreign_codec
+from clew.providers.frameworks.codec import Codec
+from clew.providers.openai_chat.codec import STRAY
+from clew.providers.shapes import plain
 
 _CANDIDATE = re.compile(
     r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"

@@ -17,9 +17,9 @@ from clew.ledger.ledger import Ledger
 from clew.log.messages import message_from_json, message_to_json
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult
 from clew.providers import Wire
-from clew.providers.canonical import chained
+from clew.providers.cache_marks import chained
 from clew.providers.model import Usage
-from clew.providers.sdk import plain
+from clew.providers.shapes import plain
 from clew.rules.rule import Pin
 from clew.session.conversation import Carry, Own, Record, View
 from clew.tokens import TokenCounter

@@ -19,8 +19,7 @@ from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH,
 from clew.log.protocol import Ctx, Event, Store, Stored
 from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.providers import Converted, convert, wire_named
-from clew.providers.model import AsyncModel, Model
-from clew.providers.steps import Steps
+from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import on_fact, on_loop, on_pin

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from clew.errors import ClewError, ModelError, ModelFailed
-from clew.providers.model import Ask, AsyncModel, Model, Reply
-from clew.providers.steps import Steps, drive
+from clew.providers.model import Ask, AsyncModel, Model, Reply, Steps, drive
 
 Result = TypeVar("Result")
 _NOT_ITS_FAULT = (ClewError, AssertionError)

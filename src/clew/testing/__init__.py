@@ -1,6 +1,6 @@
 """Scripted models and provider servers, for offline tests of code built on clew."""
 
-from clew.providers.clients.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
+from clew.providers.scripted import AsyncScriptedModel, Line, ScriptedModel, ScriptExhausted
 from clew.testing.extractive import Said, Told, claims_text, extractive, shown
 from clew.testing.server import Broken, HangUp, Request, ScriptedServer, ServerLine, Status
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser

@@ -23,12 +23,12 @@ from typing import TypeAlias
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.providers import Body, Report
-from clew.providers.clients.scripted import Line, ScriptExhausted, asked_by, spoken
+from clew.providers.anthropic.fake import SpeakAnthropic
+from clew.providers.fake import Dialect
 from clew.providers.model import Ask
-from clew.testing.dialect import Dialect
-from clew.testing.speak_anthropic import SpeakAnthropic
-from clew.testing.speak_chat import SpeakChat
-from clew.testing.speak_responses import SpeakResponses
+from clew.providers.openai_chat.fake import SpeakChat
+from clew.providers.openai_responses.fake import SpeakResponses
+from clew.providers.scripted import Line, ScriptExhausted, asked_by, spoken
 
 DIALECTS: dict[str, Dialect] = {
     "/messages": SpeakAnthropic(),

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from clew.compaction.plan import ClaimKind
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import Message, Role, Text, Thinking, ToolCall, said
-from clew.providers.clients.scripted import Line, ScriptedModel
 from clew.providers.model import Ask, Reply, Stop
+from clew.providers.scripted import Line, ScriptedModel
 from clew.testing.extractive import Said, Told, claims_text, extractive, quotes, shown
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import struct
@@ -12,8 +11,10 @@ from typing import NamedTuple, TypeAlias
 UNKNOWN_IMAGE_TOKENS = 1_500
 """For an image of unknown size: about the most that an image costs with default settings."""
 
-# In a JPEG, up to about 64 kB of camera metadata can precede the size.
-_HEADER_CHARS = 4 * 32_768
+_HEADER_BYTES = 4_096
+_JPEG_HEADER_BYTES = 1024 * 1024  # a photograph's metadata and thumbnail come before its size
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Frame headers, without Huffman tables (C4), extensions (C8) and arithmetic tables (CC)."""
 
 
 class Size(NamedTuple):
@@ -54,30 +55,32 @@ def openai_tiles(size: Size) -> int:
 
 def image_size(data: str) -> Size | None:
     """Return the size of a base64 PNG, GIF, WebP or JPEG from its first bytes; None if it cannot be read."""
-    try:
-        head = base64.b64decode(data[:_HEADER_CHARS], validate=False)
-    except (binascii.Error, ValueError):
-        return None
-    size = _read_size(head)
+    head = _decode(data, _HEADER_BYTES)
+    if head.startswith(b"\xff\xd8"):
+        size = _jpeg_size(_decode(data, _JPEG_HEADER_BYTES))
+    else:
+        size = _size_in_header(head)
     return size if size and min(size) > 0 else None
 
 
-def _read_size(head: bytes) -> Size | None:
+def _decode(data: str, size: int) -> bytes:
+    wanted = data[: -(-size // 3) * 4]
+    try:
+        return binascii.a2b_base64(wanted[: len(wanted) // 4 * 4])
+    except ValueError:  # binascii.Error, or characters that are not ASCII
+        return b""
+
+
+def _size_in_header(head: bytes) -> Size | None:
     if head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) >= 24:
         return Size(*struct.unpack(">II", head[16:24]))
     if head.startswith((b"GIF87a", b"GIF89a")) and len(head) >= 10:
         return Size(*struct.unpack("<HH", head[6:10]))
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP" and len(head) >= 30:
-        return _webp(head)
-    if head.startswith(b"\xff\xd8"):
-        return _jpeg(head)
-    return None
-
-
-def _webp(head: bytes) -> Size | None:
+    if not head.startswith(b"RIFF") or head[8:12] != b"WEBP" or len(head) < 30:
+        return None
     match head[12:16]:
         case b"VP8X":
-            return Size(*(1 + int.from_bytes(head[i : i + 3], "little") for i in (24, 27)))
+            return Size(*(1 + int.from_bytes(head[at : at + 3], "little") for at in (24, 27)))
         case b"VP8L":
             bits = int.from_bytes(head[21:25], "little")
             return Size(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
@@ -87,14 +90,15 @@ def _webp(head: bytes) -> Size | None:
     return None
 
 
-def _jpeg(head: bytes) -> Size | None:
+def _jpeg_size(head: bytes) -> Size | None:
     """Read segments up to the first frame header."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         marker = head[at + 1]
-        # C0 to CF are frame headers, except Huffman tables (C4), extensions (C8) and arithmetic tables (CC).
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+        if marker in _JPEG_FRAMES:
             height, width = struct.unpack(">HH", head[at + 5 : at + 9])
             return Size(width, height)
-        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+        # 0xFF may be padding, and some markers have no length
+        bare = marker in (0xFF, 0x01) or 0xD0 <= marker <= 0xD8
+        at += (1 if marker == 0xFF else 2) if bare else 2 + int.from_bytes(head[at + 2 : at + 4], "big")
     return None

@@ -9,7 +9,7 @@ from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import apply
 from clew.ledger import Ledger
 from clew.message import Item, Message
-from clew.providers.steps import drive
+from clew.providers.model import drive
 from clew.session.summariser import nobody
 from clew_evals.cuts import COUNTER, Cut
 

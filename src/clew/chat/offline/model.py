@@ -9,9 +9,8 @@ from typing import NamedTuple
 from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
 from clew.memory.tools.passages import fenced
 from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.providers.clients import Streamed
-from clew.providers.clients.scripted import in_pieces
-from clew.providers.model import Reply, Stop, Usage
+from clew.providers.model import Reply, Stop, Streamed, Usage
+from clew.providers.scripted import in_pieces
 from clew.rules.rule import Pin
 from clew.session import Session
 

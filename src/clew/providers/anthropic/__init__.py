@@ -1,7 +1,6 @@
 """Anthropic Messages."""
 
 from clew.providers.anthropic import codec
-from clew.providers.anthropic.rules import RULES
 from clew.providers.wire import Wire
 
 ANTHROPIC = Wire(
@@ -13,7 +12,7 @@ ANTHROPIC = Wire(
     render_items=codec.render_items,
     parse_system=codec.parse_system,
     render_system=codec.render_system,
-    rules=RULES,
+    rules_module="clew.providers.anthropic.rules",
     roles=codec.ROLES,
     understood=codec.UNDERSTOOD,
 )

@@ -22,7 +22,6 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.providers.content import read_content, write_content
 from clew.providers.wire import (
     arguments_object,
     differs,
@@ -31,8 +30,10 @@ from clew.providers.wire import (
     only_texts,
     overlay,
     own,
+    read_content,
     speaker,
     text_at,
+    write_content,
 )
 
 NAME = "anthropic"

@@ -204,7 +204,7 @@ def _mismatch(block: Block, key: str, pattern: re.Pattern[str]) -> Iterator[Find
         yield Finding(f"{block.where}.{key}", f"must match {pattern.pattern}")
 
 
-RULES = (
+CONTENT_RULES = (
     Rule(
         "A0",
         "messages have the documented shape",

@@ -170,7 +170,7 @@ def _asks(turn: Turn) -> bool:
     return turn.role == "user" and not turn.results
 
 
-RULES = (
+TURN_RULES = (
     Rule(
         "A1",
         "every tool call is answered in the next message",

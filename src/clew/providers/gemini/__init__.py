@@ -1,5 +1,6 @@
 """Gemini contents."""
 
+from clew.providers.gemini.calls import NAME
 from clew.providers.gemini.codec import (
     ROLES,
     UNDERSTOOD,
@@ -8,8 +9,6 @@ from clew.providers.gemini.codec import (
     render_items,
     render_system,
 )
-from clew.providers.gemini.rules import RULES
-from clew.providers.gemini.spelling import NAME
 from clew.providers.wire import Wire
 
 GEMINI = Wire(
@@ -21,7 +20,7 @@ GEMINI = Wire(
     render_items=render_items,
     parse_system=parse_system,
     render_system=render_system,
-    rules=RULES,
+    rules_module="clew.providers.gemini.rules",
     roles=ROLES,
     understood=UNDERSTOOD,
     system_aliases=("system_instruction",),

@@ -19,18 +19,21 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.providers.gemini.answers import (
+from clew.providers.gemini.calls import (
+    NAME,
     RUN_CODE,
+    SNAKE,
     call_fields,
     code_fields,
+    field,
     outcome_fields,
     parse_call,
     parse_code,
     parse_outcome,
     parse_response,
     response_fields,
+    spelled,
 )
-from clew.providers.gemini.spelling import NAME, SNAKE, field, spelled
 from clew.providers.media import kind_of_type
 from clew.providers.wire import given_system, only_texts, overlay, own, speaker, text_at
 

@@ -23,7 +23,7 @@ from clew.message import (
     ToolResult,
     Trust,
 )
-from clew.providers.responses.codec import parse_item
+from clew.providers.openai_responses.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.messages import MACHINE, injected, relabelled, user_message

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.message import JsonObject, Message, Origin, Role
-from clew.providers.openai.codec import parse_item as parse_chat
-from clew.providers.responses.codec import parse_item as parse_response_item
+from clew.providers.openai_chat.codec import parse_item as parse_chat
+from clew.providers.openai_responses.codec import parse_item as parse_response_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
 from clew.transcripts.messages import relabelled

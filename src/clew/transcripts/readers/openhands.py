@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.message import JsonObject
-from clew.providers.openai.codec import parse_item
+from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, gathered, is_lines, load, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines

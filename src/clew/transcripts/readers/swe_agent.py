@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Trust
-from clew.providers.openai.codec import parse_item
+from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.messages import relabelled

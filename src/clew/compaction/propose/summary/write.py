@@ -38,8 +38,7 @@ from clew.compaction.propose.summary.prompt import (
 from clew.compaction.propose.summary.transcript import LEAST_ROOM, Portion, pieces_of, portions
 from clew.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Message, Role, Thinking, words
-from clew.providers.model import Ask, Reply, Stop
-from clew.providers.steps import Steps
+from clew.providers.model import Ask, Reply, Steps, Stop
 from clew.tokens import TokenCounter
 
 LEAST_TOKENS = 60

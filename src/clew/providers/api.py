@@ -1,0 +1,165 @@
+"""One provider API as pure functions: the ``Api`` protocol, and helpers for requests and responses.
+
+An ``Ask`` becomes the history exactly as its session sends it, then the instruction. No I/O.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
+from clew.errors import InputError, ModelFailed, ModelRefused
+from clew.message import Json, JsonObject, Role, said
+from clew.providers.model import Ask, Gathering, Reply
+from clew.providers.shapes import as_list, as_object, as_text, objects
+from clew.providers.wire import Wire
+from clew.tokens import model_named
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class Api(Protocol):
+    """One endpoint of a provider, for one model."""
+
+    @property
+    def path(self) -> str:
+        """Return the path under the provider's base URL."""
+
+    @property
+    def wire(self) -> Wire:
+        """Return the wire format of its requests."""
+
+    def body(self, ask: Ask) -> JsonObject:
+        """Return the request body for a question."""
+
+    def reply(self, value: JsonObject) -> Reply:
+        """Read a response body; raise a ``ModelError`` if it is not an answer."""
+
+    def mended(self, body: JsonObject, refused: ModelRefused) -> JsonObject | None:
+        """Return the body without the field that was refused, or None if the request cannot be repaired."""
+
+    def fields(self, max_output_tokens: int) -> JsonObject:
+        """Return the request fields other than its contents: the model's name and the output token limit."""
+
+    def streaming(self, body: JsonObject) -> JsonObject:
+        """Return the body with streaming turned on."""
+
+    def gathering(self) -> Gathering:
+        """Return an assembler for the events of one stream."""
+
+
+def without_refused(body: JsonObject, refused: ModelRefused, optional: Collection[str]) -> JsonObject | None:
+    """Drop the optional fields that a refusal names; return None if it names none that is in the body."""
+    named = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
+    return {key: value for key, value in body.items() if key not in named} if named else None
+
+
+def sendable(body: JsonObject) -> JsonObject:
+    """Return the body without lone surrogates, which UTF-8 cannot encode but real transcripts contain.
+
+    A lone surrogate becomes the replacement character; two that form a pair become the character they encode.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False)
+        if _HALF.search(text) is None:
+            return body
+        mended: JsonObject = json.loads(
+            text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        )
+    except RecursionError as cause:
+        raise ModelRefused("the request is nested too deeply to be written") from cause
+    return mended
+
+
+def answer_object(text: str) -> JsonObject:
+    """Parse a response body as a JSON object; raise ``ModelFailed`` for anything else, such as a web page."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as cause:
+        raise ModelFailed(f"the answer is not JSON: {text[:80]!r}") from cause
+    if not isinstance(value, dict):
+        raise ModelFailed(f"the answer is not an object: {text[:80]!r}")
+    return value
+
+
+def whole(value: object) -> int:
+    """Return an integer from a response, or 0 if it is missing or not an integer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+THINKING_TOKENS = 8_192
+"""Added to the output limit of models that think, because thinking counts against it (chosen by hand)."""
+
+
+def question(ask: Ask, wire: Wire) -> JsonObject:
+    """Return the request fields with the history and the instruction.
+
+    The history is rendered on its own and the instruction appended, so that everything before the instruction
+    is identical to what the session sends. A tool call without a result gets a placeholder result.
+    """
+    if not ask.messages and not ask.instruction:
+        raise InputError("nothing is asked: give messages, an instruction, or both")
+    from clew.providers.conversion import convert
+
+    fields = convert(ask.history, wire).body
+    if not ask.instruction:
+        return fields
+    listed = as_list(fields[wire.list_key])
+    return {**fields, wire.list_key: [*listed, *wire.render_items(said(Role.USER, ask.instruction))]}
+
+
+def shared_fields(ask: Ask, wire: Wire, model: str, names: Collection[str]) -> JsonObject:
+    """Return the fields of the session's own requests that its prompt cache depends on.
+
+    A cache can only be read by the model that wrote it, so another model gets none of them. A tool choice
+    that forces a call is left out, because the model could not answer.
+    """
+    if ask.rest is None or ask.rest.wire != wire.name:
+        return {}
+    given = as_object(ask.rest.value)
+    if given.get("model", model) != model:
+        return {}
+    return {
+        name: value
+        for name, value in given.items()
+        if name in names and not (name == "tool_choice" and _forces_a_call(value))
+    }
+
+
+def _forces_a_call(choice: Json) -> bool:
+    return as_object(choice).get("type") not in ("auto", "none")
+
+
+def with_room_to_think(ask: Ask, model: str, thinking_tokens: int) -> int:
+    """Return the output token limit with thinking included, at most the model's own limit."""
+    wanted = ask.max_output_tokens + thinking_tokens
+    known = model_named(model)
+    return min(wanted, known.max_output_tokens) if known.known else wanted
+
+
+def tool_stubs(items: Json) -> list[Json]:
+    """Return a minimal definition for each tool that is called in a history in Anthropic's format.
+
+    Anthropic has rejected histories with calls to undefined tools (anthropic-sdk-python#494), and Bedrock
+    still does.
+    """
+    names = dict.fromkeys(_called(items))
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
+
+
+def _called(items: Json) -> Iterable[str]:
+    for _, item in objects(items):
+        for _, block in objects(item.get("content")):
+            if block.get("type") == "tool_use":
+                yield as_text(block.get("name"))
+
+
+# o1, o3-mini, gpt-5, gpt-5.2-codex, codex-mini; not gpt-5-chat-latest, gpt-4o, or another vendor's model.
+_REASONING = re.compile(r"(?:openai[/.])?(?:o\d|gpt-[5-9](?!\S*chat)|codex-)")
+
+
+def thinking_tokens(model: str) -> int:
+    """Return the tokens to add for thinking: 0 if the model does not reason and so accepts a temperature."""
+    return THINKING_TOKENS if _REASONING.match(model.lower()) else 0

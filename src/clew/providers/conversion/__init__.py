@@ -1,0 +1,204 @@
+"""Convert a history to another wire format, and list what could not be converted.
+
+- A history that is in the target's format and passes its check is returned unchanged.
+- Tool results are placed as the target requires. Anthropic and Gemini: all results of a batch at the start of
+  the next user message. OpenAI Chat: one ``tool`` message each, right after the calls. OpenAI Responses: one
+  item each, at its original place.
+- Leading system messages go to the target's system field. Later ones stay in the list if the target allows
+  it; otherwise they become user messages between ``<system>`` tags.
+- If the target has no error flag, a failed result begins with ``[tool error]``; converting to a format with
+  the flag turns that back into the flag.
+- Thinking is only kept for the provider that signed it; for others it is dropped or, on request, becomes
+  text. Server-side tools, approvals and compactions become text.
+- Ids that the target refuses, and repeated ids, are replaced by unique ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clew.message import (
+    Json,
+    Message,
+    Native,
+    Pairing,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    pair,
+)
+from clew.message.atoms import Place
+from clew.providers.conversion.carry import Crossing, carry_message, is_freeform, same_parts
+from clew.providers.conversion.regroup import Draft, Piece, is_answer, is_call, merge_neighbours, regroup
+from clew.providers.conversion.targets import AS_USUAL, TARGETS, Choices, Loss, LossKind, Target, name_calls
+from clew.providers.formats import wire_named
+from clew.providers.rules import Scope
+from clew.providers.wire import Wire, as_entry, own
+
+_INSTRUCTING = (Role.SYSTEM, Role.DEVELOPER)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A history in a target's wire format."""
+
+    wire: Wire
+    items: list[Any]
+    """The message list as JSON (``Any``, for SDKs that have their own types)."""
+    system: Json
+    """The system field; None if there is none or it is part of the list."""
+    losses: tuple[Loss, ...]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return the request fields with the history."""
+        if self.system is None or self.wire.system_key is None:
+            return {self.wire.list_key: self.items}
+        return {self.wire.system_key: self.system, self.wire.list_key: self.items}
+
+
+def convert(messages: Sequence[Message], to: Wire | str, choices: Choices = AS_USUAL) -> Converted:
+    """Write messages in another wire format; they may begin with system messages, as in ``Body.system``."""
+    target = TARGETS[wire_named(to).name if isinstance(to, str) else to.name]
+    messages = [as_entry(message) for message in messages]
+    return _as_it_is(messages, target) or _carried_over(messages, target, choices)
+
+
+def _as_it_is(messages: Sequence[Message], target: Target) -> Converted | None:
+    """Return the history unchanged if it is already in the target's format and passes its check."""
+    if not all(target.native(message.native) for message in messages):
+        return None
+    written = _written(messages, target, ())
+    return None if target.wire.check(written.body, scope=Scope.MESSAGES).refused else written
+
+
+def _written(messages: Sequence[Message], target: Target, losses: Sequence[Loss]) -> Converted:
+    apart = _system_apart(messages, target)
+    system = target.wire.render_system(messages[:apart]) if apart else None
+    return Converted(target.wire, target.wire.render(messages[apart:]), system, tuple(losses))
+
+
+def _system_apart(messages: Sequence[Message], target: Target) -> int:
+    """Return the number of leading messages that go to the system field."""
+    if target.wire.system_key is None:
+        return 0
+    leading = 0
+    while leading < len(messages) and messages[leading].role in _INSTRUCTING:
+        leading += 1
+    if not target.instructions_anywhere:
+        return leading
+    # A single plain text can be the field; anything else keeps its structure in the list.
+    plain = leading == 1 and messages[0].role is Role.SYSTEM and len(messages[0].parts) == 1
+    listed = plain and "role" in (own(messages[0].native, target.wire.name) or {})
+    return int(plain and not listed and isinstance(messages[0].parts[0], Text))
+
+
+def _carried_over(messages: Sequence[Message], target: Target, choices: Choices) -> Converted:
+    messages = [_with_some_content(message, target) for message in messages]
+    pairing = pair([_without_server_tools(message) for message in messages])
+    names = name_calls(messages, pairing, target)
+    crossing = Crossing(target, choices, pairing, names, _freeform(messages, pairing, target))
+    drafts = _spoken([_draft(crossing, i, message) for i, message in enumerate(messages)], messages, crossing)
+    drafts = regroup(drafts, crossing)
+    drafts = merge_neighbours((draft for draft in drafts if draft.pieces), messages, crossing)
+    if drafts and not target.last_space:
+        drafts[-1] = _without_last_space(crossing, drafts[-1])
+    written = [_finished(draft, messages, target) for draft in drafts]
+    losses = sorted(crossing.losses, key=lambda loss: (loss.message, -1 if loss.part is None else loss.part))
+    return _written(written, target, losses)
+
+
+def _with_some_content(message: Message, target: Target) -> Message:
+    """Replace an empty list of parts by an empty string, because OpenAI's APIs refuse the list."""
+    entry = own(message.native, target.wire.name)
+    if entry is None or entry.get("content") != [] or not target.blank_text:
+        return message
+    return replace(message, native=Native(target.wire.name, {**entry, "content": ""}))
+
+
+def _without_server_tools(message: Message) -> Message:
+    """Replace server-side calls and results by placeholders, so that only client tools are paired."""
+    if not any(part.server_side for part in message.parts if isinstance(part, ToolCall | ToolResult)):
+        return message
+    return replace(message, parts=tuple([_hidden(part) for part in message.parts]))
+
+
+def _hidden(part: Part) -> Part:
+    server_side = isinstance(part, ToolCall | ToolResult) and part.server_side
+    return Unknown("server-side tool") if server_side else part
+
+
+def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> frozenset[Place]:
+    """Return the calls of tools that take plain text, and their results, if the target has such tools."""
+    if target.object_arguments:
+        return frozenset()
+    calls = {
+        Place(i, j)
+        for i, message in enumerate(messages)
+        for j, part in enumerate(message.parts)
+        if isinstance(part, ToolCall) and is_freeform(part)
+    }
+    return frozenset(calls | {result for result, call in pairing.answers.items() if call in calls})
+
+
+def _draft(crossing: Crossing, index: int, message: Message) -> Draft:
+    role = _speaker(message)
+    return Draft(role, tuple([Piece(*one) for one in carry_message(crossing, index, message, role)]))
+
+
+def _speaker(message: Message) -> Role:
+    """Return the role that fits the parts: assistant for calls, tool for results outside a user message."""
+    if any(map(is_call, message.parts)):
+        return Role.ASSISTANT
+    if any(map(is_answer, message.parts)) and message.role is not Role.USER:
+        return Role.TOOL
+    return message.role
+
+
+def _spoken(drafts: Sequence[Draft], messages: Sequence[Message], crossing: Crossing) -> list[Draft]:
+    """Give every message a role that the target allows at its place."""
+    out: list[Draft] = []
+    leading = True
+    for i, draft in enumerate(drafts):
+        leading = leading and draft.role in _INSTRUCTING
+        if draft.role not in _INSTRUCTING or crossing.to.instructions_anywhere:
+            out.append(draft)
+        elif leading or crossing.to.native(messages[i].native):
+            if draft.role is Role.DEVELOPER:
+                crossing.lose((i, None), LossKind.ROLE, "the developer message became a system message")
+            out.append(draft)
+        else:
+            crossing.lose(
+                (i, None), LossKind.ROLE, f"the {draft.role} message became a user message, between tags"
+            )
+            out.append(Draft(Role.USER, tuple(map(_tagged, draft.pieces))))
+    return out
+
+
+def _tagged(piece: Piece) -> Piece:
+    if not isinstance(piece.part, Text):
+        return piece
+    return Piece(piece.place, Text(f"<system>\n{piece.part.text}\n</system>", trust=piece.part.trust))
+
+
+def _without_last_space(crossing: Crossing, draft: Draft) -> Draft:
+    place, part = draft.pieces[-1]
+    if draft.role is not Role.ASSISTANT or not isinstance(part, Text) or part.text == part.text.rstrip():
+        return draft
+    crossing.lose(place, LossKind.BLANK, "white space at the end of the last assistant text")
+    return replace(draft, pieces=(*draft.pieces[:-1], Piece(place, replace(part, text=part.text.rstrip()))))
+
+
+def _finished(draft: Draft, messages: Sequence[Message], target: Target) -> Message:
+    """Return the message of a draft: the original one if it is unchanged."""
+    first = messages[draft.pieces[0].place.message]
+    parts = tuple([piece.part for piece in draft.pieces])
+    if draft.role is first.role and same_parts(parts, first.parts):
+        return first
+    native = first.native if target.native(first.native) else None
+    return Message(draft.role, parts, first.origin, native)

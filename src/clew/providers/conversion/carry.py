@@ -1,0 +1,327 @@
+"""Convert each part to the target format.
+
+Parts that were read in the target's own format are kept. Parts that no other provider accepts (signed
+thinking, server-side tools, approvals, compactions) become text or are dropped, and are reported, as are
+fields that the neutral part does not represent.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Pairing,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
+from clew.message.atoms import Place
+from clew.providers.conversion.targets import CallNames, Choices, Loss, LossKind, Target
+from clew.providers.formats import WIRES
+from clew.providers.media import known_type
+from clew.providers.shapes import as_object
+
+# Useless outside their original exchange, so their loss is not reported.
+_BOOKKEEPING = frozenset(
+    {"id", "status", "type", "index", "object", "model", "usage", "stop_reason", "stop_sequence"}
+    | {"logprobs", "caller"}
+)
+_UNDERSTOOD_INSIDE = {
+    "image_url": frozenset({"url"}),
+    "input_audio": frozenset({"data", "format"}),
+    "file": frozenset({"file_id", "filename", "file_data"}),
+    "function": frozenset({"name", "arguments"}),
+    "custom": frozenset({"name", "input"}),
+    "source": frozenset({"type", "media_type", "data", "url", "file_id", "content"}),
+}
+
+
+def unread_fields(value: JsonObject, understood: frozenset[str]) -> list[str]:
+    """Return the non-empty fields that are not understood, with the path of nested ones."""
+    outside = sorted(key for key in value.keys() - understood - _BOOKKEEPING if _says_something(value[key]))
+    inside = sorted(
+        f"{holder}.{key}"
+        for holder, known in _UNDERSTOOD_INSIDE.items()
+        for key, inner in as_object(value.get(holder)).items()
+        if key not in known and _says_something(inner)
+    )
+    return outside + inside
+
+
+def _says_something(value: Json) -> bool:
+    return value is not False and value not in (None, "", [], {})
+
+
+ERROR_MARK = "[tool error]"
+"""Begins the text of a failed result if the target has no error flag; read back if a target has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The state of one conversion."""
+
+    to: Target
+    choices: Choices
+    pairing: Pairing
+    """The pairs of client tools (not server-side ones)."""
+    names: CallNames
+    freeform: frozenset[Place]
+    """Calls of tools that take plain text, and their results, if the target has such tools."""
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, place: tuple[int, int | None], kind: LossKind, why: str) -> None:
+        """Report a loss in a part or in a whole message."""
+        self.losses.append(Loss(*place, kind, why))
+
+
+def carry_message(
+    crossing: Crossing, index: int, message: Message, role: Role
+) -> Iterator[tuple[Place, Part]]:
+    """Yield the converted parts of a message with this role, each with its original place."""
+    shared = {id(part.native.value) for part in message.parts if part.native}
+    if message.native and id(message.native.value) not in shared:
+        # A message may have a name field for its speaker; only tool names are represented.
+        _report_fields(crossing, (index, None), message.native, frozenset({"name"}))
+    for j, part in enumerate(message.parts):
+        place = Place(index, j)
+        for held in (part, *part.parts) if isinstance(part, ToolResult) else (part,):
+            if held.native and not isinstance(held, Unknown):
+                _report_fields(crossing, place, held.native)
+        for carried in _carry(crossing, place, part, role):
+            yield place, carried
+
+
+def _report_fields(
+    crossing: Crossing, place: tuple[int, int | None], native: Native, besides: frozenset[str] = frozenset()
+) -> None:
+    """Report the fields of an object from another format that its neutral part does not represent."""
+    source = WIRES.get(native.wire)
+    if crossing.to.native(native) or source is None or not isinstance(native.value, dict):
+        return
+    names = unread_fields(native.value, source.understood - besides)
+    if names:
+        crossing.lose(place, LossKind.FIELDS, f"no place for {', '.join(names)}")
+
+
+def _carry(crossing: Crossing, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
+    match part:
+        case Text():
+            return _carry_text(crossing, place, part)
+        case ToolCall(server_side=False):
+            return (_carry_call(crossing, place, part),)
+        case ToolResult(server_side=False):
+            return _carry_result(crossing, place, part, role)
+        case _ if crossing.to.native(part.native):
+            return (part,)
+        case ToolResult(parts=()):
+            return ()  # the call itself becomes text
+        case Media():
+            return (_carry_media(crossing, place, part, role),)
+        case Thinking():
+            return _carry_thinking(crossing, place, part)
+        case _:
+            return _carry_in_words(crossing, place, part)
+
+
+def _carry_text(crossing: Crossing, place: Place, part: Text) -> tuple[Part, ...]:
+    if crossing.to.blank_text or part.text.strip():
+        return (part,)
+    if part.text:
+        crossing.lose(place, LossKind.BLANK, "only white space")
+    return ()
+
+
+def _carry_thinking(crossing: Crossing, place: Place, part: Thinking) -> tuple[Part, ...]:
+    title = crossing.to.wire.title
+    if crossing.choices.thinking_as_text and part.text.strip():
+        crossing.lose(place, LossKind.THINKING, "became text of the assistant")
+        return (Text(f"<thinking>\n{part.text}\n</thinking>", trust=part.trust),)
+    crossing.lose(place, LossKind.THINKING, f"{title} accepts only thinking that it has signed")
+    return ()
+
+
+def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
+    """Whether these are the same part objects."""
+    return len(parts) == len(others) and all(map(operator.is_, parts, others))
+
+
+# Tools -----------------------------------------------------------------------------------------------
+
+
+def _carry_call(crossing: Crossing, place: Place, part: ToolCall) -> Part:
+    call_id, name = crossing.names.ids[place], crossing.names.tools[place]
+    if name != part.name:
+        crossing.lose(place, LossKind.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
+    if crossing.to.object_arguments and part.input is None:
+        crossing.lose(place, LossKind.ARGUMENTS, "not a JSON object; put under 'input'")
+    if (call_id, name) != (part.call_id, part.name):
+        part = replace(part, call_id=call_id, name=name)
+    if place in crossing.freeform and not crossing.to.native(part.native):
+        part = replace(part, native=Native(crossing.to.wire.name, _FREEFORM_CALL[crossing.to.wire.name]))
+    return part
+
+
+def _carry_result(crossing: Crossing, place: Place, part: ToolResult, role: Role) -> tuple[Part, ...]:
+    """Convert a result; media that the target does not allow inside it follow as user content."""
+    inside: list[Part] = []
+    beside: list[Part] = []
+    for inner in part.parts:
+        for carried in _carry_inner(crossing, place, inner, role):
+            stays = not isinstance(carried, Media) or _stays(crossing, carried)
+            (inside if stays else beside).append(carried)
+    if beside:
+        crossing.lose(place, LossKind.MOVED, f"{len(beside)} media moved out of the result, after it")
+        beside.insert(0, Text(f"[from the result of {crossing.names.ids.get(place, part.call_id)}]"))
+    if not same_parts(inside, part.parts):
+        part = replace(part, parts=tuple(inside))
+    part = _with_flag(crossing, place, part)
+    return (_renamed_result(crossing, place, part), *beside)
+
+
+def _carry_inner(crossing: Crossing, place: Place, inner: Part, role: Role) -> tuple[Part, ...]:
+    if isinstance(inner, Media) and not crossing.to.native(inner.native):
+        inside = _typed(inner)
+        beside = role is not Role.ASSISTANT and crossing.to.takes_media(inside, Role.USER)
+        if beside or crossing.to.takes_media(inside, Role.TOOL):
+            return (inside,)
+    return _carry(crossing, place, inner, Role.TOOL)
+
+
+def _stays(crossing: Crossing, media: Media) -> bool:
+    return crossing.to.native(media.native) or crossing.to.takes_media(media, Role.TOOL)
+
+
+def _with_flag(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
+    """Replace the error flag by ``ERROR_MARK`` if the target has no flag, else the mark by the flag."""
+    first = part.parts[0] if part.parts else None
+    words = first.text if isinstance(first, Text) else ""
+    if part.is_error and not crossing.to.error_flag:
+        crossing.lose(place, LossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
+        marked = Text(f"{ERROR_MARK}\n{words}" if words else ERROR_MARK, trust=part.trust)
+        return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
+    foreign = not crossing.to.native(part.native)
+    if crossing.to.error_flag and foreign and words.partition("\n")[0] == ERROR_MARK:
+        rest = words.partition("\n")[2]
+        kept = (Text(rest, trust=part.trust),) if rest else ()
+        return replace(part, parts=(*kept, *part.parts[1:]), is_error=True)
+    return part
+
+
+def _renamed_result(crossing: Crossing, place: Place, part: ToolResult) -> ToolResult:
+    call_id = crossing.names.ids.get(place, part.call_id)
+    name = crossing.names.tools.get(place, part.name)
+    if call_id != part.call_id or (name != part.name and crossing.to.wire.name == "gemini"):
+        part = replace(part, call_id=call_id, name=name)
+    if (
+        place in crossing.freeform
+        and crossing.to.wire.name == "responses"
+        and not crossing.to.native(part.native)
+    ):
+        part = replace(part, native=Native("responses", {"type": "custom_tool_call_output", "output": ""}))
+    return part
+
+
+_FREEFORM_CALL: dict[str, Json] = {
+    "openai": {"type": "custom", "custom": {"name": "", "input": ""}},
+    "responses": {"type": "custom_tool_call", "input": ""},
+}
+"""Native objects that make the codecs write a call of a tool that takes plain text."""
+
+
+def is_freeform(part: ToolCall) -> bool:
+    """Whether a call is of a tool that takes plain text."""
+    value = part.native.value if part.native else None
+    return isinstance(value, dict) and value.get("type") in ("custom", "custom_tool_call")
+
+
+# Media -----------------------------------------------------------------------------------------------
+
+
+def _carry_media(crossing: Crossing, place: Place, part: Media, role: Role) -> Part:
+    media = _typed(part)
+    if crossing.to.takes_media(media, role):
+        return media
+    spoken = _transcript(media)
+    if spoken:
+        crossing.lose(place, LossKind.MEDIA, "audio replaced by its transcript")
+        return Text(spoken, trust=part.trust)
+    what = media.media_type or media.kind
+    where = media.url or media.title or media.file_id or "its bytes are left out"
+    crossing.lose(place, LossKind.MEDIA, f"{crossing.to.wire.title} does not accept {what} from the {role}")
+    return Text(f"[{what}: {where}]", trust=part.trust)
+
+
+def _transcript(media: Media) -> str | None:
+    """Return the transcript of the assistant's audio, which OpenAI Chat includes."""
+    match media.native:
+        case Native(value={"audio": {"transcript": str(words)}}):
+            return words
+        case _:
+            return None
+
+
+def _typed(part: Media) -> Media:
+    """Return a medium with its media type, detected from its first bytes if the format does not have it."""
+    if part.media_type or not part.data:
+        return part
+    return replace(part, media_type=known_type(part.data))
+
+
+# Parts that become text ------------------------------------------------------------------------------
+
+
+def _carry_in_words(crossing: Crossing, place: Place, part: Part) -> tuple[Part, ...]:
+    kind, words = _words(part)
+    if words:
+        crossing.lose(place, kind, "became text")
+        return (Text(words, trust=part.trust),)
+    crossing.lose(place, kind, "left out: it contains no text")
+    return ()
+
+
+def _words(part: Part) -> tuple[LossKind, str]:
+    match part:
+        case ToolCall():
+            return LossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
+        case ToolResult():
+            return LossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
+        case ApprovalRequest():
+            return LossKind.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
+        case ApprovalAnswer():
+            reason = f": {part.reason}" if part.reason else ""
+            return LossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
+        case Compacted():
+            return LossKind.COMPACTION, f"[summary of what came before]\n{part.text}" if part.text else ""
+        case _:
+            return LossKind.UNKNOWN, "\n".join(_found_words(part.native.value)) if part.native else ""
+
+
+def _found_words(value: Json) -> Iterator[str]:
+    """Yield the texts in an object of unknown kind: everything under ``text``."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _found_words(inner)
+    elif isinstance(value, dict):
+        yield from _own_words(value)
+
+
+def _own_words(value: JsonObject) -> Iterator[str]:
+    text = value.get("data") if value.get("type") == "text" and "data" in value else value.get("text")
+    if isinstance(text, str) and text.strip():
+        yield text
+    for key in ("source", "content"):
+        yield from _found_words(value.get(key))

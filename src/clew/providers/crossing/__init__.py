@@ -1,1 +1,0 @@
-"""The steps of a conversion from one wire format to another; ``clew.providers.convert`` takes them."""

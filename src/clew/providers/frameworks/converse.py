@@ -1,0 +1,154 @@
+"""The messages of Bedrock's Converse API, also used by Strands Agents: each block has one key.
+
+``{"role": "user", "content": [{"text": …}, {"toolUse": …}, {"toolResult": …}, {"reasoningContent": …}]}``
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, cast
+
+from clew.errors import UnknownEntry
+from clew.message import (
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+    trust_of,
+)
+from clew.providers.frameworks.codec import Codec
+from clew.providers.wire import arguments_object, overlay, own
+
+NAME = "converse"
+_MEDIA: dict[str, Literal["image", "document", "audio", "video"]] = {
+    "image": "image",
+    "document": "document",
+    "audio": "audio",
+    "video": "video",
+}
+
+
+def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a dictionary
+    """Read one message."""
+    role, content = (entry.get("role"), entry.get("content")) if isinstance(entry, dict) else (None, None)
+    if role not in ("user", "assistant") or not isinstance(content, list):
+        what = (
+            f"entry {place or 0} of this Converse list has no role of user or assistant, or no content list"
+        )
+        raise UnknownEntry(what)
+    speaker = Role(role)
+    parts = tuple(_part(block, trust_of(speaker)) for block in content if not _is_mark(block))
+    if speaker is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
+        speaker = Role.TOOL
+    return (Message(speaker, parts, native=Native(NAME, entry)),)
+
+
+def _is_mark(block: object) -> bool:
+    return isinstance(block, dict) and "cachePoint" in block
+
+
+def _part(block: Any, trust: Trust) -> Part:  # noqa: ANN401  # JSON
+    native = Native(NAME, block)
+    kind = next(iter(block), "empty") if isinstance(block, dict) else "not-an-object"
+    value = block.get(kind) if isinstance(block, dict) else None
+    if isinstance(value, str) and kind == "text":
+        return Text(value, trust=trust, native=native)
+    if not isinstance(value, dict):
+        return Unknown(str(kind), trust=trust, native=native)
+    match kind:
+        case "toolUse" if isinstance(value.get("toolUseId"), str) and isinstance(value.get("name"), str):
+            given = value.get("input")
+            arguments = given if isinstance(given, dict | str) else {"input": given}
+            return ToolCall(value["toolUseId"], value["name"], arguments, trust=trust, native=native)
+        case "toolResult" if isinstance(value.get("toolUseId"), str):
+            listed = value.get("content")
+            parts = tuple(_part(one, Trust.UNTRUSTED) for one in listed) if isinstance(listed, list) else ()
+            failed = value.get("status") == "error"
+            return ToolResult(value["toolUseId"], parts, failed, trust=Trust.UNTRUSTED, native=native)
+        case "json":
+            return Text(json.dumps(value, ensure_ascii=False), trust=trust, native=native)
+        case "reasoningContent":
+            return _thinking(value, trust, native)
+        case "image" | "document" | "audio" | "video":
+            return _media(kind, value, trust, native)
+        case _:
+            return Unknown(kind, trust=trust, native=native)
+
+
+def _thinking(value: JsonObject, trust: Trust, native: Native) -> Part:
+    said, sealed = value.get("reasoningText"), value.get("redactedContent")
+    if isinstance(said, dict) and isinstance(said.get("text"), str):
+        signature = said.get("signature")
+        signed = signature if isinstance(signature, str) else None
+        return Thinking(str(said["text"]), signed, trust=trust, native=native)
+    if sealed is not None:
+        return Thinking("", _base64(sealed), redacted=True, trust=trust, native=native)
+    return Unknown("reasoningContent", trust=trust, native=native)
+
+
+def _media(kind: str, value: JsonObject, trust: Trust, native: Native) -> Part:
+    source = value.get("source")
+    data = source.get("bytes") if isinstance(source, dict) else None
+    where = source.get("s3Location") if isinstance(source, dict) else None
+    url = where.get("uri") if isinstance(where, dict) else None
+    name = value.get("name")
+    return Media(
+        _MEDIA[kind],
+        f"{kind}/{value.get('format')}",
+        None if data is None else _base64(data),
+        url if isinstance(url, str) else None,
+        title=name if isinstance(name, str) else None,
+        trust=trust,
+        native=native,
+    )
+
+
+def _base64(data: object) -> str:
+    return b64encode(data).decode() if isinstance(data, bytes) else str(data)
+
+
+def write(messages: Sequence[Message]) -> list[Any]:
+    """Write messages, based on the dictionaries that they were read from."""
+    return [_entry(message) for message in messages]
+
+
+def _entry(message: Message) -> JsonObject:
+    base = own(message.native, NAME)
+    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    content = list(_blocks(message.parts))
+    return overlay(base, cast(JsonObject, {"role": role, "content": content}))
+
+
+def _blocks(parts: Sequence[Part]) -> Iterator[Any]:
+    for part in parts:
+        base = own(part.native, NAME)
+        if base is not None and _part(base, part.trust) == part:
+            yield base
+        elif isinstance(part, Text):
+            yield {"text": part.text}
+        elif isinstance(part, ToolCall):
+            old = base.get("toolUse") if base else None
+            fields: JsonObject = {
+                "toolUseId": part.call_id,
+                "name": part.name,
+                "input": arguments_object(part),
+            }
+            yield {"toolUse": overlay(old if isinstance(old, dict) else None, fields)}
+        elif isinstance(part, ToolResult):
+            old = base.get("toolResult") if base else None
+            status = "error" if part.is_error else "success"
+            fields = {"toolUseId": part.call_id, "status": status, "content": list(_blocks(part.parts))}
+            yield {"toolResult": overlay(old if isinstance(old, dict) else None, fields)}
+
+
+CODEC = Codec(NAME, read, write)

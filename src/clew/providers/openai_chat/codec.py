@@ -1,0 +1,404 @@
+"""OpenAI Chat Completions: read and write the entries of ``messages``.
+
+A reply has several fields: reasoning (of compatible servers), content, refusal, audio, tool calls. A part
+that was read from such a field, not from a block, has an object with only that field as its ``native``, such
+as ``{"refusal": "No."}``, so that it can be written back to the same field. The legacy ``function_call`` and
+the calls of some compatible servers have no id: such a call and its result get an id made from the tool's
+name, which is never written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from clew.message import (
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+from clew.providers.media import read_file, read_sound, read_url, write_file, write_sound, write_url
+from clew.providers.wire import (
+    derived_id,
+    differs,
+    given_system,
+    kind_of,
+    only_texts,
+    overlay,
+    own,
+    read_content,
+    same_wire,
+    speaker,
+    text_at,
+    write_content,
+)
+
+NAME = "openai"
+
+STRAY = "entry of tool_calls"
+"""The kind of an ``Unknown`` part that was read from the list of calls."""
+
+
+def parse_calls(item: JsonObject) -> Iterator[Part]:
+    """Yield the calls of an assistant message."""
+    entries, legacy = item.get("tool_calls"), item.get("function_call")
+    if isinstance(entries, list):
+        for entry in entries:
+            native = Native(NAME, entry)
+            call = _parse_entry(entry, native) if isinstance(entry, dict) else None
+            yield call or Unknown(STRAY, native=native)
+    if isinstance(legacy, dict) and legacy.get("name"):
+        native = Native(NAME, {"function_call": legacy})
+        call = _call(None, legacy, "arguments", native)
+        if call:
+            yield call
+
+
+def _parse_entry(entry: JsonObject, native: Native) -> ToolCall | None:
+    call_id = entry.get("id")
+    body, key = _body(entry)
+    if not isinstance(call_id, str | None) or body is None:
+        return None
+    return _call(call_id, body, key, native)
+
+
+def _body(entry: JsonObject) -> tuple[JsonObject | None, str]:
+    """Return the object that names the tool, and its key for the arguments. Some servers omit ``type``."""
+    kind, key = ("custom", "input") if entry.get("type") == "custom" else ("function", "arguments")
+    body = entry.get(kind)
+    return (body if isinstance(body, dict) else None), key
+
+
+def _call(call_id: str | None, body: JsonObject, key: str, native: Native) -> ToolCall | None:
+    name, arguments = body.get("name"), body.get(key, "")
+    if not isinstance(name, str) or not isinstance(arguments, str | dict):
+        return None
+    return ToolCall(call_id or derived_id(NAME, name), name, arguments, trust=Trust.ASSISTANT, native=native)
+
+
+def render_call(part: Part) -> Iterator[Json]:
+    """Write one entry of ``tool_calls``; nothing for parts of other formats."""
+    if not isinstance(part, ToolCall):
+        if part.native is not None and same_wire(part.native, NAME):
+            yield part.native.value
+        return
+    base = own(part.native, NAME)
+    if base is None:
+        inner: JsonObject = {"name": part.name, "arguments": part.input_text}
+        yield overlay(None, {"id": _written_id(part), "type": "function", "function": inner})
+        return
+    body, key = _body(base)
+    fields: JsonObject = {"custom" if key == "input" else "function": _render_body(part, body or {}, key)}
+    if _written_id(part) is not None:
+        fields["id"] = part.call_id
+    yield overlay(base, fields)
+
+
+def render_legacy(part: Part, field: JsonObject) -> Json:
+    """Write the value of ``function_call``."""
+    body = field["function_call"]
+    if not isinstance(part, ToolCall) or not isinstance(body, dict):
+        return body
+    return _render_body(part, body, "arguments")
+
+
+def _render_body(part: ToolCall, body: JsonObject, key: str) -> JsonObject:
+    given = body.get(key)
+    arguments: Json = part.arguments if type(given) is type(part.arguments) else part.input_text
+    if given is None and not part.arguments:
+        arguments = None
+    return overlay(body, {"name": part.name, key: arguments})
+
+
+def _written_id(part: ToolCall) -> str | None:
+    return None if part.call_id == derived_id(NAME, part.name) else part.call_id
+
+
+def parse_answer(
+    item: JsonObject, native: Native, parse_content: Callable[[Json, Trust], tuple[Part, ...]]
+) -> Part:
+    """Read a message with the role ``tool`` or the legacy role ``function``."""
+    call_id, name = text_at(item, "tool_call_id"), text_at(item, "name")
+    if not call_id and not name:
+        return Unknown("answer to no call", native=native)
+    parts = parse_content(item.get("content"), Trust.UNTRUSTED)
+    return ToolResult(call_id or derived_id(NAME, name or ""), parts, name=name, native=native)
+
+
+def render_answer(
+    part: ToolResult, render_content: Callable[[Sequence[Part], JsonObject | None, Json], Json]
+) -> JsonObject:
+    """Write a tool result as a message of its own."""
+    base = own(part.native, NAME)
+    content = render_content(part.parts, base, "")
+    if base is None:
+        return {"role": "tool", "tool_call_id": part.call_id, "content": content}
+    fields: JsonObject = {"content": content}
+    if part.call_id != derived_id(NAME, part.name or ""):
+        fields["tool_call_id"] = part.call_id
+    if part.name is not None:
+        fields["name"] = part.name
+    return overlay(base, fields)
+
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+UNDERSTOOD = frozenset(
+    {"role", "content", "type", "text", "refusal", "audio", "image_url", "input_audio", "file", "thinking"}
+    | {"tool_calls", "function_call", "tool_call_id", "id", "name", "function", "custom"}
+    | {"reasoning", "reasoning_content", "reasoning_details"}
+)
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def parse_item(item: Json) -> Message:
+    """Read one message. Content of unknown shape becomes an ``Unknown`` part."""
+    native = Native(NAME, item)
+    if not isinstance(item, dict):
+        return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
+    role = _role(item.get("role"))
+    if role is Role.TOOL:
+        return Message(role, (parse_answer(item, native, parse_content),), native=native)
+    if role is Role.ASSISTANT:
+        return Message(role, tuple(_parse_reply(item)), native=native)
+    origin, trust = speaker(item, ROLES, role)
+    return Message(role, parse_content(item.get("content"), trust), origin, native)
+
+
+def parse_system(value: Json) -> Message:
+    """Read a separate system prompt; in a request it is a message of the list."""
+    return Message(Role.SYSTEM, parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
+
+
+def _role(value: Json) -> Role:
+    if value == "function":
+        return Role.TOOL
+    return Role(value) if value in ("system", "developer", "assistant", "tool") else Role.USER
+
+
+def _parse_reply(item: JsonObject) -> Iterator[Part]:
+    """Yield the parts of an assistant message, field by field."""
+    trust = Trust.ASSISTANT
+    reasoning = _reasoning_fields(item)
+    if reasoning:
+        yield _parse_reasoning(reasoning)
+    yield from parse_content(item.get("content"), trust)
+    refusal, audio = item.get("refusal"), item.get("audio")
+    if isinstance(refusal, str) and refusal:
+        yield Text(refusal, trust=trust, native=Native(NAME, {"refusal": refusal}))
+    if isinstance(audio, dict) and (audio.get("id") or audio.get("data")) and only_texts(audio, "id", "data"):
+        spoken = Native(NAME, {"audio": audio})
+        data, file_id = text_at(audio, "data"), text_at(audio, "id")
+        yield Media("audio", data=data, file_id=file_id, trust=trust, native=spoken)
+    yield from parse_calls(item)
+
+
+def _reasoning_fields(item: JsonObject) -> JsonObject:
+    """Return the non-empty fields in which servers send a reply's reasoning."""
+    return {key: item[key] for key in _REASONING if isinstance(item.get(key), str | list) and item[key]}
+
+
+def _parse_reasoning(fields: JsonObject) -> Thinking:
+    given = fields.get("reasoning_details")
+    details = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+    texts = (text_at(entry, "text") or text_at(entry, "summary") or "" for entry in details)
+    text = text_at(fields, "reasoning_content") or text_at(fields, "reasoning") or "".join(texts)
+    sealed = (text_at(entry, "signature") or text_at(entry, "data") for entry in details)
+    signature = next(filter(None, sealed), None)
+    redacted = bool(signature) and not text
+    return Thinking(text, signature, redacted, trust=Trust.ASSISTANT, native=Native(NAME, fields))
+
+
+def parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
+    """Read a ``content`` field: text, or a list of parts."""
+    return read_content(content, trust, NAME, _parse_block)
+
+
+def _parse_block(block: Json, trust: Trust) -> Part:
+    native = Native(NAME, block)
+    part = _parse_known(block, trust, native) if isinstance(block, dict) else None
+    return part or Unknown(kind_of(block), trust=trust, native=native)
+
+
+def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None:
+    kind = block.get("type")
+    value = block.get(kind) if isinstance(kind, str) else None
+    match kind:
+        case "text" | "refusal" if isinstance(value, str):
+            return Text(value, trust=trust, native=native)
+        case "image_url" if isinstance(value, str):
+            return _image(value, trust, native)
+        case "image_url" if isinstance(value, dict) and isinstance(value.get("url"), str):
+            return _image(text_at(value, "url"), trust, native)
+        case "input_audio" if isinstance(value, dict):
+            return read_sound(value, trust, native)
+        case "file" if isinstance(value, dict):
+            return read_file(value, trust, native)
+        case "thinking" if isinstance(value, list):
+            texts = (text_at(entry, "text") or "" for entry in value if isinstance(entry, dict))
+            return Thinking("".join(texts), trust=trust, native=native)
+        case _:
+            return None
+
+
+def _image(url: str | None, trust: Trust, native: Native) -> Media:
+    source = read_url(url)
+    return Media("image", source.media_type, source.data, source.url, trust=trust, native=native)
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def render_items(message: Message) -> list[Json]:
+    """Write one message as one entry, or one for each tool result and one for the rest."""
+    native = message.native
+    if native and native.wire == NAME and not isinstance(native.value, dict):
+        return [native.value]  # was not an object, so no part of it can have changed
+    items: list[Json] = [render_answer(part, render_content) for part in message.results]
+    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+    match rest:
+        case [Unknown(native=Native() as whole)] if native and whole.value is native.value:
+            items.append(whole.value)
+        case [] if items or message.role is Role.TOOL:
+            pass  # there were only results
+        case _:
+            items.append(_render_message(message, rest))
+    return items
+
+
+def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
+    base = own(message.native, NAME)
+    role = Role.USER if message.role is Role.TOOL else message.role
+    fields: JsonObject = {}
+    if base is None or _role(base.get("role")) is not role:
+        fields["role"] = role.value
+    if role is Role.ASSISTANT:
+        return overlay(base, fields | _reply_fields(parts, base))
+    return overlay(base, fields | {"content": render_content(parts, base, "")})
+
+
+def render_system(messages: Sequence[Message]) -> Json:
+    """Write a separate system prompt; a single unchanged message is written as it was read."""
+    given = given_system(messages, NAME)
+    parts = [part for message in messages for part in message.parts]
+    content = write_content(parts, given, _blocks)
+    return content if differs(given, content) else given
+
+
+def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
+    slots: defaultdict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        slots[_slot(part)].append(part)
+    # Content may be null only if there are calls.
+    nothing = None if slots["tool_calls"] or slots["function_call"] else ""
+    fields: JsonObject = {"content": render_content(slots["content"], base, nothing)}
+    base = base or {}
+    fields |= _render_reasoning(slots["reasoning"], base)
+    held = {_slot(part) for part in _parse_reply(base)}
+    for slot in ("refusal", "audio", "tool_calls", "function_call"):
+        if slots[slot]:
+            fields[slot] = _render_slot(slot, slots[slot])
+        elif slot in held:
+            fields[slot] = None
+    return fields
+
+
+def _slot(part: Part) -> str:
+    """Return the field of a reply that a part belongs to."""
+    field = own(part.native, NAME) or {}
+    match part:
+        case ToolCall():
+            return "function_call" if "function_call" in field else "tool_calls"
+        case Unknown(kind=kind) if kind == STRAY:
+            return "tool_calls"
+        case Thinking() if "type" not in field:
+            return "reasoning"
+        case Text() if "refusal" in field and "type" not in field:
+            return "refusal"
+        case Media() if "audio" in field and "type" not in field:
+            return "audio"
+        case _:
+            return "content"
+
+
+def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
+    held: JsonObject = dict.fromkeys(_reasoning_fields(base))
+    thoughts = [
+        part for part in parts if isinstance(part, Thinking) and (part.text or own(part.native, NAME))
+    ]
+    if not thoughts:
+        return held
+    fields = own(thoughts[0].native, NAME)
+    if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
+        return held | fields
+    # Edited reasoning must not keep the signature of the original text.
+    key = next((key for key in _REASONING[:2] if key in (fields or held)), _REASONING[0])
+    return held | {key: "\n".join(part.text for part in thoughts)}
+
+
+def _same_words(a: Thinking, b: Thinking) -> bool:
+    return (a.text, a.signature) == (b.text, b.signature)
+
+
+def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
+    if slot == "tool_calls":
+        return [entry for part in parts for entry in render_call(part)]
+    first = parts[0]
+    field = own(first.native, NAME) or {}
+    match first:
+        case Text(text=text):
+            return text
+        case Media(data=data, file_id=file_id):
+            audio = field["audio"]
+            return overlay(audio if isinstance(audio, dict) else None, {"id": file_id, "data": data})
+        case _:
+            return render_legacy(first, field)
+
+
+def render_content(parts: Sequence[Part], base: JsonObject | None, nothing: Json) -> Json:
+    """Write the content of a message in the form it was read in; emptied content becomes ``nothing``."""
+    given = base.get("content") if base is not None else None
+    content = write_content(parts, given, _blocks)
+    return content if content or (base is not None and not differs(given, content)) else nothing
+
+
+def _blocks(parts: Sequence[Part]) -> Iterator[Json]:
+    for part in parts:
+        base = own(part.native, NAME)
+        if isinstance(part, Text):
+            field = "refusal" if base and base.get("type") == "refusal" else "text"
+            yield overlay(base, {"type": field, field: part.text})
+        elif isinstance(part, Media | Thinking):
+            yield base if base and _parse_block(base, part.trust) == part else _fresh_block(part, base)
+        elif part.native is not None and part.native.wire == NAME:
+            yield part.native.value
+
+
+def _fresh_block(part: Media | Thinking, base: JsonObject | None) -> JsonObject:
+    if isinstance(part, Thinking):
+        return overlay(base, {"type": "thinking", "thinking": [{"type": "text", "text": part.text}]})
+    if part.kind == "image":
+        given = base.get("image_url") if base else None
+        url: JsonObject = {"url": write_url(part, "image/png")}
+        return overlay(base, {"type": "image_url", "image_url": overlay(_object(given), url)})
+    if part.kind == "audio":
+        return overlay(base, {"type": "input_audio", "input_audio": write_sound(part)})
+    return overlay(base, {"type": "file", "file": overlay(None, write_file(part))})
+
+
+def _object(value: Json) -> JsonObject | None:
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,336 @@
+"""OpenAI Responses: read and write the items of ``input`` and the ``instructions`` field.
+
+Each item is read as one message: a reasoning item, a call and its output are separate entries. A message from
+another format with several of these is written as several items, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Json,
+    JsonObject,
+    Media,
+    Message,
+    Native,
+    Origin,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Unknown,
+)
+from clew.providers.media import read_file, read_sound, read_url, write_file, write_sound, write_url
+from clew.providers.openai_responses.calls import (
+    NAME,
+    is_call,
+    is_output,
+    parse_call,
+    parse_chunk,
+    parse_output,
+    render_call,
+    render_chunk,
+    render_output,
+)
+from clew.providers.wire import (
+    differs,
+    given_system,
+    kind_of,
+    only_texts,
+    overlay,
+    own,
+    read_content,
+    same_wire,
+    speaker,
+    text_at,
+    write_content,
+)
+
+
+def parse_reasoning(item: JsonObject, native: Native) -> Part:
+    """Read a reasoning item: its content if it has any, else its summary."""
+    if not only_texts(item, "id", "encrypted_content"):
+        return Unknown("reasoning", native=native)
+    text, sealed = _reasoning_text(item), text_at(item, "encrypted_content")
+    return Thinking(text, sealed, not text, item_id=text_at(item, "id"), trust=Trust.ASSISTANT, native=native)
+
+
+def _reasoning_text(item: JsonObject) -> str:
+    return _joined(item.get("content")) or _joined(item.get("summary"))
+
+
+def _joined(entries: Json) -> str:
+    entries = entries if isinstance(entries, list) else []
+    return "\n\n".join(text_at(entry, "text") or "" for entry in entries if isinstance(entry, dict))
+
+
+def parse_compaction(item: JsonObject, native: Native) -> Part:
+    """Read a provider's compaction item."""
+    if not only_texts(item, "encrypted_content"):
+        return Unknown(kind_of(item), native=native)
+    return Compacted(kind_of(item), encrypted=text_at(item, "encrypted_content"), native=native)
+
+
+def parse_approval(item: JsonObject, native: Native) -> Part:
+    """Read an approval request of a remote tool, or a person's answer."""
+    match item:
+        case {"approval_request_id": str(key), "approve": bool(approved)} if only_texts(item, "reason"):
+            return ApprovalAnswer(key, approved, text_at(item, "reason"), trust=Trust.USER, native=native)
+        case {"type": "mcp_approval_request", "id": str(key), "name": str(name)}:
+            arguments = item.get("arguments", "")
+            if isinstance(arguments, str | dict):
+                return ApprovalRequest(key, name, arguments, trust=Trust.ASSISTANT, native=native)
+    return Unknown(kind_of(item), native=native)
+
+
+def render_other(part: Thinking | Compacted | ApprovalRequest | ApprovalAnswer) -> JsonObject:
+    """Write such an item."""
+    base = own(part.native, NAME)
+    match part:
+        case Thinking():
+            return overlay(base, _reasoning_fields(part, base))
+        case Compacted():
+            return overlay(base, {"type": part.kind, "encrypted_content": part.encrypted})
+        case ApprovalRequest():
+            fields: JsonObject = {"type": "mcp_approval_request", "id": part.approval_id, "name": part.name}
+            written = base is None or "arguments" in base or part.arguments
+            return overlay(base, {**fields, "arguments": part.arguments} if written else fields)
+        case ApprovalAnswer():
+            return overlay(
+                base,
+                {
+                    "type": "mcp_approval_response",
+                    "approval_request_id": part.approval_id,
+                    "approve": part.approved,
+                    "reason": part.reason,
+                },
+            )
+
+
+def _reasoning_fields(part: Thinking, base: JsonObject | None) -> JsonObject:
+    fields: JsonObject = {"type": "reasoning", "id": part.item_id, "encrypted_content": part.signature}
+    if base is None or _reasoning_text(base) != part.text:
+        fields["summary"] = [{"type": "summary_text", "text": part.text}] if part.text else []
+        fields["content"] = None
+    return fields
+
+
+ROLES = frozenset({"user", "assistant", "system", "developer"})
+
+UNDERSTOOD = frozenset(
+    {"role", "content", "type", "text", "refusal", "input_audio", "image_url", "file_id"}
+    | {"filename", "file_data", "file_url", "summary", "encrypted_content"}
+    | {"call_id", "name", "arguments", "input", "action", "operation", "queries", "code"}
+    | {"output", "outputs", "approval_request_id", "approve", "reason"}
+)
+
+
+# Reading ---------------------------------------------------------------------------------------------
+
+
+def parse_item(item: Json) -> Message:
+    """Read one item. Content of unknown shape becomes an ``Unknown`` part."""
+    native = Native(NAME, item)
+    if isinstance(item, str):  # the whole input may be plain text
+        return Message(Role.USER, (Text(item, trust=Trust.USER),), native=native)
+    if not isinstance(item, dict):
+        return Message(Role.USER, (Unknown("not-an-object", native=native),), native=native)
+    if _is_message(item):
+        role = _role(item)
+        origin, trust = speaker(item, ROLES, role)
+        return Message(role, _parse_content(item.get("content"), trust), origin, native)
+    return _parse_other(item, native)
+
+
+def parse_system(value: Json) -> Message:
+    """Read the ``instructions`` field."""
+    return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
+
+
+def _is_message(item: JsonObject) -> bool:
+    return item.get("type", "message") == "message" and ("role" in item or "content" in item)
+
+
+def _role(item: JsonObject, otherwise: Role = Role.USER) -> Role:
+    role = item.get("role")
+    return Role(role) if isinstance(role, str) and role in ROLES else otherwise
+
+
+def _parse_other(item: JsonObject, native: Native) -> Message:
+    kind = kind_of(item)
+    if is_call(kind):
+        return Message(Role.ASSISTANT, parse_call(item, native, _parse_content), native=native)
+    if is_output(kind):
+        return Message(Role.TOOL, (parse_output(item, native, _parse_output),), native=native)
+    if kind == "reasoning":
+        return Message(Role.ASSISTANT, (parse_reasoning(item, native),), native=native)
+    if kind in ("compaction", "compaction_summary", "context_compaction"):
+        return Message(Role.ASSISTANT, (parse_compaction(item, native),), Origin.SUMMARY, native)
+    if kind == "mcp_approval_request":
+        return Message(Role.ASSISTANT, (parse_approval(item, native),), native=native)
+    if kind == "mcp_approval_response":
+        # Not a new user turn: like a tool result, it is part of the running turn.
+        return Message(Role.TOOL, (parse_approval(item, native),), native=native)
+    role = _role(item, Role.ASSISTANT)
+    return Message(role, (Unknown(kind, native=native),), native=native)
+
+
+def _parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
+    return read_content(content, trust, NAME, _parse_block)
+
+
+def _parse_output(output: Json, trust: Trust) -> tuple[Part, ...]:
+    if isinstance(output, dict):  # a screenshot is one block, not in a list
+        return (_parse_block(output, trust),)
+    return _parse_content(output, trust)
+
+
+def _parse_block(block: Json, trust: Trust) -> Part:
+    native = Native(NAME, block)
+    part = _parse_known(block, trust, native) if isinstance(block, dict) else None
+    return part or Unknown(kind_of(block), trust=trust, native=native)
+
+
+def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None:
+    match block:
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return Text(text, trust=trust, native=native)
+        case {"type": "refusal", "refusal": str(text)}:
+            return Text(text, trust=trust, native=native)
+        case {"type": "input_image" | "computer_screenshot"} if only_texts(block, "image_url", "file_id"):
+            source, file_id = read_url(text_at(block, "image_url")), text_at(block, "file_id")
+            return Media("image", *source, file_id=file_id, trust=trust, native=native)
+        case {"type": "input_file"}:
+            return read_file(block, trust, native)
+        case {"type": "input_audio", "input_audio": dict(sound)}:
+            return read_sound(sound, trust, native)
+        case _:
+            return parse_chunk(block, trust, native)
+
+
+# Writing ---------------------------------------------------------------------------------------------
+
+
+def render_items(message: Message) -> list[Json]:
+    """Write one message as its items, in order."""
+    native = message.native
+    if native and native.wire == NAME and not isinstance(native.value, dict | str):
+        return [native.value]  # was not an object, so no part of it can have changed
+    return list(_items(message))
+
+
+def _items(message: Message) -> Iterator[Json]:
+    base = own(message.native, NAME)
+    spoken = base if base and _is_message(base) else None
+    run: list[Part] = []
+    untold = spoken is not None
+    for part in message.parts:
+        if _is_content(part, spoken):
+            run.append(part)
+            continue
+        if run:
+            yield _render_message(message, run, spoken if untold else None)
+            run, untold = [], False
+        yield from _render_part(part, message)
+    if run or untold:
+        yield _render_message(message, run, spoken if untold else None)
+
+
+def _is_content(part: Part, spoken: JsonObject | None) -> bool:
+    """Whether a part belongs in a message item; other parts are items themselves."""
+    return isinstance(part, Text | Media) or (isinstance(part, Unknown) and spoken is not None)
+
+
+def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | None) -> Json:
+    role = Role.USER if message.role is Role.TOOL else message.role
+    if same_wire(message.native, NAME) and message.native and message.native.value == message.text:
+        return message.native.value  # the plain text of a whole input
+    fields: JsonObject = {"content": _render_content(parts, base.get("content") if base else None, role)}
+    if base is None:
+        return {"role": role.value, **fields}
+    if _role(base) is not role:
+        fields["role"] = role.value
+    return overlay(base, fields)
+
+
+def _render_part(part: Part, message: Message) -> Iterator[Json]:
+    match part:
+        case ToolCall():
+            shared = (r for r in message.results if r.server_side and r.native is part.native)
+            yield render_call(part, next(shared, None) if part.server_side else None, _render_output)
+        case ToolResult(server_side=True) if any(c.native is part.native for c in message.calls):
+            pass  # written with its call, in one item
+        case ToolResult(server_side=True, native=Native() as native) if native.wire == NAME:
+            yield native.value  # its call was removed, but the item holds both
+        case ToolResult():
+            yield render_output(part, _render_output)
+        case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
+            yield render_other(part)
+        case _:
+            if part.native is not None and part.native.wire == NAME:
+                yield part.native.value
+
+
+def render_system(messages: Sequence[Message]) -> Json:
+    """Write the ``instructions`` field as one text; a single unchanged message is written as it was read."""
+    given = given_system(messages, NAME)
+    parts = [part for message in messages for part in message.parts]
+    content = _render_content(parts, given, Role.SYSTEM)
+    if not differs(given, content):
+        return given
+    return "\n\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _render_output(parts: Sequence[Part], given: Json) -> Json:
+    if not isinstance(given, dict):
+        return _render_content(parts, given, Role.TOOL)
+    match _render_content(parts, None, Role.TOOL):
+        case [block]:
+            return block
+        case content:
+            return content
+
+
+def _render_content(parts: Sequence[Part], given: Json, role: Role) -> Json:
+    text_type = "output_text" if role is Role.ASSISTANT else "input_text"
+
+    def blocks(parts: Sequence[Part]) -> Iterator[Json]:
+        for part in parts:
+            yield from _render_block(part, text_type)
+
+    return write_content(parts, given, blocks)
+
+
+def _render_block(part: Part, text_type: str) -> Iterator[Json]:
+    base = own(part.native, NAME)
+    if isinstance(part, Text):
+        if base is not None and _parse_block(base, part.trust) == part:
+            yield base
+        elif base is not None and base.get("type") not in _TEXT_FIELDS:
+            yield from render_chunk(part, base)
+        else:
+            kind = text_at(base, "type") if base else None
+            yield overlay(base, {"type": kind or text_type, _TEXT_FIELDS.get(kind or "", "text"): part.text})
+    elif isinstance(part, Media):
+        yield base if base and _parse_block(base, part.trust) == part else _fresh_media(part)
+    elif part.native is not None and part.native.wire == NAME:
+        yield part.native.value
+
+
+_TEXT_FIELDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+
+
+def _fresh_media(part: Media) -> JsonObject:
+    if part.kind == "image":
+        fields: JsonObject = {"image_url": write_url(part, "image/png"), "file_id": part.file_id}
+        return overlay(None, {"type": "input_image", **fields})
+    if part.kind == "audio":
+        return {"type": "input_audio", "input_audio": write_sound(part)}
+    return overlay(None, {"type": "input_file", **write_file(part)})

@@ -1,0 +1,350 @@
+"""Rules of OpenAI's Responses API (P0 to P8)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from clew.message import JsonObject
+from clew.providers.rules import (
+    Finding,
+    Level,
+    Rule,
+    Scope,
+    in_order,
+    is_deepseek,
+    may_be_openai,
+    once_per_check,
+)
+from clew.providers.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
+
+_GIVEN = frozenset({"input_text", "input_image", "input_file", "input_audio"})
+_PART_KINDS = {
+    "user": _GIVEN,
+    "system": _GIVEN,
+    "developer": _GIVEN,
+    "assistant": frozenset({"output_text", "refusal"}),
+}
+_ANY_PART = _GIVEN | {"output_text", "refusal", "text", "image_url", "tool_use", "tool_result", "image"}
+"""Parts of this API and of others. Unlisted kinds may be new, and are not reported."""
+
+
+def others_parts(where: str, item: JsonObject) -> Iterator[Finding]:
+    """Yield the parts that a message of this role does not accept."""
+    role = as_text(item.get("role"))
+    wrong = _ANY_PART - _PART_KINDS[role] if role in _PART_KINDS else frozenset()
+    for j, part in objects(item.get("content")):
+        kind = as_text(part.get("type"))
+        if kind in wrong:
+            yield Finding(f"{where}.content.{j}.type", f"{role} messages do not accept {kind} parts")
+
+
+MAX_CALL_ID = 64
+MAX_OUTPUT = 10_485_760
+MIN_COMPACT_THRESHOLD = 1_000
+
+_ROLES = frozenset({"user", "assistant", "system", "developer"})
+_CALLS = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call"}
+    | {"shell_call", "apply_patch_call", "computer_call"}
+)
+_OUTPUTS = frozenset(f"{call}_output" for call in _CALLS)
+_JOINED = _CALLS | _OUTPUTS
+_FIELDS: dict[str, dict[str, Shape]] = {
+    "message": {"content": (str, list)},
+    "reasoning": {"summary": list},
+    "function_call": {"call_id": str, "name": str, "arguments": str},
+    "function_call_output": {"call_id": (str, type(None)), "output": (str, list)},
+    "custom_tool_call": {"call_id": str, "name": str, "input": str},
+    "custom_tool_call_output": {"call_id": str, "output": (str, list)},
+    "computer_call_output": {"call_id": str, "output": dict},
+    "shell_call_output": {"call_id": str, "output": list},
+    "apply_patch_call_output": {"call_id": str},
+}
+_SOUND_OR_FILM = re.compile(r"data:(?:audio|video)/")
+
+
+@once_per_check
+def _items(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
+    """Return the items that are objects: index, type, item. A message may omit its type."""
+    return [(i, _type(item), item) for i, item in objects(body.get("input"))]
+
+
+def _type(item: JsonObject) -> str:
+    return as_text(item.get("type")) or ("message" if "role" in item else "")
+
+
+def _is_continued(body: JsonObject) -> bool:
+    """Whether the API has earlier items that are not in the input."""
+    return bool(body.get("previous_response_id") or body.get("conversation"))
+
+
+def _is_stored(body: JsonObject) -> bool:
+    return body.get("store") is not False
+
+
+def malformed(body: JsonObject) -> Iterator[Finding]:
+    """P0: items that do not have the documented shape."""
+    given = body.get("input")
+    if given is None and ("prompt" in body or _is_continued(body)):
+        return
+    if not isinstance(given, str | list):
+        yield Finding("input", "must be a string or a list")
+    strict = may_be_openai(body)
+    for i, item in enumerate(as_list(given)):
+        if isinstance(item, dict):
+            yield from _malformed_item(f"input.{i}", item)
+            yield from others_parts(f"input.{i}", item) if strict else ()
+        else:
+            yield Finding(f"input.{i}", "must be an object")
+
+
+def _malformed_item(where: str, item: JsonObject) -> Iterator[Finding]:
+    kind = _type(item)
+    if not kind and not isinstance(item.get("id"), str):  # a bare id refers to a stored item
+        yield Finding(where, "must have a type or a role")
+    if kind == "message" and as_text(item.get("role")) not in _ROLES:
+        yield Finding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
+    for field, problem in misfits(item, _FIELDS.get(kind, {})):
+        yield Finding(f"{where}.{field}", problem)
+    if kind == "message":
+        for j, part in enumerate(as_list(item.get("content"))):
+            if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+                yield Finding(f"{where}.content.{j}", "must be an object with a type")
+
+
+def stranded_reasoning(body: JsonObject) -> Iterator[Finding]:
+    """P1: a reasoning item without the item it led to."""
+    if not may_be_openai(body):
+        return
+    pending: list[tuple[int, JsonObject]] = []
+    for i, kind, item in _items(body):
+        if kind == "reasoning":
+            if item.get("id"):
+                pending.append((i, item))
+        elif pending:
+            if not _follows_reasoning(kind, item, _is_stored(body)):
+                yield from _stranded(pending)
+            pending = []
+    yield from _stranded(pending)
+
+
+def _follows_reasoning(kind: str, item: JsonObject, stored: bool) -> bool:
+    if kind == "item_reference" or not kind:
+        return True
+    made_by_model = kind not in _OUTPUTS and (kind != "message" or item.get("role") == "assistant")
+    # If items are stored, the API identifies the follower by its id; a rewritten item without one is not it.
+    return made_by_model and (bool(item.get("id")) or not stored)
+
+
+def _stranded(pending: list[tuple[int, JsonObject]]) -> Iterator[Finding]:
+    for i, item in pending:
+        yield Finding(
+            f"input.{i}", f"reasoning {as_text(item.get('id'))} without its required following item"
+        )
+
+
+def orphaned_items(body: JsonObject) -> Iterator[Finding]:
+    """P2: a stored item without its reasoning, in a history with other reasoning items."""
+    if not may_be_openai(body) or not _is_stored(body):
+        return
+    if not any(kind == "reasoning" for _, kind, _ in _items(body)):
+        return
+    reasoned = False
+    for i, kind, item in _items(body):
+        if kind == "reasoning":
+            reasoned = True
+        elif kind in _OUTPUTS or (kind == "message" and item.get("role") != "assistant"):
+            reasoned = False
+        elif item.get("id") and not reasoned and kind in ("message", *_CALLS):
+            yield Finding(f"input.{i}", f"{as_text(item.get('id'))} is without its reasoning item")
+
+
+def unpaired(body: JsonObject) -> Iterator[Finding]:
+    """P3: a call without its output, or an output without its call."""
+    hidden = _is_continued(body) or any(kind in ("item_reference", "") for _, kind, _ in _items(body))
+    waiting: defaultdict[str, list[int]] = defaultdict(list)
+    for i, kind, item in _items(body):
+        call_id = _call_id(item)
+        if kind in _CALLS:
+            waiting[call_id].append(i)
+        elif kind.endswith("_call"):
+            waiting.setdefault(call_id, [])  # server-side: an output is allowed but not required
+        elif kind not in _OUTPUTS:
+            continue
+        elif waiting.get(call_id):
+            waiting[call_id].pop()  # ids may repeat: an output belongs to the nearest call
+        elif call_id not in waiting and not hidden:
+            yield Finding(f"input.{i}", f"no tool call found for {kind} {call_id}")
+    for call_id, places in waiting.items():
+        for i in places:
+            yield Finding(f"input.{i}", f"no tool output found for call {call_id}")
+
+
+def _call_id(item: JsonObject) -> str:
+    """Return the id shared by a call and its output; a local shell's output has it under ``id``."""
+    return as_text(item.get("call_id")) or as_text(item.get("id"))
+
+
+def sizes_out_of_range(body: JsonObject) -> Iterator[Finding]:
+    """P4: ids, outputs and thresholds outside their limits."""
+    for i, kind, item in _items(body):
+        call_id, output = item.get("call_id"), item.get("output")
+        if kind in _JOINED and isinstance(call_id, str) and not 1 <= len(call_id) <= MAX_CALL_ID:
+            yield Finding(f"input.{i}.call_id", f"must have 1 to {MAX_CALL_ID} characters")
+        if kind in _OUTPUTS and isinstance(output, str) and len(output) > MAX_OUTPUT:
+            yield Finding(f"input.{i}.output", f"{len(output):,} characters, {MAX_OUTPUT:,} are allowed")
+    for i, step in objects(body.get("context_management")):
+        threshold = as_number(step.get("compact_threshold"))
+        if threshold is not None and threshold < MIN_COMPACT_THRESHOLD:
+            yield Finding(
+                f"context_management.{i}.compact_threshold", f"must be at least {MIN_COMPACT_THRESHOLD}"
+            )
+
+
+def interleaved_calls(body: JsonObject) -> Iterator[Finding]:
+    """P5: on DeepSeek, a message between a call and its output."""
+    if not is_deepseek(body):
+        return
+    waiting: dict[str, int] = {}
+    for i, kind, item in _items(body):
+        if kind in _CALLS:
+            waiting[_call_id(item)] = i
+        elif kind in _OUTPUTS:
+            waiting.pop(_call_id(item), None)
+        elif kind == "message":
+            for call_id, at in waiting.items():
+                yield Finding(f"input.{at}", f"a message is between call {call_id} and its output")
+            waiting.clear()
+
+
+def temperature_out_of_range(body: JsonObject) -> Iterator[Finding]:
+    """P6: a temperature outside 0 to 2, or a value that is not a number."""
+    for field, problem in misfit_numbers(
+        body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
+    ):
+        yield Finding(field, problem)
+    temperature = as_number(body.get("temperature"))
+    if temperature is not None and not 0 <= temperature <= 2:
+        yield Finding("temperature", "must be from 0 to 2")
+
+
+def sound_files(body: JsonObject) -> Iterator[Finding]:
+    """P7: audio or video sent as a file."""
+    for i, _kind, item in _items(body):
+        for key in ("content", "output"):
+            for j, part in objects(item.get(key)):
+                if _SOUND_OR_FILM.match(as_text(part.get("file_data"))):
+                    yield Finding(f"input.{i}.{key}.{j}.file_data", "audio and video files are not supported")
+
+
+def trigger_not_last(body: JsonObject) -> Iterator[Finding]:
+    """P8: a compaction trigger that is not the last item."""
+    last = len(as_list(body.get("input"))) - 1
+    for i, kind, _item in _items(body):
+        if kind == "compaction_trigger" and i != last:
+            yield Finding(f"input.{i}", "a compaction trigger must be the last item")
+
+
+def missing_fields(body: JsonObject) -> Iterator[Finding]:
+    """P0b: a request without a model."""
+    if not body.get("model") and "prompt" not in body:
+        yield Finding("model", "is required")
+
+
+RULES = in_order(
+    (
+        Rule(
+            "P0",
+            "items have the documented shape",
+            Level.REFUSE,
+            "OpenAI's OpenAPI specification (August 2026).",
+            "build items with a type (or a role) and the fields each needs",
+            malformed,
+        ),
+        Rule(
+            "P0b",
+            "a request names its model",
+            Level.REFUSE,
+            "OpenAI's OpenAPI specification: only a stored prompt can name the model instead.",
+            "add the field",
+            missing_fields,
+            scope=Scope.BODY,
+        ),
+        Rule(
+            "P1",
+            "a reasoning item is followed by the item it led to",
+            Level.REFUSE,
+            "Recorded by pydantic-ai: \"of type 'reasoning' was provided without its required following "
+            'item" for an item with an id whose follower was rewritten and has none; accepted once the '
+            "reasoning went out as text. Recorded by opencode: with store false and no ids at all, the "
+            "same order is accepted. Only for OpenAI's models: DeepSeek accepts it.",
+            "keep the reasoning item and its follower with their ids, or drop the reasoning item",
+            stranded_reasoning,
+        ),
+        Rule(
+            "P2",
+            "a stored item keeps its reasoning item",
+            Level.REFUSE,
+            "Error text \"of type 'message' was provided without its required 'reasoning' item\" "
+            "(codex#20774, agents-python#3941). A model may also answer without reasoning, which cannot be "
+            "seen here.",
+            "drop the item's id with its reasoning, or keep both",
+            orphaned_items,
+            verified=False,
+        ),
+        Rule(
+            "P3",
+            "every call has its output and every output its call",
+            Level.REFUSE,
+            "Error texts 'No tool call found for function call output' and 'No tool output found for "
+            "function call' (pydantic-ai and litellm source, a cline test). Recorded by pydantic-ai: ids "
+            "may repeat. Not applied to outputs if the API holds earlier items.",
+            "keep each call and its output together",
+            unpaired,
+        ),
+        Rule(
+            "P4",
+            "ids, outputs and thresholds are in range",
+            Level.REFUSE,
+            "OpenAPI specification: call_id 1 to 64 characters, output at most 10,485,760, "
+            "compact_threshold from 1,000.",
+            "shorten the id or the output",
+            sizes_out_of_range,
+        ),
+        Rule(
+            "P5",
+            "on DeepSeek no message is between a call and its output",
+            Level.REFUSE,
+            "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' if a "
+            "message is between two calls. Depends on the model.",
+            "put messages before the calls or after the outputs",
+            interleaved_calls,
+        ),
+        Rule(
+            "P6",
+            "temperature is from 0 to 2",
+            Level.REFUSE,
+            "Recorded by pydantic-ai: \"Invalid 'temperature': decimal below minimum value\".",
+            "change the number",
+            temperature_out_of_range,
+        ),
+        Rule(
+            "P7",
+            "files are not audio or video",
+            Level.REFUSE,
+            "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
+            "send a transcript instead",
+            sound_files,
+        ),
+        Rule(
+            "P8",
+            "a compaction trigger is the last item",
+            Level.REFUSE,
+            "OpenAI's types and documentation (openai 3.49.0): compaction_trigger must be last in the input.",
+            "move it to the end, or take it out",
+            trigger_not_last,
+        ),
+    )
+)
