@@ -28,7 +28,7 @@ from typing import TypeVar
 
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose.ladder import Situation, propose
-from clew.compaction.propose.ledger_claims import brief_of
+from clew.compaction.propose.ledger_claims import mandatory_content
 from clew.compaction.verify import Evidence, LedgerEntry, verify
 from clew.ledger import Ledger
 from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS
@@ -203,7 +203,7 @@ class Watch:
 def evidence(
     view: Sequence[Item], ledger: Ledger, counter: TokenCounter, target: int, sizes: dict[str, int]
 ) -> Evidence:
-    told = brief_of(ledger, view)
+    told = mandatory_content(ledger, view)
     return Evidence(
         view=view,
         counter=counter,
@@ -226,7 +226,7 @@ def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     sizes = watch.time("count tokens", lambda: {item.id: counter.count(item.message) for item in view})
     target = int(sum(sizes.values()) * share)
     watch.time("ledger", lambda: ledger.extend(view))
-    told = partial(brief_of, ledger)
+    told = partial(mandatory_content, ledger)
     now = Situation(view, counter, target, ledger.values, told, sizes=[*sizes.values()])
     plan = watch.time("propose", lambda: propose(now))
     known = watch.time("evidence", lambda: evidence(view, ledger, counter, target, sizes))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.plan.digest import spans, unspan
+from clew.compaction.plan.digest import expand_spans, spans
 
 
 def test_runs_are_written_by_their_ends():
@@ -13,9 +13,9 @@ def test_runs_are_written_by_their_ends():
 
 @given(st.lists(st.integers(1, 40).map(lambda n: f"m{n}") | st.sampled_from(["d1", "by-hand", "m01", "m"])))
 def test_what_is_written_reads_back(ids):
-    assert unspan(spans(ids)) == tuple(ids)
+    assert expand_spans(spans(ids)) == tuple(ids)
 
 
 def test_a_text_that_stands_for_more_than_a_session_is_refused():
     with pytest.raises(ValueError, match="too many"):
-        unspan("m1-m9999999999")
+        expand_spans("m1-m9999999999")

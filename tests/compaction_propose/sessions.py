@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.plan import Claim, Digest, Plan, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose import Brief, Keep, Situation, Written, brief_of, propose
+from clew.compaction.propose import Keep, MandatoryContent, Situation, Written, mandatory_content, propose
 from clew.compaction.verify import Evidence, LedgerEntry
 from clew.ledger import Ledger
 from clew.message import (
@@ -71,12 +71,14 @@ def tokens_of(view: Iterable[Item]) -> int:
 # One session, once -----------------------------------------------------------------------------------
 
 
-def situation(view: Sequence[Item], target: int, brief: Brief | None = None, **more: object) -> Situation:
+def situation(
+    view: Sequence[Item], target: int, brief: MandatoryContent | None = None, **more: object
+) -> Situation:
     """Return a view with what its ledger has to say; ``brief`` says something else instead."""
     ledger = read(view)
 
-    def told(span: Sequence[Item]) -> Brief:
-        return brief_of(ledger, span) if brief is None else brief
+    def told(span: Sequence[Item]) -> MandatoryContent:
+        return mandatory_content(ledger, span) if brief is None else brief
 
     return Situation(
         view,
@@ -121,8 +123,8 @@ class Living:
         self.asked.add(name)
         return self.log.get(name)
 
-    def brief(self, span: Sequence[Item]) -> Brief:
-        return brief_of(self.ledger, span, self.shown)
+    def brief(self, span: Sequence[Item]) -> MandatoryContent:
+        return mandatory_content(self.ledger, span, self.shown)
 
     def situation(self, target: int, keep: Keep | None = None) -> Situation:
         return Situation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan
-from clew.compaction.propose import Situation, Written, brief_of, propose
+from clew.compaction.propose import Situation, Written, mandatory_content, propose
 from clew.message import Cite, Item, Role, Trust, said
 from tests.compaction_propose.sessions import (
     COUNTER,
@@ -45,7 +45,7 @@ def _situation(whole: list[Item], view: list[Item], target: int) -> Situation:
         COUNTER,
         target,
         ledger.values,
-        lambda span: brief_of(ledger, span),
+        lambda span: mandatory_content(ledger, span),
         ledger.artifacts.changed,
         ledger.turns,
         originals=originals.get,

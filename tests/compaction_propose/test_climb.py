@@ -8,7 +8,7 @@ import pytest
 
 from clew.compaction.plan import ClaimKind, Condense, Freed, Pin, Plan, Rung, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose import Brief, Keep, propose
+from clew.compaction.propose import Keep, MandatoryContent, propose
 from clew.compaction.verify import Level, verify
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.message import Cite, Item, Media, Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -96,20 +96,20 @@ def test_what_people_said_is_in_the_digest_word_for_word():
 def test_every_claim_quotes_its_source():
     view = turns(30)
     by_id = {item.id: item.message for item in view}
-    digest = condensed(propose(situation(view, 2_500, Brief()))).digest
+    digest = condensed(propose(situation(view, 2_500, MandatoryContent()))).digest
     for claim in digest.claims:
         said = [cite.quote(by_id[cite.message]) for cite in claim.sources]
         assert [claim.text] == said
 
 
 def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
-    digest = condensed(propose(situation(turns(30), 2_000, Brief((PIN,))))).digest
+    digest = condensed(propose(situation(turns(30), 2_000, MandatoryContent((PIN,))))).digest
     assert digest.pins == (PIN,)
     many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
     with pytest.raises(PinsDoNotFit, match="or ask for more tokens"):
-        propose(situation(turns(30), 2_000, Brief(many)))
+        propose(situation(turns(30), 2_000, MandatoryContent(many)))
     with pytest.raises(PinsDoNotFit, match="or take a model with a larger window"):
-        propose(situation(turns(30), 2_000, Brief(many), trigger="pressure"))
+        propose(situation(turns(30), 2_000, MandatoryContent(many), trigger="pressure"))
 
 
 def test_open_work_is_told_by_how_it_begins_where_rules_leave_no_room_for_all_of_it():
@@ -171,7 +171,7 @@ def test_where_rules_take_most_of_the_room_it_is_they_that_should_be_fewer():
     picture = Item("m999", Message(Role.USER, (Media("image", url="https://x/1.png"),)))
     rules = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 40, Cite("m2"), Trust.USER) for n in range(30))
     with pytest.raises(BudgetExceeded, match=r"and rules and open work .*: no pin is dropped silently"):
-        propose(situation([*turns(30), picture], 3_000, Brief(rules), trigger="pressure"))
+        propose(situation([*turns(30), picture], 3_000, MandatoryContent(rules), trigger="pressure"))
 
 
 def test_a_large_system_prompt_takes_nothing_from_the_shares_of_the_rest():

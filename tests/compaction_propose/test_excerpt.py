@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.excerpt import LONGEST_LINE, Telling, excerpt
+from clew.compaction.propose.excerpt import LONGEST_LINE, ExcerptSource, excerpt
 
 NUMBERS = [f"line {n}" for n in range(1000)]
 
@@ -89,6 +89,6 @@ def test_the_fullest_excerpt_holds_what_is_held_and_is_not_much_longer_than_aske
 ):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert text[start:end] in Telling(text).fullest(most, [(start, end)])
-    shown = Telling(text).fullest(most)
+    assert text[start:end] in ExcerptSource(text).fullest(most, [(start, end)])
+    shown = ExcerptSource(text).fullest(most)
     assert len(shown) <= max(most, 3 * LONGEST_LINE) + shown.count("[… ") * 40

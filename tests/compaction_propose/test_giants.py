@@ -11,7 +11,7 @@ import pytest
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose import propose
-from clew.compaction.propose.excerpt import Telling, excerpt
+from clew.compaction.propose.excerpt import ExcerptSource, excerpt
 from clew.compaction.propose.prune import near_duplicates, prune
 from clew.compaction.propose.stubs import Page, shorten
 from clew.errors import BudgetExceeded
@@ -84,7 +84,7 @@ def test_the_lines_of_a_giant_are_not_looked_at_one_by_one():
 
 def test_however_many_excerpts_are_taken_a_text_is_looked_through_once():
     text = Watched(BROKEN)
-    telling = Telling(text)
+    telling = ExcerptSource(text)
     assert [telling.excerpt(room) for room in (8_000, 4_000, 2_000)] == [
         excerpt(BROKEN, room) for room in (8_000, 4_000, 2_000)
     ]
@@ -131,7 +131,7 @@ def test_of_one_endless_line_as_much_is_shown_as_there_is_room_for(before: str, 
 
 def test_a_long_line_among_short_ones_gets_what_they_leave():
     text = "\n".join([*LOG[:5], "x" * 90_000, *LOG[5:10]])
-    lines = Telling(text).fullest(9_000).split("\n")
+    lines = ExcerptSource(text).fullest(9_000).split("\n")
     assert [*lines[:5], *lines[6:]] == LOG[:10]
     assert 7_000 < len(lines[5]) < 9_000
 

@@ -12,7 +12,7 @@ import clew
 from clew.compaction.plan import Plan, Rung, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.stubs import left_out, with_gaps
+from clew.compaction.propose.stubs import left_out, without_thinking
 from clew.compaction.verify import verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, said
 from clew.providers import RESPONSES, Scope
@@ -82,7 +82,7 @@ def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
 
 def test_of_a_message_of_nothing_but_thought_a_note_is_left():
     view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), said(Role.USER, "Go on.")])
-    [gapped, _] = with_gaps(view)
+    [gapped, _] = without_thinking(view)
     assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))
     assert [one.message for one in left_out(view, [])] == [spoken("[thinking left out]")]
 
@@ -115,13 +115,13 @@ def test_no_thought_is_so_large_that_a_list_cannot_be_compacted(last):
 
 
 def test_a_gap_holds_the_place_of_a_thought():
-    [item] = with_gaps(items([thoughtful(CALL)]))
+    [item] = without_thinking(items([thoughtful(CALL)]))
     assert item.message.parts == (Thinking(""), CALL)
 
 
 def test_what_is_shown_smaller_anyway_loses_its_thought_too():
     view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), said(Role.USER, "Go on.")])
-    [gapped, _] = with_gaps(view)
+    [gapped, _] = without_thinking(view)
     short = Message(Role.ASSISTANT, (gapped.message.parts[0], Text("[kept]", trust=Trust.ASSISTANT)))
     assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
         Shrink("m1", spoken("[kept]"), "large", Rung.TRUNCATE)

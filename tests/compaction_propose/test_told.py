@@ -6,8 +6,8 @@ import pytest
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.plan.render import render_digest
-from clew.compaction.propose import brief_of, propose
-from clew.compaction.propose.ledger_claims import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose import mandatory_content, propose
+from clew.compaction.propose.ledger_claims import is_restated, lists_changed_files, shortened
 from clew.message import Cite, Role, Trust, said
 from tests.compaction_propose.sessions import Living, items, read, spoken, step
 
@@ -15,7 +15,7 @@ from tests.compaction_propose.sessions import Living, items, read, spoken, step
 def test_a_failing_test_is_believed_like_the_tool_that_named_it():
     output = "FAILED tests/test_a.py::test_one - ValueError\n1 failed in 0.1s"
     view = items([*step("c", "bash", {"command": "pytest"}, output, error=True)])
-    loops = [claim for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.OPEN]
+    loops = [claim for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.OPEN]
     assert [(claim.text, claim.trust) for claim in loops] == [
         ("test: tests/test_a.py::test_one", Trust.UNTRUSTED)
     ]
@@ -23,20 +23,20 @@ def test_a_failing_test_is_believed_like_the_tool_that_named_it():
 
 def test_a_request_that_is_the_goal_is_said_once():
     view = items([said(Role.USER, "Port the reports to v2.")])
-    assert [claim.kind for claim in brief_of(read(view), view).claims] == [ClaimKind.GOAL]
+    assert [claim.kind for claim in mandatory_content(read(view), view).claims] == [ClaimKind.GOAL]
 
 
 def test_a_request_that_says_more_than_the_goal_is_said_too():
     first, more = "Port the reports to v2.", "Port the reports to v2. The logo is in art/logo.svg."
     view = items([said(Role.USER, first), spoken("I will."), said(Role.USER, more)])
-    claims = brief_of(read(view), view).claims
+    claims = mandatory_content(read(view), view).claims
     assert [claim.text for claim in claims][:2] == [first, f"request: {more}"]
 
 
 def test_the_last_test_run_is_told_though_its_message_stays():
     ran = step("c", "bash", {"command": "pytest -q"}, "12 passed in 2.31s")
     view = items([said(Role.USER, "Run the tests."), *ran])
-    claims = brief_of(read(view), view[:1]).claims
+    claims = mandatory_content(read(view), view[:1]).claims
     assert "last test run: pytest -q: 12 passed, 0 failed" in [claim.text for claim in claims]
 
 
@@ -50,7 +50,7 @@ def test_the_last_test_run_is_told_though_its_message_stays():
 )
 def test_a_run_is_told_in_the_words_of_its_runner(command: str, output: str, told: str):
     view = items([said(Role.USER, "go"), *step("c1", "bash", {"command": command}, output)])
-    claims = brief_of(read(view), view).claims
+    claims = mandatory_content(read(view), view).claims
     assert f"last test run: {command}: {told}" in [claim.text for claim in claims]
 
 
@@ -59,10 +59,10 @@ def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     refused = step("c1", "Bash", {"command": "git push"}, told, error=True)
     view = items([said(Role.USER, "Ship it."), *refused])
     claim = f'refused: Bash: git push: "{told}"'
-    (shown,) = [one for one in brief_of(read(view), view).claims if one.text == claim]
-    assert (shown.kind, is_told_anew(shown)) == (ClaimKind.ERROR, True)
+    (shown,) = [one for one in mandatory_content(read(view), view).claims if one.text == claim]
+    assert (shown.kind, is_restated(shown)) == (ClaimKind.ERROR, True)
     view += items(step("c2", "Bash", {"command": "git push"}, "pushed"), first=4)
-    assert claim not in [one.text for one in brief_of(read(view), view).claims]
+    assert claim not in [one.text for one in mandatory_content(read(view), view).claims]
 
 
 @pytest.mark.parametrize("text", ["User rejected the deployment.", "The user has denied this request."])
@@ -73,7 +73,7 @@ def test_no_tool_can_say_that_the_user_refused(text: str, error: bool):
     )
     view += items([spoken("Next.")], first=4)
     plan = propose(Living([item.message for item in view] + [spoken("word " * 400)] * 9).situation(500))
-    claims = brief_of(read(view), view).claims
+    claims = mandatory_content(read(view), view).claims
     assert not [one for one in claims if one.kind is ClaimKind.DECISION]
     (shown,) = [one for one in claims if one.kind is ClaimKind.ERROR]
     assert text.rstrip(".") in shown.text
@@ -91,12 +91,14 @@ def test_rules_that_ended_are_told_until_their_end_is_shown():
             spoken("Thanks."),
         ]
     )
-    ended = [one for one in brief_of(read(view), view[:4]).claims if one.kind is ClaimKind.DECISION]
+    ended = [one for one in mandatory_content(read(view), view[:4]).claims if one.kind is ClaimKind.DECISION]
     assert [(one.text, one.sources[0].message) for one in ended] == [
         ('no longer holds: "Never push to main."', "m4")
     ]
-    assert all(map(is_told_anew, ended))
-    assert not [one for one in brief_of(read(view), view[:3]).claims if one.kind is ClaimKind.DECISION]
+    assert all(map(is_restated, ended))
+    assert not [
+        one for one in mandatory_content(read(view), view[:3]).claims if one.kind is ClaimKind.DECISION
+    ]
 
 
 def test_the_goal_is_shortened_between_words_and_keeps_its_place():
@@ -108,7 +110,9 @@ def test_the_goal_is_shortened_between_words_and_keeps_its_place():
 def test_many_files_are_told_a_few_at_a_time():
     steps = (step(f"c{n}", "Write", {"file_path": f"a{n}.py", "content": "x"}, "ok") for n in range(25))
     view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
-    files = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    files = [
+        claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
+    ]
     assert files == [
         "created: " + ", ".join(f"a{n}.py" for n in numbers)
         for numbers in (range(10), range(10, 20), range(20, 25))
@@ -123,9 +127,9 @@ def test_what_a_digest_covers_leaves_with_it():
     living.compact(600)
     assert living.shown is not None
     digest = [item for item in living.view if item.id == living.shown[0]]
-    decided = [one.kind for one in brief_of(living.ledger, digest, living.shown).claims]
+    decided = [one.kind for one in mandatory_content(living.ledger, digest, living.shown).claims]
     assert ClaimKind.DECISION in decided
-    assert ClaimKind.DECISION not in [one.kind for one in brief_of(living.ledger, digest).claims]
+    assert ClaimKind.DECISION not in [one.kind for one in mandatory_content(living.ledger, digest).claims]
 
 
 @pytest.mark.parametrize("seen", [("Edit",), ("Edit", "Read"), ("Read", "Edit", "Read")])
@@ -135,7 +139,9 @@ def test_a_file_that_was_changed_is_told_as_changed_whoever_reads_it_later(seen:
     for n, tool in enumerate(seen):
         messages += step(f"c{n}", tool, arguments if tool == "Edit" else {"file_path": "/a/x.py"}, "done")
     view = items(messages)
-    told = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    told = [
+        claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
+    ]
     assert told == ["modified: /a/x.py"]
 
 
@@ -145,23 +151,27 @@ def test_the_folder_that_files_share_is_said_once_and_each_keeps_one_of_its_own(
         step(f"c{n}", "Write", {"file_path": name, "content": "x"}, "ok") for n, name in enumerate(names)
     )
     view = items([said(Role.USER, "Go."), *(message for pair in steps for message in pair)])
-    claims = [claim for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    claims = [
+        claim for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
+    ]
     assert [claim.text for claim in claims] == ["created in /repo/app/: src/a.py, src/b.py, src/deep/c.py"]
-    assert all(map(is_told_anew, claims))
-    assert all(map(tells_of_changes, claims))
+    assert all(map(is_restated, claims))
+    assert all(map(lists_changed_files, claims))
 
 
 def test_of_a_long_command_its_first_line_is_told():
     command = "python - <<'EOF'\nprint(1)\nEOF"
     view = items([said(Role.USER, "Go."), *step("c", "bash", {"command": command}, "1")])
-    ran = [claim.text for claim in brief_of(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT]
+    ran = [
+        claim.text for claim in mandatory_content(read(view), view).claims if claim.kind is ClaimKind.ARTIFACT
+    ]
     assert ran == ["ran: python - <<'EOF'…"]
 
 
 def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cut():
     request = f"Port the reports to v2. {'Mind the totals. ' * 60}Then tell me."
     view = items([said(Role.USER, request)])
-    (goal,) = [one for one in brief_of(read(view), view).claims if one.kind is ClaimKind.GOAL]
+    (goal,) = [one for one in mandatory_content(read(view), view).claims if one.kind is ClaimKind.GOAL]
     begun, mark, left = goal.text.partition("[… ")
     assert request.startswith(begun)
     assert goal.sources[0].quote(view[0].message) == begun
@@ -170,5 +180,5 @@ def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cu
 
 def test_a_request_that_only_stands_in_the_words_of_the_goal_is_told_as_well():
     view = items([said(Role.USER, "Fix pull request 187 today."), said(Role.USER, "187")])
-    claims = [claim.text for claim in brief_of(read(view), view).claims]
+    claims = [claim.text for claim in mandatory_content(read(view), view).claims]
     assert claims == ["Fix pull request 187 today.", "request: 187"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import Brief, Outline
+from clew.compaction.propose.brief import MandatoryContent, Outline
 from clew.compaction.propose.summary import LIMITS, Limits
-from clew.compaction.propose.summary.prompt import Order
+from clew.compaction.propose.summary.prompt import SummaryTask
 from clew.message import (
     Cite,
     Item,
@@ -62,7 +62,7 @@ PIN = Pin("p1", "Never modify files under legacy/.", Cite("m1", 0, 41, 74), Trus
 GOAL = Claim(
     "", ClaimKind.GOAL, "Refactor src/billing/invoice.py, please.", (Cite("m1", 0, 0, 40),), Trust.USER
 )
-BRIEF = Brief((PIN,), (GOAL,))
+BRIEF = MandatoryContent((PIN,), (GOAL,))
 EARLIER = Digest(
     "d1",
     0,
@@ -79,16 +79,16 @@ DIGEST_ITEM = Item("d1", digest_message(EARLIER))
 
 def outline(
     span: Sequence[Item] = SPAN,
-    brief: Brief = BRIEF,
+    brief: MandatoryContent = BRIEF,
     room_tokens: int = 1_000,
     earlier: Digest | None = None,
 ) -> Outline:
     return Outline(span, brief, room_tokens, earlier)
 
 
-def order(made: Outline | None = None, limits: Limits = LIMITS, **more: object) -> Order:
+def order(made: Outline | None = None, limits: Limits = LIMITS, **more: object) -> SummaryTask:
     settings = {"focus": "", "window_tokens": 100_000, **more}
-    return Order(made or outline(), "scripted", counter=COUNTER, limits=limits, **settings)  # type: ignore[arg-type]
+    return SummaryTask(made or outline(), "scripted", counter=COUNTER, limits=limits, **settings)  # type: ignore[arg-type]
 
 
 def many(count: int, words: int = 40) -> list[Item]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.summary.claims import (
     LONGEST_CLAIM,
-    Told,
+    WrittenClaim,
     claims_of,
     distinct,
     fitted,
@@ -26,7 +26,7 @@ SOURCES = sources_of(outline([DIGEST_ITEM, *SPAN], earlier=EARLIER))
 
 def made(kind: ClaimKind, text: str, *sources: str) -> Claim | None:
     """Return what becomes of a claim."""
-    return next(claims_of([Told(kind, text, sources)], SOURCES), None)
+    return next(claims_of([WrittenClaim(kind, text, sources)], SOURCES), None)
 
 
 def fact(text: str, kind: ClaimKind = ClaimKind.FACT) -> Claim:
@@ -71,7 +71,7 @@ def test_a_piece_of_a_word_is_no_quote():
 
 def test_a_quote_in_a_script_without_spaces_may_begin_anywhere():
     sources = sources_of(outline([Item("m1", said(Role.USER, "请永远不要修改旧目录。"))]))
-    (claim,) = claims_of([Told(ClaimKind.USER, "不要修改旧目录", ("m1",))], sources)
+    (claim,) = claims_of([WrittenClaim(ClaimKind.USER, "不要修改旧目录", ("m1",))], sources)
     assert claim.sources == (Cite("m1", 0, 3, 10),)
 
 
@@ -96,14 +96,18 @@ def test_an_endless_source_is_looked_through_in_time_in_proportion(endless: str)
 
 def test_a_claim_that_cites_everything_is_dropped():
     span = [Item(f"m{i}", said(Role.USER, f"Number {i}")) for i in range(40)]
-    told = Told(ClaimKind.FACT, "Numbers were named", tuple(item.id for item in span))
+    told = WrittenClaim(ClaimKind.FACT, "Numbers were named", tuple(item.id for item in span))
     assert list(claims_of([told], sources_of(outline(span)))) == []
 
 
 @given(st.text(" \n\u3000ab", max_size=30), st.integers(0, 30), st.integers(1, 30))
 def test_a_quote_is_the_very_words_of_its_place(text: str, start: int, length: int):
     sources = sources_of(outline([Item("m1", said(Role.USER, text))]))
-    told = [Told(ClaimKind.FACT, wanted, ("m1",))] if (wanted := text[start : start + length].strip()) else []
+    told = (
+        [WrittenClaim(ClaimKind.FACT, wanted, ("m1",))]
+        if (wanted := text[start : start + length].strip())
+        else []
+    )
     for claim in claims_of(told, sources):
         if claim.verbatim:
             assert claim.sources[0].quote(said(Role.USER, text)) == claim.text
@@ -112,7 +116,7 @@ def test_a_quote_is_the_very_words_of_its_place(text: str, start: int, length: i
 
 def test_a_quote_is_looked_for_in_time_in_proportion():
     sources = sources_of(outline([Item("m1", said(Role.USER, "word " * 200_000))]))
-    told = [Told(ClaimKind.FACT, "word " * 200 + f"x{i}", ("m1",)) for i in range(100)]
+    told = [WrittenClaim(ClaimKind.FACT, "word " * 200 + f"x{i}", ("m1",)) for i in range(100)]
     assert len(list(claims_of(told, sources))) == 100
 
 
@@ -128,7 +132,7 @@ def test_a_quote_is_looked_for_in_time_in_proportion():
 def test_a_quote_is_looked_for_in_what_repeats_itself_in_time_in_proportion(wanted: str, text: str):
     sources = sources_of(outline([Item("m1", said(Role.USER, text))]))
     began = process_time()
-    (claim,) = claims_of([Told(ClaimKind.FACT, wanted, ("m1",))], sources)
+    (claim,) = claims_of([WrittenClaim(ClaimKind.FACT, wanted, ("m1",))], sources)
     assert process_time() - began < 5
     assert not claim.verbatim
 
@@ -142,7 +146,7 @@ def test_signs_that_are_not_seen_are_taken_out_of_own_words_and_left_in_quotes()
     persian = "می\u200cخواهم \u200bpush"
     sources = sources_of(outline([Item("m1", said(Role.USER, persian))]))
     quote, joined = claims_of(
-        [Told(ClaimKind.FACT, text, ("m1",)) for text in (persian, "نمی\u200cخواهم")], sources
+        [WrittenClaim(ClaimKind.FACT, text, ("m1",)) for text in (persian, "نمی\u200cخواهم")], sources
     )
     assert (quote.text, quote.verbatim) == (persian, True)
     assert joined.text == "نمی\u200cخواهم"

@@ -9,15 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.summary.claims import MOST_SOURCES, Told, claims_of, read_answer, sources_of
+from clew.compaction.propose.summary.claims import (
+    MOST_SOURCES,
+    WrittenClaim,
+    claims_of,
+    read_answer,
+    sources_of,
+)
 from tests.compaction_summary.scene import DIGEST_ITEM, EARLIER, SPAN, outline
 from tests.strategies import json_text, json_values
 
 DECIDED = '{"kind": "decision", "text": "Use Decimal.", "sources": ["m4"]}'
 TAXED = '{"kind": "fact", "text": "TAX_RATE is 0.19", "sources": ["m3"]}'
 BOTH = [
-    Told(ClaimKind.DECISION, "Use Decimal.", ("m4",)),
-    Told(ClaimKind.FACT, "TAX_RATE is 0.19", ("m3",)),
+    WrittenClaim(ClaimKind.DECISION, "Use Decimal.", ("m4",)),
+    WrittenClaim(ClaimKind.FACT, "TAX_RATE is 0.19", ("m3",)),
 ]
 
 
@@ -56,14 +62,14 @@ def test_unknown_kinds_are_facts_and_odd_sources_are_taken_as_they_are():
     odd = '{"kind": "Decision ", "text": "a", "source": "m1, m2"}'
     odder = '{"kind": 7, "text": "b", "sources": [3, null]}'
     assert read_answer(f"{odd} {odder}") == [
-        Told(ClaimKind.DECISION, "a", ("m1, m2",)),
-        Told(ClaimKind.FACT, "b", ("m3",)),
+        WrittenClaim(ClaimKind.DECISION, "a", ("m1, m2",)),
+        WrittenClaim(ClaimKind.FACT, "b", ("m3",)),
     ]
 
 
 def test_signs_that_cannot_be_written_are_left_out():
     answer = '{"kind": "fact", "text": "a\\ud800b\\u0000c\nd", "sources": ["m1"]}'
-    assert read_answer(answer) == [Told(ClaimKind.FACT, "abc\nd", ("m1",))]
+    assert read_answer(answer) == [WrittenClaim(ClaimKind.FACT, "abc\nd", ("m1",))]
 
 
 @pytest.mark.parametrize(

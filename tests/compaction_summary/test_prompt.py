@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from clew.compaction.plan import ClaimKind, Pin
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.summary import PROMPT_VERSION, SessionRequest
 from clew.compaction.propose.summary.prompt import (
     MOST_KEPT_TOKENS,
@@ -84,7 +84,7 @@ def test_the_tools_of_the_session_are_counted():
 )
 def test_nothing_that_is_put_in_beside_the_messages_leaves_its_place(hostile: str):
     pin = Pin("p1", hostile, Cite("m1"), Trust.USER)
-    ask = asked(made=outline(brief=Brief((pin,))), focus=hostile, misses=(hostile,))
+    ask = asked(made=outline(brief=MandatoryContent((pin,))), focus=hostile, misses=(hostile,))
     ends = re.findall(r"</clew-(\w+)-", ask.instruction)
     begins = [line for line in ask.instruction.splitlines() if line.startswith(("[m9", "Obey"))]
     assert (ends, begins) == (["kept", "focus", "misses", "transcript"], [])
@@ -94,7 +94,10 @@ def test_what_is_kept_anyway_takes_no_more_than_its_share():
     pins = tuple(
         Pin(f"p{i}", f"Rule {i}: " + "never do that. " * 15, Cite("m1"), Trust.USER) for i in range(500)
     )
-    rules, without = asked(made=outline(brief=Brief(pins))), asked(made=outline(brief=Brief()))
+    rules, without = (
+        asked(made=outline(brief=MandatoryContent(pins))),
+        asked(made=outline(brief=MandatoryContent())),
+    )
     more = COUNTER.count_text(rules.instruction) - COUNTER.count_text(without.instruction)
     assert 0.9 * MOST_KEPT_TOKENS < more < 1.2 * MOST_KEPT_TOKENS
 

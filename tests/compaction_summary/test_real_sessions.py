@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.summary import Limits, write
 from clew.message import words
 from clew.providers.model import run
@@ -28,7 +28,7 @@ def test_a_real_session_is_read_whole_and_can_be_read_back_from_the_prompts(name
     span = longest_session(real_data("transcripts") / name)
     model = good_summariser()
     steps = write(
-        outline(span, Brief(), room_tokens=4_000),
+        outline(span, MandatoryContent(), room_tokens=4_000),
         model_name="scripted",
         window_tokens=60_000,
         counter=COUNTER,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import Brief, Outline, Written
+from clew.compaction.propose.brief import MandatoryContent, Outline, Written
 from clew.compaction.propose.summary import PROMPT_VERSION, Limits, SessionRequest, write
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, ModelTimeout, SummaryFailed
 from clew.message import Item, Message, Role, Trust, said
@@ -59,7 +59,7 @@ def names(asks: Sequence[Ask]) -> list[list[str]]:
 
 def parts(count: int) -> tuple[Outline, int]:
     """Return a span, and a window in which it is read in so many parts."""
-    made = outline(many(count * 2, words=100), Brief(), room_tokens=2_000)
+    made = outline(many(count * 2, words=100), MandatoryContent(), room_tokens=2_000)
     return made, 4_800
 
 
@@ -94,7 +94,7 @@ def test_what_was_wrong_before_is_in_the_question():
 
 
 def test_claims_fit_their_room():
-    made = outline(many(60, words=1), Brief(), room_tokens=300)
+    made = outline(many(60, words=1), MandatoryContent(), room_tokens=300)
     done = written(ScriptedModel.always(extractive), made)
     assert 5 < len(done.claims) < 60
     assert sum(COUNTER.count_text(claim.text) for claim in done.claims) <= 300
@@ -219,7 +219,7 @@ def test_what_was_too_much_at_once_is_asked_in_two(error: ContextTooLong | Model
 
 
 def test_one_message_that_was_too_much_is_asked_in_two():
-    made = outline([Item("m1", said(Role.USER, "One line of many.\n" * 100))], Brief())
+    made = outline([Item("m1", said(Role.USER, "One line of many.\n" * 100))], MandatoryContent())
     model = ScriptedModel(ContextTooLong(), extractive, extractive)
     assert written(model, made).read == ("m1",)
     assert "[m1 user, to be continued]" in model.asked[1].instruction
@@ -301,7 +301,9 @@ def test_all_is_read_whatever_the_sizes_and_no_question_is_larger_than_the_windo
         Item(f"m{i}", said(Role.USER, f"Note {i}. " + "one more word\n" * n)) for i, n in enumerate(words)
     ]
     model = good_summariser()
-    done = written(model, outline(span, Brief(), room), window_tokens=window, limits=Limits(calls=500))
+    done = written(
+        model, outline(span, MandatoryContent(), room), window_tokens=window, limits=Limits(calls=500)
+    )
     assert done.read == tuple(item.id for item in span)
     for ask in model.asked:
         asked = COUNTER.count_all(ask.history) + COUNTER.count_text(ask.instruction)
@@ -369,7 +371,7 @@ def test_what_fails_behind_the_session_is_asked_without_it(first: Line):
 
 @pytest.mark.parametrize("request_too", [False, True])
 def test_lines_of_an_earlier_digest_are_carried_over_with_their_sources(request_too: bool):
-    made = outline([DIGEST_ITEM, *SPAN], Brief(), earlier=EARLIER)
+    made = outline([DIGEST_ITEM, *SPAN], MandatoryContent(), earlier=EARLIER)
     request = SessionRequest((DIGEST_ITEM.message, *MESSAGES)) if request_too else None
     name = "a2" if request_too else "d1.2"
     line = json.dumps({"kind": "decision", "text": "Chose pytest over nose", "sources": [name]})

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clew.compaction.plan import Claim, Plan
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.ladder import Situation, propose
-from clew.compaction.propose.ledger_claims import brief_of
+from clew.compaction.propose.ledger_claims import mandatory_content
 from clew.compaction.verify import Evidence, LedgerEntry
 from clew.ledger import Ledger
 from clew.message import Item, Message
@@ -26,9 +26,9 @@ def read(view: Sequence[Item]) -> Ledger:
     return ledger
 
 
-def brief(ledger: Ledger, span: Sequence[Item], view: Sequence[Item]) -> Brief:
+def brief(ledger: Ledger, span: Sequence[Item], view: Sequence[Item]) -> MandatoryContent:
     """Return what the ledger has to say, each claim with no higher a label than its sources."""
-    said = brief_of(ledger, span)
+    said = mandatory_content(ledger, span)
     parts = {item.id: item.message.parts for item in view}
 
     def labelled(claim: Claim) -> Claim:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Plan, Shrink
 from clew.compaction.verify import Evidence, repair, verify
-from clew.compaction.verify.context import Case
+from clew.compaction.verify.context import VerificationContext
 from clew.message import Cite, Trust
 from tests.compaction_verify.scene import (
     EVIDENCE,
@@ -81,7 +81,7 @@ def test_raised_labels_fall_to_what_the_sources_allow():
 
 def test_the_tokens_are_counted_anew():
     plan = mended(plan_of(digest(*HONEST, pins=())))
-    assert plan.tokens_after == Case(plan, EVIDENCE).tokens_after
+    assert plan.tokens_after == VerificationContext(plan, EVIDENCE).tokens_after
 
 
 def test_a_digest_that_is_mostly_wrong_is_given_up_unless_nobody_could_write_a_better_one():
@@ -89,7 +89,7 @@ def test_a_digest_that_is_mostly_wrong_is_given_up_unless_nobody_could_write_a_b
     plan = plan_of(digest(*HONEST, *lies))
     report = verify(plan, EVIDENCE)
     assert repair(plan, report, EVIDENCE) is None
-    left = repair(plan, report, EVIDENCE, hollow=True)
+    left = repair(plan, report, EVIDENCE, allow_sparse=True)
     assert left is not None
     assert claims_of(left) == digest(*HONEST).claims
 

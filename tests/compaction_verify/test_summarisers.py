@@ -10,7 +10,7 @@ import pytest
 
 from clew.compaction.plan import Claim, ClaimKind, Plan
 from clew.compaction.verify import Report, repair, verify
-from clew.compaction.verify.context import Case
+from clew.compaction.verify.context import VerificationContext
 from clew.message import Cite, Item, Message, words
 from clew.providers.model import Ask, Reply
 from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS
@@ -81,7 +81,7 @@ def test_what_a_bad_summariser_gets_through_are_quotes_and_nothing_steers_from_a
     plan, _ = settled(planned_by(name))
     if plan is None:
         return
-    case = Case(plan, EVIDENCE)
+    case = VerificationContext(plan, EVIDENCE)
     for look in case.every_look():
         assert look.quoted
         assert look.claim.trust <= look.lowest

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from clew.compaction.plan.digest import unspan
+from clew.compaction.plan.digest import expand_spans
 from clew.compaction.plan.handoff import parse_handoff, render_handoff
 from clew.compaction.plan.render import parse_digest
 from clew.errors import ClewError
@@ -65,7 +65,7 @@ def parse_a_digest(data: bytes) -> None:
     shown = parse_digest(text)
     if shown is not None:
         assert all(pin.quote for pin in shown.pins) or shown.pins == ()
-    unspan(text)
+    expand_spans(text)
 
 
 def parse_a_handoff(data: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.propose import brief_of
+from clew.compaction.propose import mandatory_content
 from clew.ledger.checks import verdict_of
 from clew.message import Role, said
 from tests.compaction_propose.sessions import items, read, step
@@ -52,5 +52,9 @@ def test_a_digest_tells_the_last_check_and_no_earlier_one():
     first = step("c1", "bash", {"command": "npm run lint"}, "Found 3 errors.")
     later = step("c2", "bash", {"command": "npm run lint"}, "Found 1 error.")
     view = items([said(Role.USER, "Mend it."), *first, *later])
-    told = [one.text for one in brief_of(read(view), view[:1]).claims if one.text.startswith("last check")]
+    told = [
+        one.text
+        for one in mandatory_content(read(view), view[:1]).claims
+        if one.text.startswith("last check")
+    ]
     assert told == ["last check: npm run lint: Found 1 error."]

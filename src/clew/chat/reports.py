@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.budget import Fill, Region, TokenBudget, Trigger
 from clew.compaction.plan import Condense, Drop, Plan, Shrink
-from clew.compaction.verify import Kept, Matter, Report
+from clew.compaction.verify import Kept, LossKind, Report
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
 from clew.log.protocol import Stored
 from clew.message import JsonObject, Origin, Role
@@ -18,10 +18,10 @@ from clew.request.sections import Contribution
 from clew.session import Compaction, Outcome
 
 _PLURAL = {
-    Matter.RULE: "rules",
-    Matter.OPEN: "open items",
-    Matter.DECISION: "decisions",
-    Matter.VALUE: "exact values",
+    LossKind.RULE: "rules",
+    LossKind.OPEN: "open items",
+    LossKind.DECISION: "decisions",
+    LossKind.VALUE: "exact values",
 }
 MOST_LOST = 4
 
@@ -114,7 +114,7 @@ def _left(report: Report) -> Iterator[str]:
         if one.before > one.stand:
             yield _gone(one)
     # A value with blanks in it is a quotation: too long for a line, and no rule, though it may read like one.
-    named = [one for one in report.lost if one.matter is not Matter.VALUE or " " not in one.text]
+    named = [one for one in report.lost if one.matter is not LossKind.VALUE or " " not in one.text]
     lost = [f"{one.text} [{one.source}]" for one in named if not one.reachable][:MOST_LOST]
     if lost:
         yield f"among them {', '.join(lost)}"

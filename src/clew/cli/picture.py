@@ -16,7 +16,7 @@ from clew.cli.jobs import Done, no_digest
 from clew.cli.text import count, named, one_line, printable
 from clew.compaction.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
-from clew.compaction.verify import CHECKS, Level, Matter, Report
+from clew.compaction.verify import CHECKS, Level, LossKind, Report
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.session import Attempt, Outcome
 
@@ -35,10 +35,10 @@ MOST_OPERATIONS = 12
 LABEL = 10
 BLANK = Styled("")
 _PLURAL = {
-    Matter.RULE: "rules",
-    Matter.OPEN: "open items",
-    Matter.DECISION: "decisions",
-    Matter.VALUE: "exact values",
+    LossKind.RULE: "rules",
+    LossKind.OPEN: "open items",
+    LossKind.DECISION: "decisions",
+    LossKind.VALUE: "exact values",
 }
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from clew.compaction.bill import Bill, billed
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin, Plan
-from clew.compaction.propose.brief import Brief, Outline, Written
+from clew.compaction.propose.brief import MandatoryContent, Outline, Written
 from clew.compaction.propose.ladder import Situation, outline, propose
-from clew.compaction.propose.ledger_claims import brief_of
+from clew.compaction.propose.ledger_claims import mandatory_content
 from clew.compaction.propose.summary import SessionRequest, write
 from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system
 from clew.compaction.verify import Evidence, LedgerEntry, Level, Report, repair, verify
@@ -61,7 +61,7 @@ class Job:
     """The tokens of the messages of the view, if already counted."""
     shown: tuple[str, Digest] | None = None
     """The digest in the view, and the id of its message."""
-    carried: Brief = field(default_factory=Brief)
+    carried: MandatoryContent = field(default_factory=MandatoryContent)
     """What must survive besides the ledger's entries: for a list whose beginning only a digest records."""
     digest_id: str = "d1"
     keep: Keep = AS_USUAL
@@ -145,8 +145,8 @@ def _found(job: Job) -> list[str]:
 
 def _decided(job: Job, writer: Writer | None) -> Steps[Outcome]:
     decision = _Decision(_situation(job), _evidence(job))
-    found = (yield from decision.by_model(writer)) if writer else None
-    found = found or decision.by_code()
+    found = (yield from decision.try_model(writer)) if writer else None
+    found = found or decision.try_extractive()
     if found is None:
         raise CompactionRefused("; ".join(decision.attempts[-1].misses[:3]))
     return Outcome(*found, tuple(decision.attempts), decision.bill.usage, decision.bill.calls)
@@ -161,7 +161,7 @@ class _Decision:
     attempts: list[Attempt] = field(default_factory=list)
     bill: Bill = field(default_factory=Bill)
 
-    def by_model(self, writer: Writer) -> Steps[tuple[Plan, Report] | None]:
+    def try_model(self, writer: Writer) -> Steps[tuple[Plan, Report] | None]:
         """Ask the model until a digest is accepted, then repair the last one; None if prose is of no use."""
         sketch = outline(self.now)
         if sketch is None:
@@ -181,9 +181,9 @@ class _Decision:
                 return last, report
             misses = tuple(_misses(report))
             self.attempts.append(Attempt(writer.name, "refused", misses))
-        return self._mended(last) if last else None
+        return self._repaired(last) if last else None
 
-    def by_code(self) -> tuple[Plan, Report] | None:
+    def try_extractive(self) -> tuple[Plan, Report] | None:
         """Propose a digest without a model."""
         plan = propose(self.now)
         report = verify(plan, self.evidence)
@@ -191,7 +191,7 @@ class _Decision:
             self.attempts.append(Attempt("clew", "accepted"))
             return plan, report
         self.attempts.append(Attempt("clew", "refused", tuple(_misses(report))))
-        return self._mended(plan)
+        return self._repaired(plan)
 
     def _write(self, sketch: Outline, writer: Writer, misses: Sequence[str]) -> Steps[Written]:
         return write(
@@ -204,10 +204,10 @@ class _Decision:
             misses=misses,
         )
 
-    def _mended(self, plan: Plan) -> tuple[Plan, Report] | None:
+    def _repaired(self, plan: Plan) -> tuple[Plan, Report] | None:
         """Repair the last attempt and return it if that is accepted."""
-        by_code = self.attempts[-1].author == "clew"
-        better = repair(plan, verify(plan, self.evidence), self.evidence, hollow=by_code)
+        try_extractive = self.attempts[-1].author == "clew"
+        better = repair(plan, verify(plan, self.evidence), self.evidence, allow_sparse=try_extractive)
         report = verify(better, self.evidence) if better else None
         if better is None or report is None or not (report.accepted and better.fits):
             return None
@@ -246,14 +246,14 @@ def _situation(job: Job) -> Situation:
     )
 
 
-def told(job: Job, span: Sequence[Item]) -> Brief:
+def told(job: Job, span: Sequence[Item]) -> MandatoryContent:
     """Return what a digest of this span must contain."""
-    brief = brief_of(job.ledger, span, job.shown)
+    brief = mandatory_content(job.ledger, span, job.shown)
     pins, claims = (*job.carried.pins, *brief.pins), (*job.carried.claims, *brief.claims)
     if job.rule_tokens is None:
-        return Brief(pins, claims)
+        return MandatoryContent(pins, claims)
     shown, collapsed = _collapsed(job, pins, job.rule_tokens)
-    return Brief(shown, (*_line_for(collapsed), *claims))
+    return MandatoryContent(shown, (*_line_for(collapsed), *claims))
 
 
 def _collapsed(job: Job, pins: Sequence[Pin], room: int) -> tuple[tuple[Pin, ...], list[Pin]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.codec import digest_from_json
-from clew.compaction.plan.digest import spans, unspan
+from clew.compaction.plan.digest import expand_spans, spans
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
 from clew.log.protocol import Stored
@@ -41,7 +41,7 @@ def line_of(stored: Stored, name: str) -> Claim:
 def _digests(stored: Stored) -> Iterator[Digest]:
     """Yield the digests with all their lines, over the messages that the compaction condensed itself."""
     for operation in _operations(stored, "condense"):
-        own = [name for name in unspan(str(operation["ids"])) if name.startswith("m")]
+        own = [name for name in expand_spans(str(operation["ids"])) if name.startswith("m")]
         # The coverage of the whole digest grows with the session and is not needed here.
         yield digest_from_json({**operation["digest"], "covers": spans(own)})
 

@@ -22,7 +22,7 @@ from clew.compaction.decide import Job, Outcome, Writer, decide
 from clew.compaction.plan import Plan
 from clew.compaction.plan.codec import shown_messages
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
@@ -233,7 +233,7 @@ def _job(carry: Carry, counter: TokenCounter, gauge: Gauge, wish: Wish) -> Job:
         originals=record.originals.get,
         sizes=tuple(view.sizes),
         shown=(digest.id, digest) if digest else None,
-        carried=carried_by(digest, record.ledger) if digest and view.recovered else Brief(),
+        carried=carried_by(digest, record.ledger) if digest and view.recovered else MandatoryContent(),
         digest_id=f"d{number + 1}",
         keep=gauge.keep,
         focus=wish.focus,

@@ -14,7 +14,7 @@ from typing import Any
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import as_told, parted, recovered
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.errors import InputError, UnknownEntry
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Origin, Role, Text, ToolResult, Unknown
@@ -297,9 +297,9 @@ def restore(ledger: Ledger, digest: Digest) -> None:
         ledger.values.add(Item(claim.sources[0].message, told), number)
 
 
-def carried_by(digest: Digest, ledger: Ledger) -> Brief:
+def carried_by(digest: Digest, ledger: Ledger) -> MandatoryContent:
     """Return the claims of a digest that a ledger without the covered messages cannot rebuild."""
     claims: Sequence[Claim] = [claim for claim in digest.claims if claim.kind in _CARRIED]
     if ledger.goal is not None:
         claims = [claim for claim in claims if claim.kind is not ClaimKind.GOAL]
-    return Brief((), tuple(claims))
+    return MandatoryContent((), tuple(claims))

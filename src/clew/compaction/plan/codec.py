@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, spans, unspan
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans
 from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Rung, Shrink
 from clew.compaction.plan.render import digest_message
 from clew.errors import StoreDamaged
@@ -85,9 +85,9 @@ def _operation(body: dict[str, Any], messages: Sequence[Message]) -> Operation:
         case "shrink":
             return Shrink(body["ids"], messages[body["shows"]], body["reason"], rung)
         case "condense":
-            return Condense(unspan(body["ids"]), digest_from_json(body["digest"]), rung)
+            return Condense(expand_spans(body["ids"]), digest_from_json(body["digest"]), rung)
         case "drop":
-            return Drop(unspan(body["ids"]), body["reason"], rung)
+            return Drop(expand_spans(body["ids"]), body["reason"], rung)
         case other:
             raise ValueError(f"unknown operation {other!r}")
 
@@ -118,7 +118,7 @@ def digest_from_json(value: JsonObject) -> Digest:
             Digest(
                 body["id"],
                 body["level"],
-                unspan(body["covers"]),
+                expand_spans(body["covers"]),
                 body["checksum"],
                 tuple(_claim(one) for one in body["claims"]),
                 tuple(

@@ -154,7 +154,7 @@ def _spans(ids: tuple[str, ...]) -> str:
     return ",".join("-".join(run) for run in runs)
 
 
-def unspan(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
+def expand_spans(text: str, most: int = MOST_IDS) -> tuple[str, ...]:
     """Expand the notation; raise ``ValueError`` if the text expands to more than ``most`` ids."""
     ids: list[str] = []
     for piece in text.split(",") if text else ():

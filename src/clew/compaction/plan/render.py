@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, spans, unspan
+from clew.compaction.plan.digest import Claim, ClaimKind, Digest, Pin, expand_spans, spans
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
 
 TAG = "clew-digest"
@@ -124,7 +124,7 @@ def _freed(text: str) -> str:
 # Parsing ---------------------------------------------------------------------------------------------
 
 
-class ShownClaim(NamedTuple):
+class ParsedClaim(NamedTuple):
     """A claim as parsed from the rendered text."""
 
     kind: ClaimKind
@@ -134,7 +134,7 @@ class ShownClaim(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ParsedDigest:
     """The content of a parsed digest."""
 
     id: str
@@ -143,10 +143,10 @@ class Shown:
     """The ids of the messages it covers, in ``spans`` notation."""
     author: str
     pins: tuple[Pin, ...]
-    claims: tuple[ShownClaim, ...]
+    claims: tuple[ParsedClaim, ...]
 
 
-def parse_digest(text: str) -> Shown | None:
+def parse_digest(text: str) -> ParsedDigest | None:
     """Parse a rendered digest; None if the text has none."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
@@ -154,7 +154,7 @@ def parse_digest(text: str) -> Shown | None:
         if head:
             body = lines[i + 1 : _end(lines, i)]
             pins, claims = _read_body(body)
-            return Shown(head[1], int(head[2]), head[3], head[4], tuple(pins), tuple(claims))
+            return ParsedDigest(head[1], int(head[2]), head[3], head[4], tuple(pins), tuple(claims))
     return None
 
 
@@ -162,9 +162,9 @@ def _end(lines: Sequence[str], start: int) -> int:
     return next((i for i in range(start, len(lines)) if lines[i] == f"</{TAG}>"), len(lines))
 
 
-def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
+def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ParsedClaim]]:
     pins: list[Pin] = []
-    claims: list[ShownClaim] = []
+    claims: list[ParsedClaim] = []
     kind: ClaimKind | None = None
     turns: tuple[str, ...] = ()
     speaker: re.Match[str] | None = None
@@ -182,11 +182,11 @@ def _read_body(lines: Iterable[str]) -> tuple[list[Pin], list[ShownClaim]]:
     return pins, claims
 
 
-def _shown_claim(kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: bool) -> ShownClaim:
+def _shown_claim(kind: ClaimKind, text: str, turns: tuple[str, ...], untrusted: bool) -> ParsedClaim:
     for speaker, name in SPEAKERS.items() if kind in SPEAKERS else ():
         if text.startswith(name):
-            return ShownClaim(speaker, _freed(text[len(name) :]), turns, untrusted)
-    return ShownClaim(kind, _freed(text), turns, untrusted)
+            return ParsedClaim(speaker, _freed(text[len(name) :]), turns, untrusted)
+    return ParsedClaim(kind, _freed(text), turns, untrusted)
 
 
 def _joined(lines: Iterable[str]) -> Iterator[str]:
@@ -252,7 +252,7 @@ def _block(text: str) -> tuple[str, str]:
     return stripped[:cut], stripped[cut:].strip()
 
 
-def _digest(shown: Shown) -> Digest:
+def _digest(shown: ParsedDigest) -> Digest:
     claims = tuple(
         Claim(
             f"{shown.id}.{n}",
@@ -270,7 +270,7 @@ def _digest(shown: Shown) -> Digest:
         for n, pin in enumerate(shown.pins, start=1)
         if pin.trust >= Trust.USER
     )
-    covers = unspan(shown.covers, MOST_COVERED)
+    covers = expand_spans(shown.covers, MOST_COVERED)
     if not all(map(_ID.fullmatch, covers)):
         raise ValueError(f"{shown.id} covers ids that are not message ids of a list")
     return Digest(shown.id, shown.level, covers, "", claims, pins, (), shown.author)

@@ -11,7 +11,7 @@ from clew.message import Cite, Item, Message, Text, ToolResult, Trust
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class MandatoryContent:
     """What the ledger says must survive: rules and claims."""
 
     pins: tuple[Pin, ...] = ()
@@ -19,7 +19,7 @@ class Brief:
     """Most important first."""
 
 
-def numbered(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
+def number_claims(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
     """Sort claims into display order and give them ids."""
     shown = sorted(claims, key=lambda claim: ORDER[claim.kind])
     return tuple(
@@ -34,7 +34,7 @@ class Outline:
 
     span: Sequence[Item]
     """The messages that will leave the view, in order, including that of an earlier digest."""
-    brief: Brief
+    brief: MandatoryContent
     """What code puts into the digest in any case: rules, goal, open items, files, failures."""
     room_tokens: int
     """For the prose."""

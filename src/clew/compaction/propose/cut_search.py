@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from clew.budget import Trigger
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.digest_builder import Assembly
-from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, Terms
+from clew.compaction.propose.digest_builder import DigestBuilder
+from clew.compaction.propose.digest_content import CHANGES_SHARE, NEVER_LEFT_OUT, MandatoryLimits
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.stubs import Page, has_smaller, left_out, shorten, thinks
+from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
 from clew.compaction.propose.tail import REACH_SHARE, allotments, between, last_cuts, part_level, water_level
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.message import Cite
@@ -29,7 +29,7 @@ ROOM_SHARES = (1.0, 0.85)
 """Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
 SHORTENED = (240, 80)
 """Characters of the goal and each open item, tried in turn if nothing else helps."""
-LEAST = Terms(longest=SHORTENED[-1])
+LEAST = MandatoryLimits(longest=SHORTENED[-1])
 MORE_SHARE = 0.5
 """Share of the recent messages' room that they get beyond their smallest forms if even those exceed it."""
 
@@ -48,29 +48,29 @@ class Cut:
     shrinks: Sequence[Shrink]
     tokens: int
     """Of the recent messages after shrinking."""
-    assembly: Assembly | None = None
+    assembly: DigestBuilder | None = None
     """None if nothing is condensed."""
     digest_room: int = 0
 
 
-def fitting(scene: Scene) -> tuple[Scene, Cut]:
+def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     """Find where to cut; return the cut and the scene it applies to, perhaps one without thinking.
 
     If it does not fit, thinking blocks are removed first, then goal and open items are shortened, then the
     names of changed files become optional. Rules are never given up.
     """
     for_changes = int(scene.room * CHANGES_SHARE)
-    tries = [Tries(scene)]
-    cut = _cut(tries[0], Terms(for_changes))
+    tries = [TailFitter(scene)]
+    cut = _cut(tries[0], MandatoryLimits(for_changes))
     if cut is not None:
         return scene, cut
-    if any(thinks(item.message) for item in scene.view):
-        tries.append(Tries(Scene(scene.now, thoughtless=True)))
-    terms = [*(Terms(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
+    if any(has_thinking(item.message) for item in scene.view):
+        tries.append(TailFitter(Scene(scene.now, drop_thinking=True)))
+    terms = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for held, one in list(product(terms, tries))[1:]:
         cut = _cut(one, held)
         if cut is not None:
-            return one.scene, _without_thoughts(one.scene, cut) if one.scene.thoughtless else cut
+            return one.scene, _without_thoughts(one.scene, cut) if one.scene.drop_thinking else cut
     raise _too_large(tries[-1])
 
 
@@ -80,23 +80,23 @@ def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
     return replace(cut, shrinks=left_out(kept, cut.shrinks))
 
 
-def _cut(tries: Tries, terms: Terms) -> Cut | None:
+def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
     """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
     for stop in _stops(scene):
         span = scene.now.view[scene.first : stop]
-        cut = _cut_at(tries, stop, Assembly(scene, span, terms) if span else None)
+        cut = _cut_at(tries, stop, DigestBuilder(scene, span, terms) if span else None)
         if cut is not None:
             return cut
     return None
 
 
-def _too_large(tries: Tries) -> BudgetExceeded:
+def _too_large(tries: TailFitter) -> BudgetExceeded:
     """Return the error that says what does not fit when nothing more can be given up."""
     scene = tries.scene
     *_, stop = _stops(scene)
     span = scene.now.view[scene.first : stop]
-    least = Assembly(scene, span, LEAST).least_tokens if span else 0
+    least = DigestBuilder(scene, span, LEAST).least_tokens if span else 0
     there = scene.before - scene.fixed
     if least > scene.room and least >= there:
         told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
@@ -149,7 +149,7 @@ def _stops(scene: Scene) -> Iterator[int]:
         yield from dict.fromkeys((later[len(later) // 2], later[-1]))
 
 
-def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
+def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut | None:
     """Return the cut whose recent messages begin here; None if it does not fit."""
     scene = tries.scene
     span = scene.tokens(scene.first, stop)
@@ -169,7 +169,7 @@ def _cut_at(tries: Tries, stop: int, assembly: Assembly | None) -> Cut | None:
     return _kept(tries, stop, span)
 
 
-def _all_faded(tries: Tries) -> Cut | None:
+def _all_faded(tries: TailFitter) -> Cut | None:
     """Fade all messages after prompt and earlier digest, if enough of the newest then stay whole."""
     scene = tries.scene
     before = scene.tokens(scene.first, scene.floor)
@@ -188,7 +188,7 @@ def _for_unread(scene: Scene, stop: int) -> int:
     return 0 if _is_asked(scene) or wanted > scene.room * UNREAD_SHARE else wanted
 
 
-def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
+def _kept(tries: TailFitter, stop: int, span: int) -> Cut | None:
     """Keep the older messages as they are, and show the recent ones smaller."""
     room = tries.scene.room - span
     shrinks, tokens = tries.fitted(stop, room, held=True)
@@ -198,8 +198,8 @@ def _kept(tries: Tries, stop: int, span: int) -> Cut | None:
 # The recent messages ---------------------------------------------------------------------------------
 
 
-class Tries:
-    """Tries out smaller forms of a scene's recent messages, remembering the smallest."""
+class TailFitter:
+    """TailFitter out smaller forms of a scene's recent messages, remembering the smallest."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -236,7 +236,7 @@ class Tries:
                 level = part_level(scene.view[i].message, tokens, scene.now.counter.count_part)
                 shrinks += shorten(page, (i,), level, Rung.PRUNE)
         older = scene.view[stop : max(stop, scene.loop)]
-        if any(thinks(item.message) for item in older) and not scene.thoughtless:
+        if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
             shrinks = [*left_out(older, shrinks), *(one for one in shrinks if one.id not in past)]
         return shrinks, scene.tokens_with(shrinks, stop)

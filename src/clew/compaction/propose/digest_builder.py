@@ -9,8 +9,8 @@ from typing import NamedTuple
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import Brief, Outline, Written, label_of, numbered
-from clew.compaction.propose.digest_content import Choice, Matter, Terms, last_words
+from clew.compaction.propose.brief import MandatoryContent, Outline, Written, label_of, number_claims
+from clew.compaction.propose.digest_content import DigestContent, DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.message import Item
 
@@ -21,24 +21,24 @@ CAUTION = 0.985
 """Share of the estimated fit that is asked for, so that one try is mostly enough; chosen by hand."""
 
 
-class Weighed(NamedTuple):
+class SizedDigest(NamedTuple):
     """A digest, and the tokens of its rendered message."""
 
     digest: Digest
     tokens: int
 
 
-class Assembly:
+class DigestBuilder:
     """The digest of a span, before its room is known."""
 
-    def __init__(self, scene: Scene, span: Sequence[Item], terms: Terms) -> None:
+    def __init__(self, scene: Scene, span: Sequence[Item], terms: MandatoryLimits) -> None:
         """Compute the mandatory part of the digest and its size."""
         self._scene = scene
         said = scene.now.brief(span)
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.now.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
-        self._matter = Matter(span, Brief(said.pins, claims), earlier, terms)
+        self._matter = DigestInput(span, MandatoryContent(said.pins, claims), earlier, terms)
         self._frame = _framed(scene, self._matter)
         self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
 
@@ -50,18 +50,18 @@ class Assembly:
     def outline(self, room: int) -> Outline:
         """Return what a model is asked to write for a digest of this size."""
         spare = max(0, room - self.least_tokens)
-        choice = Choice(self._scene, self._matter)
+        choice = DigestContent(self._scene, self._matter)
         matter = self._matter
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
-    def fullest(self, room: int, written: Written | None = None) -> Weighed:
+    def fullest(self, room: int, written: Written | None = None) -> SizedDigest:
         """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
         if written is not None:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
         best, is_scrap = self._least, not self._matter.must
         wanted = room - self.least_tokens
-        choice = Choice(self._scene, self._matter, written)
+        choice = DigestContent(self._scene, self._matter, written)
         spare = int(CAUTION * wanted)
         for _ in range(TRIES):
             if spare <= 0:
@@ -75,13 +75,13 @@ class Assembly:
             spare = int(CAUTION * spare * wanted / max(1, made.tokens - self.least_tokens))
         return best
 
-    def _weighed(self, claims: Iterable[Claim]) -> Weighed:
+    def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
         once = {(one.kind, one.text, one.sources): one for one in claims}
-        digest = replace(self._frame, claims=numbered(once.values(), self._frame.id))
-        return Weighed(digest, self._scene.now.counter.count(digest_message(digest)))
+        digest = replace(self._frame, claims=number_claims(once.values(), self._frame.id))
+        return SizedDigest(digest, self._scene.now.counter.count(digest_message(digest)))
 
 
-def _framed(scene: Scene, matter: Matter) -> Digest:
+def _framed(scene: Scene, matter: DigestInput) -> Digest:
     """Return a digest with its span and rules, and no claims yet."""
     earlier = matter.earlier
     names = [item.id for item in matter.span]

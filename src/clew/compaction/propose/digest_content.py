@@ -8,8 +8,8 @@ from functools import cached_property
 from posixpath import commonprefix
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.propose.brief import Brief, Written, label_of
-from clew.compaction.propose.ledger_claims import is_told_anew, shortened, tells_of_changes
+from clew.compaction.propose.brief import MandatoryContent, Written, label_of
+from clew.compaction.propose.ledger_claims import is_restated, lists_changed_files, shortened
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits, message_number
 from clew.compaction.propose.tail import between
@@ -92,7 +92,7 @@ LONGEST_SCRAP = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class MandatoryLimits:
     """Limits on the mandatory part of a digest."""
 
     for_changes: int = 0
@@ -102,14 +102,14 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Matter:
+class DigestInput:
     """The input of a digest: its messages, the ledger's claims, and the earlier digest."""
 
     span: Sequence[Item]
-    brief: Brief
+    brief: MandatoryContent
     earlier: Digest | None
     """The digest that is folded into it."""
-    terms: Terms
+    terms: MandatoryLimits
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -120,7 +120,7 @@ class Matter:
     @cached_property
     def must(self) -> list[Claim]:
         """The mandatory claims."""
-        changes = [claim for claim in self.brief.claims if tells_of_changes(claim)]
+        changes = [claim for claim in self.brief.claims if lists_changed_files(claim)]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         open_work = [claim for claim in self.brief.claims if claim.kind in NEVER_LEFT_OUT]
         if self.terms.longest is not None:
@@ -139,10 +139,10 @@ class Matter:
         return kept
 
 
-class Choice:
+class DigestContent:
     """The optional content of a digest, by kind and priority."""
 
-    def __init__(self, scene: Scene, matter: Matter, written: Written | None = None) -> None:
+    def __init__(self, scene: Scene, matter: DigestInput, written: Written | None = None) -> None:
         """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
         now, focus = scene.now, scene.focus
         self._focus = focus
@@ -190,7 +190,7 @@ class Choice:
         left = room - cost
         prose, cost = self._fill(self._prose, left)
         left -= cost
-        told, cost = self._told_story(min(left, room * STORY_SHARE))
+        told, cost = self._story_claims(min(left, room * STORY_SHARE))
         left -= cost
         said = by_turn((*self._told, *told))
         new = [one for one in self._findings if not is_said(one, said)]
@@ -206,7 +206,7 @@ class Choice:
         more, cost = self._fill(rest, left)
         if left - cost > 0 and not self._story_is_whole:  # room that nothing else needs
             before = sum(map(self._gauge.claim, told))
-            told, _ = self._told_story(before + left - cost)
+            told, _ = self._story_claims(before + left - cost)
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known = [claim for claim in self._ledger if id(claim) in taken]
@@ -230,7 +230,7 @@ class Choice:
                 named.update(WORD.findall(claim.text))
         return sorted(taken, key=_place), room - left
 
-    def _told_story(self, room: float) -> tuple[list[Claim], float]:
+    def _story_claims(self, room: float) -> tuple[list[Claim], float]:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
         carried, cost = self._fill(self._carried, room)
         left = room - cost
@@ -273,7 +273,7 @@ class Choice:
 
     def _known(self, room: float) -> tuple[list[Claim], float]:
         """Take ledger claims: changed files, decisions, some of the others; return them and their tokens."""
-        changes = [claim for claim in self._ledger if tells_of_changes(claim)]
+        changes = [claim for claim in self._ledger if lists_changed_files(claim)]
         decided = [claim for claim in self._ledger if claim.kind is ClaimKind.DECISION]
         others = [
             claim for claim in self._ledger if claim.kind is not ClaimKind.DECISION and claim not in changes
@@ -303,7 +303,7 @@ _PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FIN
 _STORY = (ClaimKind.USER, ClaimKind.REPORT)
 
 
-def _knows(scene: Scene, matter: Matter) -> bool:
+def _knows(scene: Scene, matter: DigestInput) -> bool:
     """Whether the originals of what the earlier digest covers can still be looked up."""
     earlier = matter.earlier
     return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
@@ -334,7 +334,7 @@ def _place(claim: Claim) -> tuple[int, int]:
 
 def _is_exact(claim: Claim) -> bool:
     """Whether code made a claim: a quote, or one that the ledger restates in each digest."""
-    return claim.verbatim or is_told_anew(claim)
+    return claim.verbatim or is_restated(claim)
 
 
 def _once(said: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:

@@ -38,10 +38,10 @@ def excerpt(
 
     The spans in ``held`` are always shown, whatever room they take.
     """
-    return Telling(text).excerpt(most_characters, held, longest_line)
+    return ExcerptSource(text).excerpt(most_characters, held, longest_line)
 
 
-class Telling:
+class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
     def __init__(self, text: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
-from clew.compaction.propose.cut_search import Cut, fitting, no_room, page_of
+from clew.compaction.propose.cut_search import Cut, find_cut, no_room, page_of
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_TOKENS, prune
 from clew.compaction.propose.scene import Scene, Situation
 from clew.compaction.propose.stubs import shorten
@@ -34,18 +34,18 @@ def propose(now: Situation, written: Written | None = None) -> Plan:
     claims and before story and facts.
     """
     scene = Scene(now)
-    gentle = _gentle(scene)
+    gentle = _prune_only(scene)
     return _plan(scene, gentle) if gentle is not None else _with_digest(scene, written)
 
 
 def _with_digest(scene: Scene, written: Written | None) -> Plan:
     """Condense the older messages, as many as needed."""
-    scene, cut = fitting(scene)
+    scene, cut = find_cut(scene)
     if cut.assembly is None:
         return _plan(scene, cut.shrinks)
     digest, tokens = cut.assembly.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
-    if written is None and not scene.thoughtless and spare > scene.room * SPARE_SHARE:
+    if written is None and not scene.drop_thinking and spare > scene.room * SPARE_SHARE:
         longer = _with_longer_tail(scene, cut.tokens + spare)
         if longer is not None:
             return longer
@@ -70,16 +70,16 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
 def outline(now: Situation) -> Outline | None:
     """Return what a model is asked to write; None if ``propose`` would make no digest."""
     scene = Scene(now)
-    if _gentle(scene) is not None:
+    if _prune_only(scene) is not None:
         return None
-    _, cut = fitting(scene)
+    _, cut = find_cut(scene)
     return cut.assembly.outline(cut.digest_room) if cut.assembly else None
 
 
 # Without a digest ------------------------------------------------------------------------------------
 
 
-def _gentle(scene: Scene) -> list[Shrink] | None:
+def _prune_only(scene: Scene) -> list[Shrink] | None:
     """Return the shrinks that suffice without a digest: none, or pruning; None if more is needed."""
     target = scene.now.target_tokens
     if scene.before <= target:

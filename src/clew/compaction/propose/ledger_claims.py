@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Digest, Pin
-from clew.compaction.propose.brief import Brief
+from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.excerpt import left_out
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
@@ -46,7 +46,9 @@ _CHANGE = re.compile(rf"(?:{'|'.join(sorted(CHANGES))})(?: in |: )")
 _ACTION = re.compile(rf"(?:{'|'.join(action.value for action in Action)})(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 
 
-def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None) -> Brief:
+def mandatory_content(
+    ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | None = None
+) -> MandatoryContent:
     """Return the mandatory content of a digest of this span, most important first.
 
     Rules and open items are always repeated, because they must never seem closed; the outcome of the last
@@ -71,7 +73,7 @@ def brief_of(ledger: Ledger, span: Sequence[Item], shown: tuple[str, Digest] | N
         *(claim for claim in _decisions(ledger) if _leaves(claim, gone)),
         *(claim for claim in _looked_at(ledger) if _leaves(claim, gone)),
     ]
-    return Brief(tuple(_pins(ledger)), tuple(claims))
+    return MandatoryContent(tuple(_pins(ledger)), tuple(claims))
 
 
 def _leaves(claim: Claim, gone: set[str]) -> bool:
@@ -262,7 +264,7 @@ def _decisions(ledger: Ledger) -> Iterator[Claim]:
         yield _quoted(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
 
 
-def is_told_anew(claim: Claim) -> bool:
+def is_restated(claim: Claim) -> bool:
     """Whether a claim of an earlier digest is one that the ledger restates in its current form."""
     match claim.kind:
         case ClaimKind.GOAL | ClaimKind.OPEN | ClaimKind.NEXT:
@@ -279,6 +281,6 @@ def is_told_anew(claim: Claim) -> bool:
             return False
 
 
-def tells_of_changes(claim: Claim) -> bool:
+def lists_changed_files(claim: Claim) -> bool:
     """Whether a claim lists changed files."""
     return claim.kind is ClaimKind.ARTIFACT and _CHANGE.match(claim.text) is not None

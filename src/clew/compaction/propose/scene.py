@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from clew.compaction.plan import Claim, Digest, Shrink
-from clew.compaction.propose.brief import Brief
-from clew.compaction.propose.stubs import with_gaps
+from clew.compaction.propose.brief import MandatoryContent
+from clew.compaction.propose.stubs import without_thinking
 from clew.compaction.propose.tail import (
     AS_USUAL,
     Keep,
@@ -70,7 +70,7 @@ class Situation:
     target_tokens: int
     """For the whole view, system prompt included."""
     values: Values
-    brief: Callable[[Sequence[Item]], Brief]
+    brief: Callable[[Sequence[Item]], MandatoryContent]
     """Returns the mandatory content of a digest of these messages."""
     changed: Sequence[Artifact] = ()
     """The files that the session changed."""
@@ -97,20 +97,20 @@ class Situation:
 class Scene:
     """A situation with derived values, each computed once."""
 
-    def __init__(self, now: Situation, *, thoughtless: bool = False) -> None:
-        """Count tokens; with ``thoughtless``, as if thinking blocks were removed."""
+    def __init__(self, now: Situation, *, drop_thinking: bool = False) -> None:
+        """Count tokens; with ``drop_thinking``, as if thinking blocks were removed."""
         self.now = now
-        self.thoughtless = thoughtless
+        self.drop_thinking = drop_thinking
         count = now.counter.count
         self.sizes_now = [count(item.message) for item in now.view] if now.sizes is None else now.sizes
         self.before = sum(self.sizes_now)
-        self.view = with_gaps(now.view) if thoughtless else now.view
+        self.view = without_thinking(now.view) if drop_thinking else now.view
         self.sizes = (
             [
                 size if item is known else count(item.message)
                 for item, known, size in zip(self.view, now.view, self.sizes_now, strict=True)
             ]
-            if thoughtless
+            if drop_thinking
             else self.sizes_now
         )
         self.first = leading_system(now.view)

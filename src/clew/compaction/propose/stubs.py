@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, Span, Telling
+from clew.compaction.propose.excerpt import LINE_SHARE, LONGEST_LINE, ExcerptSource, Span
 from clew.message import (
     Cite,
     Item,
@@ -77,7 +77,7 @@ class Page:
     """Finds a message in its original form; without it, the view has the originals."""
     held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
     """Places that must stay readable, by message."""
-    tellings: dict[str, Telling] = field(default_factory=dict, repr=False)
+    tellings: dict[str, ExcerptSource] = field(default_factory=dict, repr=False)
     """Texts that excerpts were made of, so that none is searched twice."""
 
     def said(self, place: Place) -> Part:
@@ -98,11 +98,11 @@ class Page:
             (cite.start, end if cite.end is None else cite.end) for cite in cites if cite.part == place.part
         ]
 
-    def telling(self, text: str) -> Telling:
+    def telling(self, text: str) -> ExcerptSource:
         """Return a text to excerpt."""
         found = self.tellings.get(text)
         if found is None:
-            found = self.tellings[text] = Telling(text)
+            found = self.tellings[text] = ExcerptSource(text)
         return found
 
 
@@ -255,9 +255,9 @@ _INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
 _REASON = "there is no room for its thinking"
 
 
-def with_gaps(items: Iterable[Item]) -> list[Item]:
+def without_thinking(items: Iterable[Item]) -> list[Item]:
     """Return messages with placeholders for their thinking blocks."""
-    return [Item(item.id, _with_gaps(item.message)) if thinks(item.message) else item for item in items]
+    return [Item(item.id, _with_gaps(item.message)) if has_thinking(item.message) else item for item in items]
 
 
 def _with_gaps(message: Message) -> Message:
@@ -265,7 +265,7 @@ def _with_gaps(message: Message) -> Message:
     return replace(message, parts=parts if _has_more(message) else (_INSTEAD, *parts[1:]))
 
 
-def thinks(message: Message) -> bool:
+def has_thinking(message: Message) -> bool:
     """Whether a message has a thinking block."""
     return any(isinstance(part, Thinking) for part in message.parts)
 
@@ -283,7 +283,7 @@ def left_out(items: Sequence[Item], shrinks: Iterable[Shrink]) -> list[Shrink]:
         linked |= set(_wires_of_items(item.message))
         known = smaller.get(item.id)
         message = _unlinked(known.message if known else item.message, linked)
-        if thinks(item.message):
+        if has_thinking(item.message):
             spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
             message = replace(message, parts=spoken or (_INSTEAD,))
         if message is not (known.message if known else item.message):

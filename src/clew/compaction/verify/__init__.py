@@ -3,7 +3,7 @@
 from clew.compaction.verify.checks import CHECKS, Check, preview, render_report, verify
 from clew.compaction.verify.context import Evidence, LedgerEntry
 from clew.compaction.verify.repair import repair
-from clew.compaction.verify.report import Finding, Kept, Level, Lost, Matter, Report
+from clew.compaction.verify.report import Finding, Kept, Level, LossKind, Lost, Report
 
 __all__ = [
     "CHECKS",
@@ -13,8 +13,8 @@ __all__ = [
     "Kept",
     "LedgerEntry",
     "Level",
+    "LossKind",
     "Lost",
-    "Matter",
     "Report",
     "preview",
     "render_report",

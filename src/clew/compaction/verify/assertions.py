@@ -15,9 +15,9 @@ from clew.compaction.verify.wording import (
     Wording,
     begins_word,
     is_unspaced,
+    occurs_in,
     places,
     plain,
-    stands_in,
     word_end,
 )
 from clew.ledger.kinds import KNOWN_WORDS, WORD, Known, ValueKind, with_punctuation
@@ -95,7 +95,7 @@ def is_found(asserted: Assertion, source: Wording) -> bool:
     text = source.text
     match asserted.kind:
         case ValueKind.PATH | ValueKind.FILE:
-            return stands_in(asserted.text, text) and _is_one_path(asserted.text, text)
+            return occurs_in(asserted.text, text) and _is_one_path(asserted.text, text)
         case ValueKind.NUMBER:
             return _is_number_in(asserted.text, text)
         case ValueKind.QUOTED:
@@ -103,7 +103,7 @@ def is_found(asserted: Assertion, source: Wording) -> bool:
         case None:
             return begins_word(asserted.text.casefold(), source.plain)
         case _:
-            return stands_in(asserted.text, text)
+            return occurs_in(asserted.text, text)
 
 
 _PATH_GOES_ON = re.compile(r"[\w-]|\.\w")
@@ -221,7 +221,7 @@ def things(text: str) -> list[str]:
     return list(dict.fromkeys(_stems(text, is_function_word)))
 
 
-def unheard_act(text: str, plain_source: str) -> str:
+def unmentioned_action(text: str, plain_source: str) -> str:
     """Return an action that is hard to undo and that the source never mentions; "" if there is none."""
     said = set(things(text))
     for group in _ACTS:
@@ -305,10 +305,10 @@ def turned(text: str, plain_source: str) -> tuple[str, str] | None:
         if (
             said in words
             and opposite in plain_source
-            and stands_in(said, words)
-            and not stands_in(opposite, words)
-            and stands_in(opposite, plain_source)
-            and not stands_in(said, plain_source.replace(opposite, ""))
+            and occurs_in(said, words)
+            and not occurs_in(opposite, words)
+            and occurs_in(opposite, plain_source)
+            and not occurs_in(said, plain_source.replace(opposite, ""))
         ):
             return said, opposite
     return None

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from clew.compaction.plan import Plan
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.verify.claims import check_citations, check_form, check_size, check_trust
-from clew.compaction.verify.context import Case, Evidence
+from clew.compaction.verify.context import Evidence, VerificationContext
 from clew.compaction.verify.grounding import check_grounding
-from clew.compaction.verify.report import Finding, Kept, Level, Loss, Lost, Matter, Report
+from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, Report
 from clew.compaction.verify.structure import check_structure
 from clew.compaction.verify.survival import check_loops, check_pins, check_values
 from clew.errors import StalePlan
@@ -23,7 +23,7 @@ class Check:
     name: str
     what: str
     """What it guarantees of an accepted plan."""
-    run: Callable[[Case], Iterable[Finding | Loss]]
+    run: Callable[[VerificationContext], Iterable[Finding | Loss]]
 
 
 CHECKS = (
@@ -47,7 +47,7 @@ CHECKS = (
 def verify(plan: Plan, evidence: Evidence) -> Report:
     """Return what is wrong with a plan and what it would lose. Never raises and changes nothing."""
     try:
-        case = Case(plan, evidence)
+        case = VerificationContext(plan, evidence)
     except StalePlan as cause:
         return Report((Finding("structure", Level.REFUSE, "", cause.detail, "it was made for another view"),))
     found = [one for check in CHECKS for one in check.run(case)]
@@ -69,10 +69,10 @@ MOST_LISTED = 12
 _LONGEST = 100
 _SIGNS = {Level.REFUSE: "✗", Level.DROP: "✗", Level.REPAIR: "!", Level.NOTE: "·"}
 _PLURAL = {
-    Matter.RULE: "rules",
-    Matter.OPEN: "open items",
-    Matter.DECISION: "decisions",
-    Matter.VALUE: "exact values",
+    LossKind.RULE: "rules",
+    LossKind.OPEN: "open items",
+    LossKind.DECISION: "decisions",
+    LossKind.VALUE: "exact values",
 }
 
 
@@ -126,7 +126,7 @@ def _preview_lines(report: Report) -> Iterator[str]:
     yield f"The view would change: {_sizes(report)}."
     yield "Nothing leaves the log. Of what the model sees now:"
     yield from (f"  {line}" for line in _kept_lines(report.kept))
-    for matter in Matter:
+    for matter in LossKind:
         lost = [one for one in report.lost if one.matter is matter]
         total = sum(kept.gone + kept.reachable for kept in report.kept if kept.matter is matter)
         if lost:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest
 from clew.compaction.plan.digest import ORDER, spans
-from clew.compaction.plan.render import TAG, Shown, ShownClaim, parse_digest, render_digest
-from clew.compaction.verify.context import Case, Gist, Look, gist
+from clew.compaction.plan.render import TAG, ParsedClaim, ParsedDigest, parse_digest, render_digest
+from clew.compaction.verify.context import ClaimCheck, Gist, VerificationContext, gist
 from clew.compaction.verify.report import Finding, Level, short
 from clew.message import Cite, Trust
 
@@ -21,7 +21,7 @@ STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, 
 """Kinds that the next assistant acts on: they may not come from tools, files or machine text."""
 
 
-def check_citations(case: Case) -> Iterator[Finding]:
+def check_citations(case: VerificationContext) -> Iterator[Finding]:
     """Find claims without valid sources, and digests that cite too few messages."""
     for digest in case.plan.digests:
         covered = frozenset(digest.covers)
@@ -32,7 +32,7 @@ def check_citations(case: Case) -> Iterator[Finding]:
         yield from _too_few(case, digest)
 
 
-def _uncited(case: Case, look: Look, covered: frozenset[str]) -> str | None:
+def _uncited(case: VerificationContext, look: ClaimCheck, covered: frozenset[str]) -> str | None:
     claim = look.claim
     if not claim.text.strip():
         return "the claim is empty"
@@ -49,7 +49,7 @@ def _uncited(case: Case, look: Look, covered: frozenset[str]) -> str | None:
     return None
 
 
-def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
+def _too_few(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
     """Find a digest that is empty, or says much in its own words and cites few messages."""
     if not digest.claims:
         if any(map(case.has_words, digest.covers)):
@@ -65,7 +65,7 @@ def _too_few(case: Case, digest: Digest) -> Iterator[Finding]:
         yield Finding("citations", Level.REFUSE, digest.id, what, f"at least {needed} are required")
 
 
-def _lists(look: Look) -> bool:
+def _lists(look: ClaimCheck) -> bool:
     """Whether a claim only lists values that occur where it says: such a claim paraphrases nothing."""
     names = look.claim.text.partition(": ")[2].split(", ")
     return len(look.claim.sources) >= len(names) and all(
@@ -73,7 +73,7 @@ def _lists(look: Look) -> bool:
     )
 
 
-def check_trust(case: Case) -> Iterator[Finding]:
+def check_trust(case: VerificationContext) -> Iterator[Finding]:
     """Find claims labelled above their sources, and steering claims from untrusted sources."""
     for look in case.every_look():
         claim = look.claim
@@ -98,12 +98,12 @@ _AS = {
 }
 
 
-def _may_not_steer(look: Look) -> bool:
+def _may_not_steer(look: ClaimCheck) -> bool:
     """Whether a claim would make the next assistant act on text without authority."""
     return look.claim.kind in STEERING and look.lowest < Trust.ASSISTANT and not look.vouched
 
 
-def lowered(look: Look) -> Claim:
+def lowered(look: ClaimCheck) -> Claim:
     """Return a claim with the highest label that its sources allow."""
     claim = look.claim
     return claim._replace(trust=look.ceiling) if claim.trust > look.ceiling else claim
@@ -112,7 +112,7 @@ def lowered(look: Look) -> Claim:
 _CHECK = "form"
 
 
-def check_form(case: Case) -> Iterator[Finding]:
+def check_form(case: VerificationContext) -> Iterator[Finding]:
     """Find digests that do not parse back to what they are."""
     names = Counter(look.claim.id for look in case.every_look())
     for name, count in names.items():
@@ -123,7 +123,7 @@ def check_form(case: Case) -> Iterator[Finding]:
             yield from _culprits(case, digest)
 
 
-def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
+def _reads_back(digest: Digest, text: str, shown: ParsedDigest | None) -> bool:
     """Whether a rendered digest parses back to the digest, with its fence intact."""
     return (
         shown is not None
@@ -136,7 +136,7 @@ def _reads_back(digest: Digest, text: str, shown: Shown | None) -> bool:
     )
 
 
-def _pins(shown: Shown) -> list[tuple[str, str, Trust]]:
+def _pins(shown: ParsedDigest) -> list[tuple[str, str, Trust]]:
     return [(pin.quote, pin.source.message, pin.trust) for pin in shown.pins]
 
 
@@ -144,7 +144,7 @@ def _place(claim: Claim) -> int:
     return ORDER[claim.kind]
 
 
-def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
+def _is_meant(shown: ParsedClaim, claim: Claim) -> bool:
     """Whether a parsed claim is this claim."""
     return (
         shown.text == claim.text
@@ -154,7 +154,7 @@ def _is_meant(shown: ShownClaim, claim: Claim) -> bool:
     )
 
 
-def _culprits(case: Case, digest: Digest) -> Iterator[Finding]:
+def _culprits(case: VerificationContext, digest: Digest) -> Iterator[Finding]:
     """Find the claims that do not parse back; if there are none, the digest itself is at fault."""
     bad = [claim for claim in digest.claims if not (claim.sources and _reads_alone(claim))]
     for claim in bad:
@@ -183,7 +183,7 @@ _SPEAKER = re.compile(
 )
 
 
-def check_size(case: Case) -> Iterator[Finding]:
+def check_size(case: VerificationContext) -> Iterator[Finding]:
     """Find plans that do not shrink the view, digests longer than their messages, and copied transcripts."""
     before, after = case.tokens_before, case.tokens_after
     target = case.evidence.target_tokens
@@ -203,7 +203,7 @@ def check_size(case: Case) -> Iterator[Finding]:
             yield Finding("size", Level.DROP, look.claim.id, what)
 
 
-def _too_long(case: Case, condense: Condense) -> Iterator[Finding]:
+def _too_long(case: VerificationContext, condense: Condense) -> Iterator[Finding]:
     covered = sum(case.sizes[name] for name in condense.ids)
     own = case.sizes_after[condense.digest.id]
     if own >= covered:
@@ -211,7 +211,7 @@ def _too_long(case: Case, condense: Condense) -> Iterator[Finding]:
         yield Finding("size", Level.REFUSE, condense.digest.id, what)
 
 
-def _echo(look: Look) -> str:
+def _echo(look: ClaimCheck) -> str:
     """Say how a claim copies the transcript; "" if it does not."""
     claim = look.claim
     if look.vouched:

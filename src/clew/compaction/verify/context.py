@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Claim, ClaimKind, Condense, Digest, Drop, Pin, Plan, Shrink
 from clew.compaction.plan.plan import apply
-from clew.compaction.plan.render import Shown, parse_digest
+from clew.compaction.plan.render import ParsedDigest, parse_digest
 from clew.compaction.verify.wording import Wording, is_quote, once
 from clew.ledger.values import Value
 from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
@@ -95,10 +95,10 @@ class Spoken(NamedTuple):
     wording: Wording
 
 
-class Look:
+class ClaimCheck:
     """A claim together with the text at the places that it cites."""
 
-    def __init__(self, claim: Claim, case: Case) -> None:
+    def __init__(self, claim: Claim, case: VerificationContext) -> None:
         self.claim = claim
         self.gist = gist(claim)
         self.vouched = case.is_vouched(self.gist)
@@ -168,7 +168,7 @@ class Look:
         return len(self.said) > 1 and is_quote(text, Wording(whole))
 
 
-class Case:
+class VerificationContext:
     """A plan with its evidence."""
 
     def __init__(self, plan: Plan, evidence: Evidence) -> None:
@@ -216,7 +216,7 @@ class Case:
         return dict(self.after)
 
     @once
-    def read_back(self) -> dict[str, Shown | None]:
+    def read_back(self) -> dict[str, ParsedDigest | None]:
         """Return the digests as parsed from their rendering: the checks look at what the model would read."""
         return {name: parse_digest(text) for name, text in self.rendered.items()}
 
@@ -318,11 +318,13 @@ class Case:
         return self._speech[name]
 
     @once
-    def looks(self) -> dict[str, list[Look]]:
+    def looks(self) -> dict[str, list[ClaimCheck]]:
         """Return every claim the plan would add, with its sources looked up, by digest id."""
-        return {digest.id: [Look(claim, self) for claim in digest.claims] for digest in self.plan.digests}
+        return {
+            digest.id: [ClaimCheck(claim, self) for claim in digest.claims] for digest in self.plan.digests
+        }
 
-    def every_look(self) -> Iterator[Look]:
+    def every_look(self) -> Iterator[ClaimCheck]:
         """Yield every claim the plan would add."""
         for looks in self.looks.values():
             yield from looks

@@ -18,19 +18,19 @@ from clew.compaction.verify.assertions import (
     stands,
     support,
     turned,
-    unheard_act,
+    unmentioned_action,
 )
 from clew.compaction.verify.claims import LONGEST_CLAIM
-from clew.compaction.verify.context import Case, Look
+from clew.compaction.verify.context import ClaimCheck, VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.sentences import (
-    agreed,
-    gives_leave,
+    agreement_words,
+    gives_permission,
     is_cut_out,
     is_denied,
     is_reversed,
     is_torn,
-    turned_round,
+    reversed_clause,
 )
 from clew.compaction.verify.wording import (
     ELISION,
@@ -69,7 +69,7 @@ _OF_THE_USER = re.compile(
 _SPEAKERS = {ClaimKind.USER: (Speaker.USER,), ClaimKind.GOAL: (Speaker.USER, Speaker.PLAN)}
 
 
-def check_grounding(case: Case) -> Iterator[Finding]:
+def check_grounding(case: VerificationContext) -> Iterator[Finding]:
     """Find claims that say what their sources do not, or attribute words to the user."""
     for look in case.every_look():
         wrong = _wrong(case, look) if look.sources and not look.vouched else None
@@ -77,7 +77,7 @@ def check_grounding(case: Case) -> Iterator[Finding]:
             yield Finding("grounding", Level.DROP, look.claim.id, *wrong)
 
 
-def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
+def _wrong(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
     """Return what is wrong with a claim, and why; None if nothing is."""
     claim = look.claim
     if claim.verbatim and not (look.exact or _is_verbatim(case, claim)):
@@ -90,13 +90,13 @@ def _wrong(case: Case, look: Look) -> tuple[str, str] | None:
         return disguised
     if for_user:
         return _not_said(case, look)
-    if _gives_leave(look, case.evidence.pins):
+    if _gives_permission(look, case.evidence.pins):
         said = f'"{short(claim.text)}" gives permission, or ends a rule'
         return said, f"that is not a whole sentence of the user in {look.turns}"
     return _torn(look) if look.quoted else _ungrounded(look)
 
 
-def _disguised(look: Look) -> tuple[str, str] | None:
+def _disguised(look: ClaimCheck) -> tuple[str, str] | None:
     """Find invisible characters and imitated tags; a quote may contain what its source contains."""
     text = look.claim.text
     if is_plain(text):
@@ -111,7 +111,7 @@ def _disguised(look: Look) -> tuple[str, str] | None:
     return None
 
 
-def _is_verbatim(case: Case, claim: Claim) -> bool:
+def _is_verbatim(case: VerificationContext, claim: Claim) -> bool:
     """Whether a claim is an exact quote of its first source."""
     cite = claim.sources[0]
     source = case.source(cite)
@@ -121,13 +121,13 @@ def _is_verbatim(case: Case, claim: Claim) -> bool:
 # The user's words ------------------------------------------------------------------------------------
 
 
-def _speaks_for_user(look: Look) -> bool:
+def _speaks_for_user(look: ClaimCheck) -> bool:
     """Whether a claim reads as the user's own words, and so must be."""
     kind = look.claim.kind
     return kind in _SPEAKERS or (kind is ClaimKind.DECISION and look.lowest >= Trust.USER)
 
 
-def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
+def _not_said(case: VerificationContext, look: ClaimCheck) -> tuple[str, str] | None:
     claim = look.claim
     speakers = _SPEAKERS.get(claim.kind, (Speaker.USER,))
     told = [
@@ -148,12 +148,12 @@ def _not_said(case: Case, look: Look) -> tuple[str, str] | None:
 # Any speaker's words ---------------------------------------------------------------------------------
 
 
-def _gives_leave(look: Look, pins: Sequence[Pin]) -> bool:
+def _gives_permission(look: ClaimCheck, pins: Sequence[Pin]) -> bool:
     """Whether a claim gives permission or ends a rule without being entitled to."""
-    return not _may_give_leave(look) and gives_leave(look.claim.text, pins)
+    return not _may_give_permission(look) and gives_permission(look.claim.text, pins)
 
 
-def _may_give_leave(look: Look) -> bool:
+def _may_give_permission(look: ClaimCheck) -> bool:
     """Whether permission is quoted in a speaker's whole sentences, or quoted from data and marked as such."""
     if not look.quoted:
         return False
@@ -161,7 +161,7 @@ def _may_give_leave(look: Look) -> bool:
     return not speaking or any(not is_cut_out(look.claim.text, wording) for wording in speaking)
 
 
-def _speaking(look: Look) -> list[Wording]:
+def _speaking(look: ClaimCheck) -> list[Wording]:
     """Return everything that the user or the model says in the parts a claim cites."""
     return [
         source.wording
@@ -170,7 +170,7 @@ def _speaking(look: Look) -> list[Wording]:
     ]
 
 
-def _torn(look: Look) -> tuple[str, str] | None:
+def _torn(look: ClaimCheck) -> tuple[str, str] | None:
     """Find a quote without its negation; of a steering claim also a question or condition."""
     if not _speaking(look):
         return None
@@ -184,26 +184,26 @@ def _torn(look: Look) -> tuple[str, str] | None:
     return f'"{short(text)}" is half of what {who} said', f"in {look.turns} it is denied, asked or supposed"
 
 
-def _ungrounded(look: Look) -> tuple[str, str] | None:
+def _ungrounded(look: ClaimCheck) -> tuple[str, str] | None:
     claim, turns = look.claim, look.turns
     text = ELISION.sub("\n", claim.text) if is_elided(claim.text) else claim.text
     invented = _invented(look, assertions(text))
     if invented is not None:
         return invented
     whole = " ".join(place.plain for place in look.said)
-    for word in agreed(text):
+    for word in agreement_words(text):
         if not stands(plain(word)[:_AGREED_STEM], whole):
             return f'"{short(claim.text)}" says {word}', f"nothing in {turns} says so"
     opposite = turned(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{turns} says {opposite[1]}"
-    clause = turned_round(text, _speaking(look), strictly=claim.kind in STEERING)
+    clause = reversed_clause(text, _speaking(look), strictly=claim.kind in STEERING)
     if clause:
         return f'"{short(clause)}" is reversed', f"{turns} says the opposite of the same"
     return _unsupported(claim, text, whole, turns)
 
 
-def _invented(look: Look, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
+def _invented(look: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
     """Find an assertion that does not occur in the sources."""
     for one in asserted:
         if not any(is_found(one, place) for place in look.said):
@@ -216,7 +216,7 @@ def _unsupported(claim: Claim, text: str, whole: str, turns: str) -> tuple[str, 
     if claim.kind in STEERING or _ORDERS.search(text):
         words = content(text, OF_THE_RECORD)
         found, least = share(words, whole), LEAST_SUPPORT_OF_STEPS if len(words) > FEWEST else 1.0
-        if unheard_act(text, whole) or not (words or any(assertions(text))):
+        if unmentioned_action(text, whole) or not (words or any(assertions(text))):
             return f'"{short(claim.text)}" is given as a step', f"nothing like it occurs in {turns}"
     else:
         spared = OF_THE_RECORD | (DONE_TO_FILES if claim.kind is ClaimKind.ARTIFACT else frozenset())

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clew.compaction.plan import Condense, Digest, Freed, Operation, Pin, Plan, Shrink
 from clew.compaction.verify.claims import lowered
-from clew.compaction.verify.context import Case, Evidence, LedgerEntry, Look, open_claim
+from clew.compaction.verify.context import ClaimCheck, Evidence, LedgerEntry, VerificationContext, open_claim
 from clew.compaction.verify.report import Level, Report
 from clew.compaction.verify.survival import ledger_pins, missing_loops, missing_pins
 from clew.errors import StalePlan
@@ -16,34 +16,34 @@ MOST_DROPPED = 0.5
 """The share of claims above which a digest is not worth repairing; chosen by hand."""
 
 
-def repair(plan: Plan, report: Report, evidence: Evidence, *, hollow: bool = False) -> Plan | None:
+def repair(plan: Plan, report: Report, evidence: Evidence, *, allow_sparse: bool = False) -> Plan | None:
     """Return the plan with wrong claims dropped and missing rules and items restored, or None.
 
     Ungrounded and uncited claims are dropped, labels lowered to what their sources allow, invented rules
     removed, missing rules and open items restored word for word. ``verify`` either accepts or refuses the
     result; there is nothing left to repair in it. None means that too little would be left of a digest.
 
-    ``hollow`` accepts a digest however little is left of it: code wrote it, so no better one will come.
+    ``allow_sparse`` accepts a digest however little is left of it: code wrote it, so no better one will come.
     """
     try:
-        case = Case(plan, evidence)
+        case = VerificationContext(plan, evidence)
     except StalePlan:
         return None
     dropped = {finding.subject for finding in report.findings if finding.level is Level.DROP}
-    if not hollow and any(_is_hollow(looks, dropped) for looks in case.looks.values()):
+    if not allow_sparse and any(_is_sparse(looks, dropped) for looks in case.looks.values()):
         return None
     mended = replace(plan, operations=tuple(_mended(case, one, dropped) for one in plan.operations))
     settled = _counted(replace(plan, operations=tuple(_restored(mended, evidence))), evidence)
     return settled if settled.operations != plan.operations else None
 
 
-def _is_hollow(looks: Sequence[Look], dropped: Collection[str]) -> bool:
+def _is_sparse(looks: Sequence[ClaimCheck], dropped: Collection[str]) -> bool:
     """Whether too little would be left of what the summariser wrote."""
     own = [look.claim.id in dropped for look in looks if not look.vouched]
     return not looks or (bool(own) and sum(own) > min(len(own) - 1, len(own) * MOST_DROPPED))
 
 
-def _mended(case: Case, operation: Operation, dropped: Collection[str]) -> Operation:
+def _mended(case: VerificationContext, operation: Operation, dropped: Collection[str]) -> Operation:
     if not isinstance(operation, Condense):
         return operation
     digest = operation.digest
@@ -53,7 +53,7 @@ def _mended(case: Case, operation: Operation, dropped: Collection[str]) -> Opera
 
 def _restored(plan: Plan, evidence: Evidence) -> list[Operation]:
     """Put missing rules and items into the last digest, or else show their messages whole again."""
-    case = Case(plan, evidence)
+    case = VerificationContext(plan, evidence)
     pins, loops = missing_pins(case), missing_loops(case)
     operations = list(plan.operations)
     last = next((i for i in reversed(range(len(operations))) if isinstance(operations[i], Condense)), None)
@@ -66,11 +66,13 @@ def _restored(plan: Plan, evidence: Evidence) -> list[Operation]:
     return operations
 
 
-def _with(case: Case, digest: Digest, pins: Iterable[Pin], loops: Iterable[LedgerEntry]) -> Digest:
+def _with(
+    case: VerificationContext, digest: Digest, pins: Iterable[Pin], loops: Iterable[LedgerEntry]
+) -> Digest:
     numbers = (look.claim.id.rpartition(".")[2] for look in case.every_look())
     first = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
     claims = [
-        claim._replace(id=f"{digest.id}.{number}", trust=Look(claim, case).ceiling)
+        claim._replace(id=f"{digest.id}.{number}", trust=ClaimCheck(claim, case).ceiling)
         for number, claim in enumerate(map(open_claim, loops), start=first)
     ]
     return replace(digest, claims=(*digest.claims, *claims), pins=ledger_pins(case, digest, pins))
@@ -78,7 +80,7 @@ def _with(case: Case, digest: Digest, pins: Iterable[Pin], loops: Iterable[Ledge
 
 def _counted(plan: Plan, evidence: Evidence) -> Plan:
     """Return the plan with its tokens counted again."""
-    after = Case(plan, evidence).tokens_after
+    after = VerificationContext(plan, evidence).tokens_after
     saved = plan.tokens_after - after
     rungs = [operation.rung for operation in plan.operations if isinstance(operation, Condense)]
     freed = tuple(_freed(one, saved if one.rung in rungs[-1:] else 0) for one in plan.freed)

@@ -44,7 +44,7 @@ def short(text: str, most: int = 120) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-class Matter(StrEnum):
+class LossKind(StrEnum):
     """The sorts of things that can be lost."""
 
     RULE = "rule"
@@ -57,7 +57,7 @@ class Matter(StrEnum):
 class Lost:
     """Something that the model would no longer see. It stays in the log."""
 
-    matter: Matter
+    matter: LossKind
     id: str
     """The id with which to keep it: the rule's, item's or decision's own, for a value that of its turn."""
     text: str
@@ -71,7 +71,7 @@ class Lost:
 class Kept:
     """Counts for one sort of things: how many there were and what becomes of them."""
 
-    matter: Matter
+    matter: LossKind
     before: int
     stand: int
     """Still in the view, word for word."""

@@ -180,7 +180,7 @@ def _lead_in(source: str, start: int) -> str:
 # Own words -------------------------------------------------------------------------------------------
 
 
-def turned_round(text: str, sources: Iterable[Wording], *, strictly: bool) -> str:
+def reversed_clause(text: str, sources: Iterable[Wording], *, strictly: bool) -> str:
     """Return a clause whose content the sources state only with the opposite polarity; "" if there is none.
 
     If ``strictly``, a negation earlier in the same statement counts too.
@@ -288,7 +288,7 @@ _REMEMBERED = 1_024
 _PASSES = 8
 
 
-def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
+def gives_permission(text: str, pins: Sequence[Pin]) -> bool:
     """Whether a text, if believed, would allow something or end one of the rules."""
     if _GRANTS.search(text):
         return True
@@ -297,7 +297,7 @@ def gives_leave(text: str, pins: Sequence[Pin]) -> bool:
     return _undoes_any(text, pins)
 
 
-def agreed(text: str) -> list[str]:
+def agreement_words(text: str) -> list[str]:
     """Return the words of agreement in a text; a summariser may not add any."""
     return _AGREED.findall(text)
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from clew.compaction.plan import Condense, Digest, Drop, Shrink
 from clew.compaction.plan.digest import checksum
-from clew.compaction.verify.context import Case
+from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.wording import ELISION
 from clew.message import Message, Part, Role, Text, Thinking, ToolCall, ToolResult, cut_points, words
@@ -28,7 +28,7 @@ class Seal:
     checksum: str
 
 
-def seal_of(case: Case, condense: Condense) -> Seal:
+def seal_of(case: VerificationContext, condense: Condense) -> Seal:
     """Return what the digest of an operation must state."""
     folded = [case.evidence.shown[name] for name in condense.ids if name in case.evidence.shown]
     condensed = frozenset(condense.ids).difference(case.evidence.shown)
@@ -41,7 +41,7 @@ def seal_of(case: Case, condense: Condense) -> Seal:
     )
 
 
-def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
+def _covers(case: VerificationContext, condense: Condense) -> tuple[str, ...]:
     shown = case.evidence.shown
     if shown.keys().isdisjoint(condense.ids):
         return tuple(condense.ids)
@@ -51,7 +51,7 @@ def _covers(case: Case, condense: Condense) -> tuple[str, ...]:
     return tuple(name for span in spans for name in span)
 
 
-def told_by(digest: Digest) -> Seal:
+def stated_seal(digest: Digest) -> Seal:
     """Return what a digest does state."""
     return Seal(digest.level, digest.covers, digest.folds, digest.checksum)
 
@@ -59,7 +59,7 @@ def told_by(digest: Digest) -> Seal:
 _CHECK = "structure"
 
 
-def check_structure(case: Case) -> Iterator[Finding]:
+def check_structure(case: VerificationContext) -> Iterator[Finding]:
     """Find changes to what a plan may not touch, and spans that do not match their messages."""
     yield from _prompt(case)
     yield from _spans(case)
@@ -76,7 +76,7 @@ def _refuse(subject: str, what: str, why: str = "") -> Finding:
     return Finding(_CHECK, Level.REFUSE, subject, what, why)
 
 
-def _prompt(case: Case) -> Iterator[Finding]:
+def _prompt(case: VerificationContext) -> Iterator[Finding]:
     for item in case.evidence.view:
         if item.message.role not in (Role.SYSTEM, Role.DEVELOPER):
             return
@@ -84,7 +84,7 @@ def _prompt(case: Case) -> Iterator[Finding]:
             yield _refuse(item.id, "the system prompt would be changed")
 
 
-def _spans(case: Case) -> Iterator[Finding]:
+def _spans(case: VerificationContext) -> Iterator[Finding]:
     """Find atoms that would be split, and recent messages that would be removed.
 
     A thinking block ties the steps of its loop together as long as it is shown.
@@ -96,7 +96,7 @@ def _spans(case: Case) -> Iterator[Finding]:
     yield from found
 
 
-def _kept_parts(case: Case) -> Iterator[Part]:
+def _kept_parts(case: VerificationContext) -> Iterator[Part]:
     for item in case.evidence.view:
         if item.id in case.shrinks:
             yield from case.shrinks[item.id].message.parts
@@ -104,7 +104,7 @@ def _kept_parts(case: Case) -> Iterator[Part]:
             yield from item.message.parts
 
 
-def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
+def _parted(case: VerificationContext, messages: Sequence[Message]) -> Iterator[Finding]:
     view = case.evidence.view
     points = cut_points(messages)
     tail = max(0, len(view) - max(1, case.evidence.keep_messages))
@@ -119,9 +119,9 @@ def _parted(case: Case, messages: Sequence[Message]) -> Iterator[Finding]:
         yield _refuse(view[i].id, "a call would be separated from its result", why)
 
 
-def _seals(case: Case) -> Iterator[Finding]:
+def _seals(case: VerificationContext) -> Iterator[Finding]:
     for condense in case.condenses:
-        meant, told = seal_of(case, condense), told_by(condense.digest)
+        meant, told = seal_of(case, condense), stated_seal(condense.digest)
         for field in fields(meant):
             if getattr(meant, field.name) != getattr(told, field.name):
                 what = f"the digest's {field.name} does not match the messages it replaces"
@@ -136,7 +136,7 @@ _SEALS = {
 }
 
 
-def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
+def _drop(case: VerificationContext, drop: Drop) -> Iterator[Finding]:
     """Find dropped messages that no digest covers or that the log does not have."""
     for name in drop.ids:
         shown = case.evidence.shown.get(name)
@@ -145,13 +145,13 @@ def _drop(case: Case, drop: Drop) -> Iterator[Finding]:
         yield from _unpersisted(case, name)
 
 
-def _unpersisted(case: Case, name: str) -> Iterator[Finding]:
+def _unpersisted(case: VerificationContext, name: str) -> Iterator[Finding]:
     find = case.evidence.originals
     if find is not None and find(name) is None and name not in case.evidence.shown:
         yield _refuse(name, "the message would no longer be shown whole", "the log does not have it")
 
 
-def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
+def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     """Find smaller forms that are not smaller, add text, or change role, calls or results."""
     before, said, after = case.before[shrink.id], _said(case, shrink.id), shrink.message
     if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
@@ -171,7 +171,7 @@ def _shrink(case: Case, shrink: Shrink) -> Iterator[Finding]:
     yield from _unpersisted(case, shrink.id)
 
 
-def _said(case: Case, name: str) -> Message:
+def _said(case: VerificationContext, name: str) -> Message:
     """Return the original message: the view may already show a smaller form with other lines."""
     original = case.evidence.originals(name) if case.evidence.originals else None
     shown = case.before[name]
@@ -220,7 +220,7 @@ def _added(old: str, new: str) -> str:
     return ""
 
 
-def _wire(case: Case) -> Iterator[Finding]:
+def _wire(case: VerificationContext) -> Iterator[Finding]:
     """Find what the provider would reject in the view after; what it rejected before is only a note."""
     wire = case.evidence.wire
     if wire is None:

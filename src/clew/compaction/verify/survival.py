@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.plan import ClaimKind, Digest, Pin
-from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, Case, LedgerEntry
-from clew.compaction.verify.report import Finding, Kept, Level, Loss, Lost, Matter, short
-from clew.compaction.verify.wording import Wording, is_elided, is_quote, plain, stands_in
+from clew.compaction.verify.context import CUT, LEAST_OF_A_LOOP, LedgerEntry, VerificationContext
+from clew.compaction.verify.report import Finding, Kept, Level, Loss, LossKind, Lost, short
+from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
 from clew.ledger.kinds import KNOWN_WORDS, value_words, with_punctuation
 from clew.ledger.values import Value
 from clew.message import Cite, Message, Trust, words
@@ -25,7 +25,7 @@ LONGEST = 300
 # Rules -----------------------------------------------------------------------------------------------
 
 
-def check_pins(case: Case) -> Iterator[Finding | Loss]:
+def check_pins(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find rules that are no longer in the view word for word, and rules that the ledger does not have."""
     for digest in case.plan.digests:
         for pin in digest.pins:
@@ -41,10 +41,10 @@ def check_pins(case: Case) -> Iterator[Finding | Loss]:
         level = _level_of_missing(case, pin.source)
         yield Finding("pins", level, pin.id, what, f"said in {pin.source.message}")
     entries = [LedgerEntry(pin.id, pin.quote, pin.source) for pin in missing]
-    yield loss_of(case, Matter.RULE, len(case.evidence.pins), entries)
+    yield loss_of(case, LossKind.RULE, len(case.evidence.pins), entries)
 
 
-def missing_pins(case: Case) -> list[Pin]:
+def missing_pins(case: VerificationContext) -> list[Pin]:
     """Return the rules that would be nowhere in the view word for word."""
     shown = filter(None, case.read_back.values())
     rendered = {(pin.quote, pin.source.message, pin.trust) for digest in shown for pin in digest.pins}
@@ -78,7 +78,7 @@ def _foreign(pin: Pin, ledger: Iterable[Pin]) -> tuple[str, str]:
     return f'"{pin.quote}" is added as a rule', "the ledger has no such rule"
 
 
-def ledger_pins(case: Case, digest: Digest, missing: Iterable[Pin] = ()) -> tuple[Pin, ...]:
+def ledger_pins(case: VerificationContext, digest: Digest, missing: Iterable[Pin] = ()) -> tuple[Pin, ...]:
     """Return the digest's rules that the ledger has, plus the missing ones, in the ledger's order."""
     wanted = {*missing}
     return tuple(
@@ -89,17 +89,17 @@ def ledger_pins(case: Case, digest: Digest, missing: Iterable[Pin] = ()) -> tupl
 # Open items ------------------------------------------------------------------------------------------
 
 
-def check_loops(case: Case) -> Iterator[Finding | Loss]:
+def check_loops(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Find open items that would no longer be in the view."""
     missing = missing_loops(case)
     for loop in missing:
         what = f'"{short(loop.text)}" is open and would no longer be in the view'
         level = _level_of_missing(case, loop.source)
         yield Finding("open loops", level, loop.id, what, f"opened in {loop.source.message}")
-    yield loss_of(case, Matter.OPEN, len(case.evidence.loops), missing)
+    yield loss_of(case, LossKind.OPEN, len(case.evidence.loops), missing)
 
 
-def missing_loops(case: Case) -> list[LedgerEntry]:
+def missing_loops(case: VerificationContext) -> list[LedgerEntry]:
     """Return the open items that no digest in the view states and no message in it shows."""
     holders = [claim for digest in case.standing for claim in digest.claims if claim.kind in HOLDS_LOOPS]
     told = "\n".join(plain(claim.text) for claim in holders)
@@ -111,7 +111,7 @@ def missing_loops(case: Case) -> list[LedgerEntry]:
         loop
         for loop in case.evidence.loops
         if loop.text.strip()
-        and not stands_in(plain(loop.text), told)
+        and not occurs_in(plain(loop.text), told)
         and not any(_holds_cut(text, loop) for text in cut.get(loop.source.message, ()))
         and not _is_shown(case, loop)
     ]
@@ -126,7 +126,7 @@ def _holds_cut(text: str, loop: LedgerEntry) -> bool:
     return len(loop.text) > ENOUGH_OF_A_LOOP and loop.text[:ENOUGH_OF_A_LOOP] in text
 
 
-def _is_shown(case: Case, loop: LedgerEntry) -> bool:
+def _is_shown(case: VerificationContext, loop: LedgerEntry) -> bool:
     name = loop.source.message
     if name not in case.shrinks:
         return case.is_shown(name)
@@ -154,14 +154,14 @@ def _in(quote: str, text: str) -> bool:
     return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
 
 
-def _level_of_missing(case: Case, source: Cite) -> Level:
+def _level_of_missing(case: VerificationContext, source: Cite) -> Level:
     """Return the severity: without a digest to hold it, only what the view showed before can be lost."""
     if case.condenses or source.message in case.shrinks:
         return Level.REPAIR
     return Level.REFUSE if source.message in case.removed else Level.NOTE
 
 
-def loss_of(case: Case, matter: Matter, before: int, missing: Iterable[LedgerEntry]) -> Loss:
+def loss_of(case: VerificationContext, matter: LossKind, before: int, missing: Iterable[LedgerEntry]) -> Loss:
     """Return what becomes of the entries of one sort."""
     lost = tuple(
         Lost(matter, one.id, one.text[:LONGEST], one.source.message, one.source.message in case.cited)
@@ -174,10 +174,10 @@ MOST_VALUES = 100
 """Values that a report lists; the others are only counted."""
 
 
-def check_values(case: Case) -> Iterator[Finding | Loss]:
+def check_values(case: VerificationContext) -> Iterator[Finding | Loss]:
     """Report what becomes of exact values and decisions. Losing some is normal, so this is never an error."""
     decisions = case.evidence.decisions
-    yield loss_of(case, Matter.DECISION, len(decisions), _missing_decisions(case))
+    yield loss_of(case, LossKind.DECISION, len(decisions), _missing_decisions(case))
     values = _values(case)
     yield values
     kept = values.kept
@@ -187,20 +187,20 @@ def check_values(case: Case) -> Iterator[Finding | Loss]:
         yield Finding("values", Level.NOTE, "", what, why)
 
 
-def _missing_decisions(case: Case) -> list[LedgerEntry]:
+def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
     said = "\n".join(plain(claim.text) for digest in case.standing for claim in digest.claims)
     return [
         one
         for one in case.evidence.decisions
         if not is_visible(case.shown_message(one.source.message), one.source, one.text)
-        and not stands_in(plain(one.text), said)
+        and not occurs_in(plain(one.text), said)
     ]
 
 
 # Values ----------------------------------------------------------------------------------------------
 
 
-def _values(case: Case) -> Loss:
+def _values(case: VerificationContext) -> Loss:
     """Follow every value in the view, by its first and last mention."""
     named_before = _named(_digest_texts(case.evidence.shown.values()))
     named_after = _named([*_digest_texts(case.standing), *_shrunk_texts(case)])
@@ -226,9 +226,9 @@ def _values(case: Case) -> Loss:
             gone.append(value)
     missed = heapq.nlargest(MOST_VALUES, gone, key=_worth)
     lost = tuple(
-        Lost(Matter.VALUE, value.last_message, value.text[:LONGEST], value.last_message) for value in missed
+        Lost(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message) for value in missed
     )
-    return Loss(Kept(Matter.VALUE, before, stand, reachable), lost)
+    return Loss(Kept(LossKind.VALUE, before, stand, reachable), lost)
 
 
 def _worth(value: Value) -> tuple[bool, bool, int]:
@@ -242,7 +242,7 @@ def _digest_texts(digests: Iterable[Digest]) -> Iterator[str]:
         yield from (pin.quote for pin in digest.pins)
 
 
-def _shrunk_texts(case: Case) -> Iterator[str]:
+def _shrunk_texts(case: VerificationContext) -> Iterator[str]:
     for shrink in case.shrinks.values():
         yield from map(words, shrink.message.parts)
 

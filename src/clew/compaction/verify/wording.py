@@ -88,7 +88,7 @@ def straight(text: str) -> str:
     return text
 
 
-def stands_in(words: str, text: str) -> bool:
+def occurs_in(words: str, text: str) -> bool:
     """Whether words occur in a text, not as pieces of longer words (``3 failed`` in ``13 failed``)."""
     return bool(words) and next(places(words, text), None) is not None
 
@@ -143,7 +143,7 @@ def is_quote(quote: str, source: Wording) -> bool:
         return _is_excerpt(quote, source.lines)
     if quote == source.text:
         return not quote.isspace() and bool(quote)
-    return stands_in(quote.strip(), source.text) or stands_in(plain(quote), source.plain)
+    return occurs_in(quote.strip(), source.text) or occurs_in(plain(quote), source.plain)
 
 
 def _is_excerpt(quote: str, lines: Sequence[str]) -> bool:

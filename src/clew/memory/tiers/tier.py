@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from clew.compaction.plan import Digest
-from clew.compaction.plan.digest import spans, unspan
+from clew.compaction.plan.digest import expand_spans, spans
 
 
 class Tier(StrEnum):
@@ -111,7 +111,7 @@ class Span:
     @property
     def messages(self) -> tuple[str, ...]:
         """Return the ids of its messages."""
-        return unspan(self.covers)
+        return expand_spans(self.covers)
 
     @property
     def first(self) -> int:

@@ -33,7 +33,7 @@ _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _KINDS = {kind.value: kind for kind in ClaimKind}
 
 
-class Told(NamedTuple):
+class WrittenClaim(NamedTuple):
     """A claim as the summariser wrote it."""
 
     kind: ClaimKind
@@ -42,9 +42,9 @@ class Told(NamedTuple):
     """As given."""
 
 
-def read_answer(text: str) -> list[Told] | None:
+def read_answer(text: str) -> list[WrittenClaim] | None:
     """Return the claims of an answer; None if it has no list of claims, not even an empty one."""
-    found: list[Told] = []
+    found: list[WrittenClaim] = []
     is_list = False
     for value in _objects(_THINKING.sub("", text[:LONGEST_ANSWER])):
         is_list = is_list or isinstance(value.get("claims"), list)
@@ -76,11 +76,11 @@ def _claim_objects(value: Json, depth: int = 0) -> Iterator[JsonObject]:
             yield from _claim_objects(inner, depth + 1)
 
 
-def _told(value: JsonObject) -> Told | None:
+def _told(value: JsonObject) -> WrittenClaim | None:
     text = _UNWRITABLE.sub("", str(value["text"])).strip()
     kind = _KINDS.get(str(value.get("kind")).strip().lower(), ClaimKind.FACT)
     sources = tuple(_names(value.get("sources", value.get("source"))))
-    return Told(kind, text, sources) if text else None
+    return WrittenClaim(kind, text, sources) if text else None
 
 
 def _names(value: Json) -> Iterator[str]:
@@ -209,7 +209,7 @@ def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
 # One claim -------------------------------------------------------------------------------------------
 
 
-def claims_of(told: Iterable[Told], sources: Mapping[str, Source]) -> Iterator[Claim]:
+def claims_of(told: Iterable[WrittenClaim], sources: Mapping[str, Source]) -> Iterator[Claim]:
     """Yield the acceptable claims among those a summariser wrote."""
     for one in told:
         named = _named(one.sources, sources)
@@ -219,14 +219,14 @@ def claims_of(told: Iterable[Told], sources: Mapping[str, Source]) -> Iterator[C
                 yield claim
 
 
-def _carried(told: Told, named: Iterable[Source]) -> Claim | None:
+def _carried(told: WrittenClaim, named: Iterable[Source]) -> Claim | None:
     """Return the earlier claim that is repeated word for word."""
     earlier = (claim for source in named for claim in source.claims)
     same = (claim for claim in earlier if gist(claim.text) == gist(told.text))
     return next((claim._replace(id="") for claim in same), None)
 
 
-def _claim(told: Told, named: Sequence[Source]) -> Claim | None:
+def _claim(told: WrittenClaim, named: Sequence[Source]) -> Claim | None:
     for source in named:
         exact = _exact_place(told, source)
         if exact is not None:
@@ -235,7 +235,7 @@ def _claim(told: Told, named: Sequence[Source]) -> Claim | None:
     return None if told.kind in QUOTES_ONLY else _in_own_words(told, named)
 
 
-def _exact_place(told: Told, source: Source) -> Place | None:
+def _exact_place(told: WrittenClaim, source: Source) -> Place | None:
     """Return where a text occurs word for word; for the user's words only where a person typed them."""
     for place in source.places:
         span = _span(told.text, place) if place.typed or told.kind not in QUOTES_ONLY else None
@@ -287,7 +287,7 @@ def _quote(kind: ClaimKind, exact: Place, others: Sequence[Source]) -> Claim:
     return Claim("", _kind(kind, trust), exact.text, cites, trust, verbatim=True)
 
 
-def _in_own_words(told: Told, named: Sequence[Source]) -> Claim:
+def _in_own_words(told: WrittenClaim, named: Sequence[Source]) -> Claim:
     """Return a paraphrase: labelled as a model's words at best; a decision of the user becomes a fact.
 
     Invisible characters are removed: in a quote they belong to the source, here they could only mislead.

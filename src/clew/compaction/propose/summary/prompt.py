@@ -16,7 +16,7 @@ from importlib.resources import files
 from string import Template
 
 from clew.compaction.plan import ClaimKind
-from clew.compaction.propose.brief import Brief, Outline
+from clew.compaction.propose.brief import MandatoryContent, Outline
 from clew.compaction.propose.summary.transcript import DIGEST, Piece, Portion, fenced, held, nonce, pieces_of
 from clew.message import JsonObject, Message, Native
 from clew.providers.model import Ask
@@ -48,7 +48,7 @@ class SessionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SummaryTask:
     """One digest to write."""
 
     outline: Outline
@@ -116,7 +116,7 @@ def sections() -> dict[str, str]:
 # Two ways of asking ----------------------------------------------------------------------------------
 
 
-def transcript_ask(order: Order, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
+def transcript_ask(order: SummaryTask, portion: Portion, room_tokens: int, more: Sequence[str] = ()) -> Ask:
     """Return the question with a portion of the span as transcript; ``more`` are the latest misses."""
     misses = (*more, *order.misses)
     shown = "\n".join(piece.shown for piece in portion.pieces)
@@ -136,7 +136,7 @@ def transcript_ask(order: Order, portion: Portion, room_tokens: int, more: Seque
     )
 
 
-def session_ask(order: Order, request: SessionRequest) -> Ask:
+def session_ask(order: SummaryTask, request: SessionRequest) -> Ask:
     """Return the session's own request with the question appended and nothing before it changed.
 
     It has no schema: providers put that before the messages, which would miss the cache.
@@ -176,7 +176,7 @@ def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
 # Context besides the messages ------------------------------------------------------------------------
 
 
-def _context(order: Order, misses: Sequence[str], key: str) -> Iterator[str]:
+def _context(order: SummaryTask, misses: Sequence[str], key: str) -> Iterator[str]:
     """Yield the fenced context of the question: what is kept anyway, focus, misses."""
     kept = list(_kept_lines(order))
     for name, lines in (("kept", kept), ("focus", _focus(order)), ("misses", _missed(misses))):
@@ -185,7 +185,7 @@ def _context(order: Order, misses: Sequence[str], key: str) -> Iterator[str]:
             yield f"{sections()[name]}\n\n{fenced(name, key, body)}"
 
 
-def _kept_lines(order: Order) -> Iterator[str]:
+def _kept_lines(order: SummaryTask) -> Iterator[str]:
     """Yield what code puts into the digest, up to a share of the window."""
     left = min(MOST_KEPT_TOKENS, int(order.window_tokens * KEPT_SHARE))
     for line in _brief_lines(order.outline.brief):
@@ -195,12 +195,12 @@ def _kept_lines(order: Order) -> Iterator[str]:
         yield line
 
 
-def _brief_lines(brief: Brief) -> Iterator[str]:
+def _brief_lines(brief: MandatoryContent) -> Iterator[str]:
     yield from (f"rule: {_one_line(pin.quote)}" for pin in brief.pins)
     yield from (f"{claim.kind.value}: {_one_line(claim.text)}" for claim in brief.claims)
 
 
-def _focus(order: Order) -> list[str]:
+def _focus(order: SummaryTask) -> list[str]:
     focus = _one_line(order.focus, LONGEST_FOCUS)
     return [focus] if focus else []
 
@@ -209,7 +209,7 @@ def _missed(misses: Sequence[str]) -> list[str]:
     return [line for line in map(_one_line, misses[:MOST_MISSES]) if line]
 
 
-def _given(order: Order, misses: Sequence[str]) -> list[str]:
+def _given(order: SummaryTask, misses: Sequence[str]) -> list[str]:
     """Return all texts in a prompt besides the messages."""
     return [*_brief_lines(order.outline.brief), order.focus, *misses]
 
@@ -243,20 +243,20 @@ def answer_tokens(room_tokens: int, window_tokens: int) -> int:
     return min(LEAST_ANSWER + 2 * room_tokens, max(LEAST_ANSWER, int(window_tokens * ANSWER_SHARE)))
 
 
-def question_room(order: Order) -> int:
+def question_room(order: SummaryTask) -> int:
     """Return how many tokens a question may have in the summariser's window."""
     thinking = min(THINKING_TOKENS, int(order.window_tokens * THINKING_SHARE))
     answer = answer_tokens(order.outline.room_tokens, order.window_tokens)
     return int((order.window_tokens - answer - thinking) * SAFETY)
 
 
-def portion_room(order: Order) -> int:
+def portion_room(order: SummaryTask) -> int:
     """Return how many tokens of messages fit into a question; may be negative."""
     nothing = transcript_ask(order, Portion((), 0, begins=False, ends=False), 0)
     return question_room(order) - ask_tokens(nothing, order)
 
 
-def ask_tokens(ask: Ask, order: Order) -> int:
+def ask_tokens(ask: Ask, order: SummaryTask) -> int:
     """Return the tokens of a question, including its tools."""
     rest = json.dumps(ask.rest.value, ensure_ascii=False) if ask.rest else ""
     texts = (ask.instruction, rest)

@@ -36,7 +36,7 @@ _MARK = re.compile(rf"^\[(?P<name>{_NAME}) (?P<speaker>{_SPEAKERS})(?:, [^\]\n]*
 _FENCE = re.compile(r"<clew-(transcript|index)-([0-9a-f]{12})>\n(.*?)\n</clew-\1-\2>", re.DOTALL)
 
 
-class Shown(NamedTuple):
+class ParsedPiece(NamedTuple):
     """A message, or a piece of one, as parsed from a prompt."""
 
     name: str
@@ -165,18 +165,18 @@ def fenced(name: str, key: str, body: str) -> str:
 # Parsing ---------------------------------------------------------------------------------------------
 
 
-def read_fence(text: str) -> list[Shown] | None:
+def read_fence(text: str) -> list[ParsedPiece] | None:
     """Return what the last transcript or index in a prompt shows; None if there is none."""
     found = [match[3] for match in _FENCE.finditer(text)]
     return list(read_marks(found[-1])) if found else None
 
 
-def read_marks(text: str) -> Iterator[Shown]:
+def read_marks(text: str) -> Iterator[ParsedPiece]:
     """Yield the text under each mark."""
     marks = list(_MARK.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text) + 1]
     for mark, end in zip(marks, ends, strict=False):
-        yield Shown(mark["name"], mark["speaker"], freed(text[mark.end() : end - 1]))
+        yield ParsedPiece(mark["name"], mark["speaker"], freed(text[mark.end() : end - 1]))
 
 
 MARK_TOKENS = 14

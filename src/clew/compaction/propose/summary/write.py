@@ -27,8 +27,8 @@ from clew.compaction.propose.summary.prompt import (
     LIMITS,
     PROMPT_VERSION,
     Limits,
-    Order,
     SessionRequest,
+    SummaryTask,
     ask_tokens,
     portion_room,
     question_room,
@@ -65,7 +65,9 @@ def write(  # noqa: PLR0913 - the whole order in one call; it is one value from 
     ``request`` is the session's own request: if it contains all of the span and fits the window, the question
     is appended to it and read from the cache. ``misses`` are the findings about an earlier attempt.
     """
-    order = Order(outline, model_name, window_tokens, counter, focus or "", request, tuple(misses), limits)
+    order = SummaryTask(
+        outline, model_name, window_tokens, counter, focus or "", request, tuple(misses), limits
+    )
     effort = _Effort(limits)
     if not outline.span or outline.room_tokens < LEAST_TOKENS:
         raise SummaryFailed(f"{len(outline.span)} messages for {outline.room_tokens:,} tokens")
@@ -102,7 +104,7 @@ _Read: TypeAlias = tuple[list[Claim], tuple[str, ...]]
 # Appended to the session's own request --------------------------------------------------------------
 
 
-def _by_session(order: Order, effort: _Effort) -> Steps[_Read]:
+def _by_session(order: SummaryTask, effort: _Effort) -> Steps[_Read]:
     """Ask once after the session's own request, if possible; if that fails, the transcript is tried."""
     request = order.request
     if request is None or not _holds(request.messages, order):
@@ -117,7 +119,7 @@ def _by_session(order: Order, effort: _Effort) -> Steps[_Read]:
     return outcome, tuple(item.id for item in order.outline.span)
 
 
-def _holds(messages: Iterable[Message], order: Order) -> bool:
+def _holds(messages: Iterable[Message], order: SummaryTask) -> bool:
     """Whether a request shows every message of the span, in order; its thinking may be missing."""
     sent = map(_spoken, messages)
     return all(_spoken(item.message) in sent for item in order.outline.span)
@@ -130,7 +132,7 @@ def _spoken(message: Message) -> tuple[Role, list[str]]:
 # With the transcript in the question -----------------------------------------------------------------
 
 
-def _by_transcript(order: Order, effort: _Effort) -> Steps[_Read]:
+def _by_transcript(order: SummaryTask, effort: _Effort) -> Steps[_Read]:
     """Show the span under marks, in as many portions as needed."""
     room = portion_room(order)
     if room < LEAST_ROOM:
@@ -163,7 +165,7 @@ def _by_transcript(order: Order, effort: _Effort) -> Steps[_Read]:
     return claims, tuple(item.id for item in order.outline.span if item.id not in missing)
 
 
-def _smaller(portion: Portion, error: ModelError, order: Order) -> Sequence[Portion]:
+def _smaller(portion: Portion, error: ModelError, order: SummaryTask) -> Sequence[Portion]:
     """Split a portion that was too long in two, if that may still help."""
     if portion.halvings >= MOST_HALVINGS.get(type(error), 0):
         return ()
