@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.log.store import SqliteStore
+from clew.rules.findings import FINDER
 from clew.session import Session
 from tests.cli.conftest import Run
 
@@ -65,3 +67,62 @@ def test_what_a_person_switched_off_is_not_found_again():
     assert session.pins == ()
     session.pin("Never touch legacy/.")
     assert [one.quote for one in session.pins] == ["Never touch legacy/."]
+
+
+@pytest.fixture
+def upgraded(clew: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return ``clew`` with a session in its log that was recorded with a finder that found no rules."""
+    home = tmp_path / "log"
+    home.mkdir()
+    with monkeypatch.context() as patch, SqliteStore(home / "clew.db") as store:
+        patch.setattr("clew.rules.pins.find", lambda message: [])
+        session = Session.open("talk", store)
+        session.add(*({"role": role, "content": text} for role, text in TALK))
+        session.pin("Ask before you push.")
+    return lambda *args: clew("rules", "talk", *args, CLEW_HOME=str(home))
+
+
+def quotes(upgraded: Run) -> set[str]:
+    return {rule["quote"] for rule in json.loads(upgraded("--json").stdout)["rules"]}
+
+
+def test_a_rescan_shows_the_difference_and_applies_it_only_if_asked(upgraded: Run):
+    preview = upgraded("--rescan").stdout
+    assert "+ p1   Never touch legacy/.\n" in preview
+    assert preview.endswith("2 to add, 0 to remove; --apply records this\n")
+    assert quotes(upgraded) == {"Ask before you push."}
+    assert upgraded("--rescan", "--apply").stdout.endswith("recorded: 2 added, 0 removed\n")
+    assert quotes(upgraded) == {
+        "Ask before you push.",
+        "Never touch legacy/.",
+        "I prefer short answers.",
+    }
+    assert upgraded("--rescan").stdout.startswith("no difference: rule finder ")
+
+
+def test_a_rescan_as_json_names_the_finder(upgraded: Run):
+    found = json.loads(upgraded("--rescan", "--json").stdout)
+    assert (found["finder"], found["applied"], found["removed"]) == (FINDER, False, [])
+    assert [rule["quote"] for rule in found["added"]] == ["Never touch legacy/.", "I prefer short answers."]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("--apply",), "--apply needs --rescan"),
+        (("--rescan", "off", "p1"), "cannot be combined with off"),
+    ],
+)
+def test_a_rescan_that_cannot_be_understood_says_what_to_do(
+    clew: Run, talk: Path, words: tuple[str, ...], advice: str
+):
+    clew("import", str(talk))
+    refused = clew("rules", *words)
+    assert refused.returncode == 2
+    assert advice in refused.stderr
+
+
+def test_a_file_cannot_be_rescanned(clew: Run, talk: Path):
+    refused = clew("rules", str(talk), "--rescan")
+    assert refused.returncode == 2
+    assert "clew import" in refused.stderr

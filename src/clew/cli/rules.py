@@ -1,4 +1,4 @@
-"""``clew rules``: list the rules of a session; add, edit or disable one."""
+"""``clew rules``: list the rules of a session; add, edit or disable one, or search the session again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _ACTIONS = {"off": 1, "add": 1, "edit": 2}
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
-    """Change the rules if an action is given, and list them."""
+    """Change the rules if an action is given, and list them; or search the session again."""
     name, action = _split(args.words)
     args.file = name or newest_session()
+    if args.rescan or args.apply:
+        return _rescan(args, term, action)
     changed = ""
     if action:
         with own_log(args.file) as log, log.open() as session:
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(json.dumps({"changed": changed or None, "rules": rules}, ensure_ascii=False))
         return 0
     for pin in shown:
-        for line in _lines(pin, changed=pin.id == changed):
+        for line in _lines(pin, sign="*" if pin.id == changed else " "):
             term.write(printable(line))
     ended = len(pins.all) - len(pins.active) - len(waiting)
     if not shown:
@@ -48,6 +50,32 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         term.write(f"{count(ended, 'rule')} ended; --all lists them")
     for line in waiting_lines(waiting, args.file):
         term.write(printable(line))
+    return 0
+
+
+def _rescan(args: argparse.Namespace, term: Terminal, action: Sequence[str]) -> int:
+    """Show what the installed rule finder changes in a session, and record it with ``--apply``."""
+    if not args.rescan:
+        raise InputError("--apply needs --rescan", "clew rules [SESSION] --rescan --apply")
+    if action:
+        raise InputError(f"--rescan cannot be combined with {action[0]}", "run them one after the other")
+    with own_log(args.file) as log, log.open() as session:
+        changes = session.rescan_rules(apply=args.apply)
+    if args.json:
+        added, removed = ([_to_json(pin) for pin in pins] for pins in (changes.added, changes.removed))
+        found = {"finder": changes.finder, "applied": args.apply, "added": added, "removed": removed}
+        term.write(json.dumps(found, ensure_ascii=False))
+        return 0
+    for sign, pins in (("+", changes.added), ("-", changes.removed)):
+        for pin in pins:
+            for line in _lines(pin, sign=sign):
+                term.write(printable(line))
+    if not changes:
+        term.write(f"no difference: rule finder {changes.finder} finds the rules in force")
+    elif args.apply:
+        term.write(f"recorded: {len(changes.added)} added, {len(changes.removed)} removed")
+    else:
+        term.write(f"{len(changes.added)} to add, {len(changes.removed)} to remove; --apply records this")
     return 0
 
 
@@ -86,10 +114,10 @@ def _ledger(found: Log | Input, term: Terminal) -> Ledger:
     return ledger
 
 
-def _lines(pin: Pin, *, changed: bool) -> Iterator[str]:
+def _lines(pin: Pin, *, sign: str) -> Iterator[str]:
     """Yield a rule, and under it its source, certainty and reason."""
     state = "" if pin.is_active else f" ({pin.status.value})"
-    yield f"{'*' if changed else ' '} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
+    yield f"{sign} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
     source = f"said in {pin.source.message}" if pin.source else "set by hand"
     yield f"       {source} · {pin.certainty} · {pin.found_because}"
     if not pin.is_active:

@@ -38,7 +38,7 @@ PRIORITIES = ("low", "normal", "high")
 
 
 def rules(parser: argparse.ArgumentParser) -> None:
-    """List a session's rules with source, certainty and reason; add, edit or disable one.
+    """List a session's rules with source, certainty and reason; add, edit or disable one, or search again.
 
     Only lasting instructions of the user are rules; choices are decisions, details of the current step are
     requests. A rule that you disable stays disabled, even if the same words are said again. Without SESSION,
@@ -52,6 +52,8 @@ def rules(parser: argparse.ArgumentParser) -> None:
       clew rules off p3                             disable p3 for good
       clew rules add "Never modify files under legacy/."
       clew rules codex:019a4c… edit p2 "Ask before you push."
+      clew rules --rescan                           show what the installed rule finder would change
+      clew rules --rescan --apply                   record that change
     """
     parser.add_argument(
         "words",
@@ -60,6 +62,8 @@ def rules(parser: argparse.ArgumentParser) -> None:
         help="a session or file, then optionally off PIN, add TEXT or edit PIN TEXT",
     )
     flag(parser, "--all", "also list ended rules")
+    flag(parser, "--rescan", "show what the installed rule finder changes")
+    flag(parser, "--apply", "with --rescan: record the change")
     add_json(parser)
     parser.set_defaults(format=None, session=None)
 

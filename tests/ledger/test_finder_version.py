@@ -1,0 +1,35 @@
+"""A change of what the rule finder finds or ends needs a new version number, which logs record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from clew.message import Role, said
+from clew.rules import find_candidates, retire
+from clew.rules.findings import FINDER, findings_to_json
+
+HERE = Path(__file__).parent
+EVERY = 9
+"""One sentence in so many is enough to notice a change."""
+CHECKSUMS = {2: "5ed017319328540c"}
+"""By version of the finder. If the test fails, increment ``FINDER`` and add its checksum here."""
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    lines = HERE.joinpath(name).read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines[::EVERY]]
+
+
+def test_the_finder_has_a_new_version_if_it_finds_other_rules():
+    found: list[object] = []
+    for row in rows("fresh.jsonl"):
+        found.append(findings_to_json(tuple(find_candidates(said(Role.USER, row["text"]))), 1, 0))
+    for row in rows("ends.jsonl"):
+        rules = [replace(one, id=row["rule"]) for one in find_candidates(said(Role.USER, row["rule"]))]
+        ends = retire(rules, said(Role.USER, row["text"]))
+        found.append([[end.rule, end.how, *end.span, end.why, end.certain] for end in ends])
+    written = json.dumps(found, ensure_ascii=False, sort_keys=True).encode()
+    assert hashlib.sha256(written).hexdigest()[:16] == CHECKSUMS[FINDER]
