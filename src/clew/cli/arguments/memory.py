@@ -45,6 +45,10 @@ def rules(parser: argparse.ArgumentParser) -> None:
     the newest session of clew's log. Rules of a session that is not in the log can be listed, but not
     changed; `clew import` adds it.
 
+    A session keeps the rules that were found when its messages were added, also after an upgrade. --rescan
+    shows what the installed rule finder would change, and --apply records that; your own changes are applied
+    again.
+
     examples:
       clew rules                                    list the rules of the newest session
       clew rules codex:019a4c…                      of this session, or of a file
