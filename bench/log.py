@@ -29,7 +29,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from clew.log import Ref, canonical, fold, load, message_event, message_to_json, new_event
+from clew.log import Ref, canonical, fold, load_messages, message_event, message_to_json, new_event
 from clew.log.protocol import Ctx, Event
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
@@ -133,7 +133,7 @@ def read_clew(path: Path) -> int:
 
 def read_clew_messages(path: Path) -> int:
     with SqliteStore(path) as store:
-        return sum(1 for _ in load(store, CTX, fold(store.read(CTX)).entries))
+        return sum(1 for _ in load_messages(store, CTX, fold(store.read(CTX)).entries))
 
 
 def read_openai_agents(path: Path) -> int:
@@ -223,7 +223,7 @@ def head_of(store: SqliteStore) -> str:
 def last_hundred(store: SqliteStore) -> str:
     last = store.head(CTX).seq
     refs = [Ref(stored.seq) for stored in store.read(CTX, last - 110, kinds=["message"])]
-    return f"{len(list(load(store, CTX, refs[-100:])))} messages"
+    return f"{len(list(load_messages(store, CTX, refs[-100:])))} messages"
 
 
 def notes(store: SqliteStore) -> str:
@@ -239,7 +239,7 @@ def fold_all(store: SqliteStore) -> str:
 
 
 def messages_all(store: SqliteStore) -> str:
-    return f"{len(list(load(store, CTX, fold(store.read(CTX)).entries))):,} messages held"
+    return f"{len(list(load_messages(store, CTX, fold(store.read(CTX)).entries))):,} messages held"
 
 
 def audit_all(store: SqliteStore) -> str:

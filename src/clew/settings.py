@@ -1,6 +1,6 @@
 """User settings: ``clew.toml``, ``[tool.clew]`` of ``pyproject.toml``, ``CLEW_…`` variables and flags.
 
-``configured()`` merges them, the later source wins, and records where each value was set. To add a setting,
+``load_settings()`` merges them: the later source wins, and each value records where it was set. To add one,
 add a field to ``Settings`` and a row to ``KEYS``: its variable, its key in files and its line in
 ``clew config`` follow from those. Nothing is read at import, and no file is ever created here.
 """
@@ -82,7 +82,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class LoadedSettings:
     """The settings in effect, and where each was set."""
 
     settings: Settings
@@ -176,7 +176,7 @@ def _one_of(choices: type[Choice]) -> Callable[[object], Choice]:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """One setting: its name, how it is parsed, what it means, and who may set it."""
 
     name: str
@@ -196,26 +196,30 @@ class Key:
 
 
 _ALL = (
-    Key("home", _path, "clew's own directory", Holder.ENVIRONMENT),
-    Key("store", _path, "the SQLite file that holds the logs", Holder.ENVIRONMENT),
-    Key("network_disk", _one_of(NetworkDisk), "what to do on a network disk", Holder.ENVIRONMENT),
-    Key("model", _text, "the model to talk to", Holder.TRUSTED),
-    Key("base_url", _text, "the server of the model", Holder.PERSON),
-    Key("offline", _boolean, "never use the network", Holder.PERSON),
-    Key("summariser", _text, "the model that writes digests; if unset, no model is used", Holder.TRUSTED),
-    Key("window", _positive, "context window in tokens, if not the model's own"),
-    Key("preset", _one_of(Preset), "when to compact and how far: default or early"),
-    Key("compact_at", _fraction, "compact at this fraction of the usable window; if unset, by preset"),
-    Key("down_to", _fraction, "compact down to this fraction; if unset, by preset"),
-    Key("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
-    Key("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
-    Key("auto", _boolean, "compact without asking"),
-    Key("notes_tokens", _count, "the most tokens of a request that notes may take"),
-    Key("recall_everywhere", _boolean, "recall from sessions of other projects too", Holder.PERSON),
-    Key("trust_roots", _paths, "folders whose instruction files and settings are trusted", Holder.PERSON),
-    Key("mask_secrets", _boolean, "mask secrets before they are stored", Holder.PERSON),
+    SettingKey("home", _path, "clew's own directory", Holder.ENVIRONMENT),
+    SettingKey("store", _path, "the SQLite file that holds the logs", Holder.ENVIRONMENT),
+    SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", Holder.ENVIRONMENT),
+    SettingKey("model", _text, "the model to talk to", Holder.TRUSTED),
+    SettingKey("base_url", _text, "the server of the model", Holder.PERSON),
+    SettingKey("offline", _boolean, "never use the network", Holder.PERSON),
+    SettingKey(
+        "summariser", _text, "the model that writes digests; if unset, no model is used", Holder.TRUSTED
+    ),
+    SettingKey("window", _positive, "context window in tokens, if not the model's own"),
+    SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
+    SettingKey("compact_at", _fraction, "compact at this fraction of the usable window; if unset, by preset"),
+    SettingKey("down_to", _fraction, "compact down to this fraction; if unset, by preset"),
+    SettingKey("keep_messages", _count, "how many of the last messages stay verbatim, at least"),
+    SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
+    SettingKey("auto", _boolean, "compact without asking"),
+    SettingKey("notes_tokens", _count, "the most tokens of a request that notes may take"),
+    SettingKey("recall_everywhere", _boolean, "recall from sessions of other projects too", Holder.PERSON),
+    SettingKey(
+        "trust_roots", _paths, "folders whose instruction files and settings are trusted", Holder.PERSON
+    ),
+    SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", Holder.PERSON),
 )
-KEYS: Mapping[str, Key] = MappingProxyType({key.name: key for key in _ALL})
+KEYS: Mapping[str, SettingKey] = MappingProxyType({key.name: key for key in _ALL})
 """Every setting by its name, in display order."""
 
 FILE = "clew.toml"
@@ -267,7 +271,7 @@ def network_disk(env: Mapping[str, str] = os.environ) -> NetworkDisk:
 class _Value(NamedTuple):
     """A setting as one source gives it, not parsed yet."""
 
-    key: Key
+    key: SettingKey
     value: object
     origin: str
     ignored: str = ""
@@ -280,11 +284,11 @@ class _Value(NamedTuple):
             raise InputError(f"{self.origin}: {self.key.name} is {self.value!r}, {cause}", "") from None
 
 
-def configured(
+def load_settings(
     flags: Mapping[str, object] = MappingProxyType({}),
     env: Mapping[str, str] = os.environ,
     start: Path | None = None,
-) -> Configured:
+) -> LoadedSettings:
     """Return the settings in effect in a folder (the current one).
 
     From weak to strong: ``clew.toml`` in clew's home, the project's ``clew.toml``, ``[tool.clew]`` of its
@@ -310,7 +314,7 @@ def configured(
             origins[one.key.name] = one.origin
     settings = replace(Settings(), **values)  # type: ignore[arg-type]  # the parsers give each field its type
     _check_together(settings, origins)
-    return Configured(settings, origins, tuple(warnings))
+    return LoadedSettings(settings, origins, tuple(warnings))
 
 
 def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
@@ -407,7 +411,7 @@ def _from_file(file: Path, table: str | None, holder: Holder) -> Iterator[_Value
         yield _Value(key, value, origin)
 
 
-def _check_holder(key: Key, value: object, holder: Holder, origin: str) -> None:
+def _check_holder(key: SettingKey, value: object, holder: Holder, origin: str) -> None:
     """Raise an error for what this file may not set: a cloned project must not redirect a user's sessions."""
     if key.holder is Holder.ENVIRONMENT:
         raise InputError(f"{origin} sets {key.name}", f"only the variable {key.variable} can")
@@ -420,7 +424,7 @@ def _check_holder(key: Key, value: object, holder: Holder, origin: str) -> None:
         )
 
 
-def _find_key(name: str, origin: str) -> Key:
+def _find_key(name: str, origin: str) -> SettingKey:
     key = KEYS.get(name)
     if key is None:
         raise InputError(f"{origin}: there is no setting {name!r}{_did_you_mean(name, KEYS)}", "")

@@ -14,7 +14,7 @@ from random import Random
 
 from clew.errors import ClewError
 from clew.log import COMPACTION
-from clew.log.protocol import Ctx, Event, Head, Stored
+from clew.log.protocol import Ctx, Event, Head, StoredEvent
 from clew.log.store import MemoryStore
 from clew.memory.notes import Draft, Notebook, Scope
 from clew.message import Message, Role, said
@@ -96,7 +96,7 @@ class TurnStore(MemoryStore):
 
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
-    ) -> Iterator[Stored]:
+    ) -> Iterator[StoredEvent]:
         self._turns.give_up()
         return iter(list(super().read(ctx, after, until, kinds)))
 

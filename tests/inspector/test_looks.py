@@ -16,7 +16,7 @@ from clew.inspector.app import Answer
 from clew.inspector.history import expanded
 from clew.inspector.message_json import marked_to_json
 from clew.inspector.session_pool import OpenSession
-from clew.log import UNDO, fold, load, names, new_event
+from clew.log import UNDO, fold, load_messages, named_messages, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.session import Quote, Request, Session
 from tests.inspector.house import TOUR, Counting, House, long
@@ -80,7 +80,10 @@ def test_a_search_says_how_far_it_came_and_goes_on_from_there(handle: OpenSessio
 
 def test_every_message_is_shown_smaller_or_gone_as_the_view_has_it(handle: OpenSession):
     view = fold(handle.store.read(handle.ctx))
-    shown = {name: visible.ref for name, visible in names(view, load(handle.store, handle.ctx, view.entries))}
+    shown = {
+        name: visible.ref
+        for name, visible in named_messages(view, load_messages(handle.store, handle.ctx, view.entries))
+    }
     found = {**transcript.standing(handle, 1, 100), **transcript.standing(handle, 101, 200)}
     for name, state in found.items():
         as_said = shown.get(name) == (handle.places.seq(int(name[1:])), 0)

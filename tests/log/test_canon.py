@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 
 from clew.errors import InputError, NotJson
-from clew.log import canonical, digest, digest_of_fields, parse
+from clew.log import canonical, digest, digest_of_fields, parse_body
 from tests.log.generated import bodies
 
 
 @given(bodies)
 def test_a_body_is_read_back_as_it_was_written(body):
-    assert repr(parse(canonical(body))) == repr(body)
+    assert repr(parse_body(canonical(body))) == repr(body)
 
 
 @given(bodies)
 def test_writing_what_was_read_gives_the_same_bytes(body):
-    assert canonical(parse(canonical(body))) == canonical(body)
+    assert canonical(parse_body(canonical(body))) == canonical(body)
 
 
 def test_whole_text_is_plain_utf_8():
@@ -46,7 +46,7 @@ def test_a_body_nested_too_deep_is_refused_and_not_a_crash():
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b'"text"', b'{"a":1}x', b"\xff"])
 def test_bytes_that_are_no_object_are_refused(text):
     with pytest.raises(NotJson):
-        parse(text)
+        parse_body(text)
 
 
 def test_a_digest_names_its_algorithm():

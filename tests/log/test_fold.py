@@ -11,19 +11,19 @@ from clew.errors import InputError, StoreDamaged, StoreTooNew
 from clew.log import (
     KINDS,
     MESSAGE,
-    Kind,
+    EventKind,
     Prefix,
     Ref,
     Splice,
     View,
-    Visible,
+    VisibleMessage,
     chain,
     encode,
     fold,
-    load,
+    load_messages,
     message_event,
     message_to_json,
-    names,
+    named_messages,
     new_event,
     root,
     splices_to_json,
@@ -57,15 +57,15 @@ def hide(view, event):
     return replace(view, whole=Prefix(ref for ref in view.whole if ref != gone))
 
 
-HIDE = Kind("hide", hide)
+HIDE = EventKind("hide", hide)
 
 
 def test_messages_are_visible_in_the_order_they_came():
     events = [message_event(hello(n)) for n in range(3)]
     view = fold(stored(*events))
     assert view == View(Prefix([Ref(1), Ref(2), Ref(3)]), 3)
-    assert list(load(kept(*events), CTX, view.entries)) == [
-        Visible(Ref(n + 1), event.id, None, hello(n)) for n, event in enumerate(events)
+    assert list(load_messages(kept(*events), CTX, view.entries)) == [
+        VisibleMessage(Ref(n + 1), event.id, None, hello(n)) for n, event in enumerate(events)
     ]
 
 
@@ -110,7 +110,7 @@ def test_old_bodies_are_read_as_if_written_today():
         new_event("message", {"message": message_to_json(said(Role.USER, "third"))}, version=3),
     ]
     store = kept(*events)
-    seen = load(store, CTX, fold(store.read(CTX), kinds=kinds).entries, kinds)
+    seen = load_messages(store, CTX, fold(store.read(CTX), kinds=kinds).entries, kinds)
     assert [visible.message.text for visible in seen] == ["first", "second", "third"]
 
 
@@ -127,16 +127,18 @@ def test_what_the_caller_adds_lies_beside_the_message():
 def test_any_selection_of_messages_loads_in_its_own_order():
     events = [message_event(hello(n)) for n in range(100)]
     refs = [Ref(70), Ref(71), Ref(90), Ref(3), Ref(3), Ref(99), Ref(1)]
-    found = [visible.message for visible in load(kept(*events), CTX, refs)]
+    found = [visible.message for visible in load_messages(kept(*events), CTX, refs)]
     assert found == [hello(ref.seq - 1) for ref in refs]
 
 
 def test_one_event_may_hold_several_messages():
-    several = Kind("several", lambda view, s: view.show(Ref(s.seq, 1)), lambda body: (hello(1), hello(2)))
+    several = EventKind(
+        "several", lambda view, s: view.show(Ref(s.seq, 1)), lambda body: (hello(1), hello(2))
+    )
     store = kept(new_event("several", {}))
     kinds = {"several": several}
     view = fold(store.read(CTX), kinds=kinds)
-    seen = [(visible.own_name, visible.message) for visible in load(store, CTX, view.entries, kinds)]
+    seen = [(visible.own_name, visible.message) for visible in load_messages(store, CTX, view.entries, kinds)]
     assert seen == [(None, hello(2))]
 
 
@@ -144,13 +146,13 @@ def test_one_event_may_hold_several_messages():
 def test_a_view_of_what_is_not_there_is_called_damaged(refs):
     store = kept(new_event("dream", {}), message_event(hello(0)))
     with pytest.raises(StoreDamaged, match="holds no message"):
-        list(load(store, CTX, refs))
+        list(load_messages(store, CTX, refs))
 
 
 def test_an_event_that_should_hold_a_message_and_does_not_is_called_damaged():
     store = kept(new_event("message", {"text": "where is it?"}))
     with pytest.raises(StoreDamaged, match="holds none"):
-        list(load(store, CTX, [Ref(1)]))
+        list(load_messages(store, CTX, [Ref(1)]))
 
 
 # Compactions -----------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ def over(first, last, *shows):
 def shown(*events):
     store = kept(*events)
     view = fold(store.read(CTX))
-    return [name for name, _ in names(view, load(store, CTX, view.entries))]
+    return [name for name, _ in named_messages(view, load_messages(store, CTX, view.entries))]
 
 
 MESSAGES = [message_event(hello(n)) for n in range(4)]

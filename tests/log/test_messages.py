@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
-from clew.log import canonical, message_from_json, message_to_json, parse
+from clew.log import canonical, message_from_json, message_to_json, parse_body
 from clew.log.messages import _TYPES
 from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.providers import ANTHROPIC, WIRES
@@ -21,7 +21,7 @@ BIG = "an output that nobody wants to keep twice\n" * 1_000
 
 
 def reloaded(message):
-    return message_from_json(parse(canonical(message_to_json(message))))
+    return message_from_json(parse_body(canonical(message_to_json(message))))
 
 
 def everything(value):

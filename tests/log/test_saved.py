@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.log import Prefix, Ref, View, view_from_json, view_to_json
-from clew.log.view import Runs, Step
+from clew.log.view import CompactionStep, Runs
 
 REFS = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 2)).map(lambda pair: Ref(*pair)), max_size=30)
 
 
 @given(REFS, REFS, REFS)
 def test_a_view_comes_back_as_it_was_and_again_after_it_grew(whole, shown, more):
-    view = View(Prefix(whole), 20, {}, Prefix(shown), (Step(3, Prefix(whole)),))
+    view = View(Prefix(whole), 20, {}, Prefix(shown), (CompactionStep(3, Prefix(whole)),))
     back = view_from_json(json.loads(json.dumps(view_to_json(view))))
     assert (back.whole, back.compacted, back.steps) == (view.whole, view.compacted, view.steps)
     grown = back.whole

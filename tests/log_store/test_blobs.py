@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.log import canonical, digest
-from clew.log.store.sqlite import APART, attach, detach, pack, unpack
+from clew.log.store.sqlite import SEPARATE_FROM, attach, detach, pack, unpack
 from tests.log.generated import bodies, json_values
 
-LONG = "long " * APART
+LONG = "long " * SEPARATE_FROM
 grown = st.dictionaries(
     st.sampled_from(["a", "b", LONG]),
-    json_values | st.builds(lambda text, times: text * times, st.text(min_size=1), st.integers(1, 2 * APART)),
+    json_values
+    | st.builds(lambda text, times: text * times, st.text(min_size=1), st.integers(1, 2 * SEPARATE_FROM)),
 )
 
 
@@ -26,7 +27,7 @@ def test_what_was_taken_apart_comes_together_byte_for_byte(body):
     text = canonical(body)
     short, blobs = detach(text)
     assert attach(short, blobs.__getitem__) == text
-    assert len(short) <= APART
+    assert len(short) <= SEPARATE_FROM
     assert all(digest(content) == name for name, content in blobs.items())
 
 
@@ -42,7 +43,7 @@ def test_the_same_text_in_different_bodies_is_the_same_blob():
 
 
 def test_a_body_that_is_long_by_many_short_strings_lies_apart_whole():
-    body = canonical({str(n): n for n in range(APART)})
+    body = canonical({str(n): n for n in range(SEPARATE_FROM)})
     short, blobs = detach(body)
     assert re.fullmatch(b"\x02sha256:[0-9a-f]{64}\x03", short)
     assert list(blobs.values()) == [body]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clew.errors import NotFound, StoreTooNew, StoreUnwritable
-from clew.log import KINDS, Kind, message_event, new_event
+from clew.log import KINDS, EventKind, message_event, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import SessionAudit, audit
@@ -115,7 +115,7 @@ def test_a_store_that_is_written_to_meanwhile_is_audited_again(path, open_sqlite
             interrupted.append(open_sqlite().append(CTX, [new_event("dream", {})], None))
         return ()
 
-    assert audit(path, {"dream": Kind("dream", lambda view, _: view, interrupt)}).sessions[0].events == 2
+    assert audit(path, {"dream": EventKind("dream", lambda view, _: view, interrupt)}).sessions[0].events == 2
 
 
 # One changed value ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from clew.errors import DiskFailed, StoreBusy, StoreDamaged, StoreError, StoreFu
 from clew.log import new_event
 from clew.log.protocol import Ctx
 from clew.log.store.audit import audit
-from clew.log.store.connection import translated
+from clew.log.store.connection import translate_errors
 from tests.log_store.conftest import connection_of
 
 CTX = Ctx(workspace="north", session="main")
@@ -85,7 +85,10 @@ def test_a_store_that_may_only_be_read_is_said(open_sqlite):
 def test_what_sqlite_reports_becomes_an_error_of_ours(tmp_path, code, error):
     report = sqlite3.OperationalError("as SQLite says it")
     report.sqlite_errorcode = code
-    with pytest.raises(StoreError, match=f"{tmp_path}: as SQLite says it: ") as caught, translated(tmp_path):
+    with (
+        pytest.raises(StoreError, match=f"{tmp_path}: as SQLite says it: ") as caught,
+        translate_errors(tmp_path),
+    ):
         raise report
     assert type(caught.value) is error
 
@@ -95,5 +98,5 @@ def test_what_sqlite_reports_becomes_an_error_of_ours(tmp_path, code, error):
     [(errno.ENOSPC, StoreFull), (errno.EDQUOT, StoreFull), (errno.EACCES, StoreUnwritable)],
 )
 def test_what_the_system_reports_becomes_an_error_of_ours(tmp_path, number, error):
-    with pytest.raises(error, match=os.strerror(number)), translated(tmp_path):
+    with pytest.raises(error, match=os.strerror(number)), translate_errors(tmp_path):
         raise OSError(number, os.strerror(number))

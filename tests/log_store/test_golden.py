@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from clew.log import export_session, fold, import_session, load
+from clew.log import export_session, fold, import_session, load_messages
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
 from tests.log_store.golden.make import CTX, events
@@ -15,7 +15,7 @@ schemas = pytest.mark.parametrize("schema", sorted(file.stem for file in GOLDEN.
 
 
 def messages(store):
-    return [visible.message.text for visible in load(store, CTX, fold(store.read(CTX)).entries)]
+    return [visible.message.text for visible in load_messages(store, CTX, fold(store.read(CTX)).entries)]
 
 
 @schemas

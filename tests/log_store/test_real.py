@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from clew.log import fold, load, message_event
+from clew.log import fold, load_messages, message_event
 from clew.log.protocol import Ctx
 from clew.log.store.audit import audit
 from clew.providers import WIRES
@@ -20,7 +20,7 @@ CTX = Ctx(workspace="north", session="main")
 def through(store, messages, ctx=CTX):
     """Append messages and return what the view of their session holds."""
     store.append(ctx, [message_event(message) for message in messages], None)
-    return [visible.message for visible in load(store, ctx, fold(store.read(ctx)).entries)]
+    return [visible.message for visible in load_messages(store, ctx, fold(store.read(ctx)).entries)]
 
 
 @pytest.mark.parametrize("name", WIRES)

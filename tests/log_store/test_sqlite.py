@@ -15,7 +15,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.log.store.connection import connect
-from clew.log.store.sqlite import APART
+from clew.log.store.sqlite import SEPARATE_FROM
 from clew.message import Role, said
 from tests.log_store.conftest import connection_of
 
@@ -72,7 +72,7 @@ def test_workspaces_share_no_blobs(path, open_sqlite):
 
 
 def test_short_bodies_lie_beside_their_events(path, open_sqlite):
-    open_sqlite().append(CTX, [note(text="x" * (APART - 50))], None)
+    open_sqlite().append(CTX, [note(text="x" * (SEPARATE_FROM - 50))], None)
     assert rows(path, "SELECT count(*) FROM blob") == [(0,)]
 
 

@@ -9,7 +9,7 @@ from clew.errors import InputError
 from clew.log import export_session, import_session, message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.log.transfer import IMPORTS_SESSION, Foreign, foreign
+from clew.log.transfer import IMPORTS_SESSION, ImportedEvents, imported_events
 from clew.memory import Memory
 from clew.memory.index.protocol import Filters
 from clew.memory.index.sqlite import SqliteIndex
@@ -131,12 +131,12 @@ def test_an_import_is_on_record_with_its_place(store):
     import_session(away, "away", exported(store, HERE))
     Session.open("holiday", away, workspace="away").add(said(Role.USER, "two"))
     import_session(store, "local", exported(away, OTHER))
-    assert foreign(store, HERE) == Foreign(((1, 2),))
-    assert [seq in foreign(store, HERE) for seq in (1, 2, 3)] == [False, True, False]
+    assert imported_events(store, HERE) == ImportedEvents(((1, 2),))
+    assert [seq in imported_events(store, HERE) for seq in (1, 2, 3)] == [False, True, False]
     assert store.head(Ctx(workspace="local", session=IMPORTS_SESSION)).seq == 1
 
 
 def test_a_copy_of_an_imported_session_is_no_less_a_strangers(store):
     import_session(store, "local", a_strangers(ORDER))
     copy = Ctx(workspace="local", session=fork(store, "local", "holiday"))
-    assert foreign(store, copy) == foreign(store, HERE) == Foreign(((0, 1),))
+    assert imported_events(store, copy) == imported_events(store, HERE) == ImportedEvents(((0, 1),))

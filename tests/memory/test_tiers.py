@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION, new_event
 from clew.log.fold import TIER, UNDO
-from clew.log.protocol import Ctx, Stored
+from clew.log.protocol import Ctx, StoredEvent
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind
@@ -38,7 +38,7 @@ SMALL = TierPolicy(recall_spans=2, archive_spans=2, idle_messages=10)
 
 
 def log(*events, start=1):
-    return [Stored(seq, "", "", event) for seq, event in enumerate(events, start=start)]
+    return [StoredEvent(seq, "", "", event) for seq, event in enumerate(events, start=start)]
 
 
 def undo(seq):
@@ -186,9 +186,9 @@ def test_a_move_is_read_back_as_it_was_written():
         excerpt=Excerpt("m3", 0, 9, 3, "w"),
     )
     event = new_event(TIER.name, move_to_json(move), TIER.version)
-    assert move_from_json(Stored(1, "", "", event)) == move
+    assert move_from_json(StoredEvent(1, "", "", event)) == move
     with pytest.raises(StoreDamaged, match="event 1 is not a valid tier move"):
-        move_from_json(Stored(1, "", "", new_event(TIER.name, {"what": []}, TIER.version)))
+        move_from_json(StoredEvent(1, "", "", new_event(TIER.name, {"what": []}, TIER.version)))
 
 
 def test_every_move_is_an_event_with_its_reason():

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
-from clew.log.protocol import Event, Stored
+from clew.log.protocol import Event, StoredEvent
 from clew.message import Trust
 from clew.request.instructions import Limits, Loaded, Roots, changes, load, pieces_of, settled
 from clew.request.instructions.parse import expanded, matches
@@ -123,7 +123,7 @@ def test_what_came_changed_left_and_was_refused_is_on_record():
 
 
 def stored(kind, body):
-    return Stored(1, "", "", Event("e", kind, 1, "2026-01-01T00:00:00Z", body))
+    return StoredEvent(1, "", "", Event("e", kind, 1, "2026-01-01T00:00:00Z", body))
 
 
 def loads(name):

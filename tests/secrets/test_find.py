@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.secrets import Found, find, mask, rules
+from clew.secrets import FoundSecret, find, mask, rules
 from tests.secrets.corpus import Sample, samples
 
 KEY = b"k" * 32
@@ -66,7 +66,7 @@ def test_without_the_key_a_mask_cannot_be_made_again() -> None:
 
 def test_what_is_found_is_told_by_its_place() -> None:
     token = next(sample.text for sample in ALL if sample.rule == "npm-token")
-    assert find(f"use {token}.") == [Found("npm-token", 4, 4 + len(token))]
+    assert find(f"use {token}.") == [FoundSecret("npm-token", 4, 4 + len(token))]
 
 
 def test_the_particular_rule_gives_the_name() -> None:

@@ -13,7 +13,7 @@ import pytest
 from clew.log.messages import message_from_json, message_to_json
 from clew.message import Json, JsonObject, Media, Message, Part, Role, Thinking, ToolCall, Unknown, said
 from clew.providers import WIRES
-from clew.secrets import Sighting, look, mask, mask_json, mask_message
+from clew.secrets import MessageSecret, find_in_message, mask, mask_json, mask_message
 from clew.secrets.mask import key_file
 from tests.conftest import real_data
 from tests.secrets.corpus import Sample, samples
@@ -149,11 +149,11 @@ def test_signed_thinking_is_left_and_reported() -> None:
     assert WIRES["anthropic"].render([masked]) == [
         {"role": "assistant", "content": [block, {"type": "text", "text": MASK}]}
     ]
-    assert look(message, KEY) == [
-        Sighting(0, "thinking", "github-token", MASK, sealed=True),
-        Sighting(1, "text", "github-token", MASK),
+    assert find_in_message(message, KEY) == [
+        MessageSecret(0, "thinking", "github-token", MASK, sealed=True),
+        MessageSecret(1, "text", "github-token", MASK),
     ]
-    assert look(masked, KEY) == [Sighting(0, "thinking", "github-token", MASK, sealed=True)]
+    assert find_in_message(masked, KEY) == [MessageSecret(0, "thinking", "github-token", MASK, sealed=True)]
 
 
 def test_thinking_that_nobody_signed_is_masked() -> None:
@@ -189,7 +189,7 @@ def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:
     found = [
         (file.name, sighting.rule)
         for file in sorted(real_data("provider-exchanges").rglob("*.json"))[:400]
-        for sighting in look(said(Role.USER, file.read_text("utf-8", "replace")), KEY)
+        for sighting in find_in_message(said(Role.USER, file.read_text("utf-8", "replace")), KEY)
     ]
     assert found == []
 
@@ -208,7 +208,7 @@ def test_recorded_requests_hold_nothing_that_looks_like_a_secret() -> None:
 def test_no_name_and_no_kind_of_part_hides_a_secret(part: Part) -> None:
     message = Message(Role.ASSISTANT, (part,))
     assert TOKEN not in json.dumps(message_to_json(mask_message(message, KEY)))
-    assert isinstance(part, Unknown) or [one.shown for one in look(message, KEY)] == [MASK]
+    assert isinstance(part, Unknown) or [one.shown for one in find_in_message(message, KEY)] == [MASK]
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "gemini"])

@@ -252,10 +252,10 @@ def test_a_state_that_an_earlier_version_saved_is_taken_up(tmp_path):
         session = opened(store)
         session.add(*talk(3), said(Role.USER, PUSH))
         session._replay.save()
-        head, body = store.kept(CTX)
+        head, body = store.load_snapshot(CTX)
         view = {name: value for name, value in body["view"].items() if name != "problems"}
         old = {name: value for name, value in body.items() if name not in ("recorded", "problems")}
-        store.keep(CTX, head, {**old, "view": view})
+        store.save_snapshot(CTX, head, {**old, "view": view})
         again = opened(store)
         again.add(said(Role.USER, API))
         assert [pin.quote for pin in again.pins] == [RULE, PUSH, API]

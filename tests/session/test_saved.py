@@ -78,14 +78,14 @@ def test_what_no_longer_can_be_read_is_derived_again(store, body):
     session = saved(store)
     before = state(session)
     head = store.head(session._replay.ctx)
-    store.keep(session._replay.ctx, Head(head.seq, head.hash), body)
+    store.save_snapshot(session._replay.ctx, Head(head.seq, head.hash), body)
     assert state(opened(store)) == before
 
 
 def test_it_is_kept_by_itself_now_and_then(store):
     session = opened(store)
     session.add(*(said(Role.USER, f"message {n}") for n in range(SAVE_EVERY)))
-    assert store.kept(session._replay.ctx)[0].seq == SAVE_EVERY
+    assert store.load_snapshot(session._replay.ctx)[0].seq == SAVE_EVERY
 
 
 def test_a_store_that_keeps_nothing_will_do():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.errors import InputError
-from clew.settings import KEYS, Preset, Settings, configured, is_foreign, store_path
+from clew.settings import KEYS, Preset, Settings, is_foreign, load_settings, store_path
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_every_field_of_settings_is_a_key() -> None:
 
 
 def test_defaults_without_any_source(home: Path, project: Path) -> None:
-    found = configured(env=env(home), start=project)
+    found = load_settings(env=env(home), start=project)
     assert found.settings == Settings(home=home, store=home / "clew.db")
     assert found.origins == {"home": "CLEW_HOME"}
 
@@ -44,7 +44,7 @@ def test_the_stronger_source_wins(home: Path, project: Path) -> None:
     (project / "pyproject.toml").write_text(
         "[project]\nname = 'x'\n[tool.clew]\nwindow = 3\nkeep-tokens = 3\n"
     )
-    found = configured({"window": 5}, env(home, CLEW_WINDOW="4", CLEW_KEEP_TOKENS="4"), project)
+    found = load_settings({"window": 5}, env(home, CLEW_WINDOW="4", CLEW_KEEP_TOKENS="4"), project)
     got = found.settings
     assert (got.window, got.keep_tokens, got.keep_messages, got.auto) == (5, 4, 2, True)
     assert found.origins == {
@@ -60,7 +60,7 @@ def test_a_file_of_the_project_is_found_from_below_but_not_from_outside(home: Pa
     (project.parent / "clew.toml").write_text("window = 1\n")
     (project / "pyproject.toml").write_text("[tool.clew]\n\npreset = 'early'\n")
     (project / "a" / "b").mkdir(parents=True)
-    found = configured(env=env(home), start=project / "a" / "b")
+    found = load_settings(env=env(home), start=project / "a" / "b")
     assert (found.settings.preset, found.settings.window) == (Preset.EARLY, None)
     assert found.origins["preset"] == f"{project / 'pyproject.toml'}:3"
 
@@ -86,7 +86,7 @@ def test_an_invalid_value_is_an_error_that_names_its_place(
 ) -> None:
     (project / "clew.toml").write_text(f"{line}\n")
     with pytest.raises(InputError) as error:
-        configured(env=env(home), start=project)
+        load_settings(env=env(home), start=project)
     assert message in str(error.value)
 
 
@@ -104,28 +104,28 @@ def test_a_project_cannot_redirect_sessions_or_disable_protection(
     home: Path, project: Path, line: str
 ) -> None:
     (home / "clew.toml").write_text(f"{line}\n")
-    configured(env=env(home), start=project)  # the person may
+    load_settings(env=env(home), start=project)  # the person may
     (project / "clew.toml").write_text(f"{line}\n")
     with pytest.raises(InputError, match="which a project may not"):
-        configured(env=env(home), start=project)
+        load_settings(env=env(home), start=project)
 
 
 def test_variables_are_parsed_like_toml(home: Path, project: Path) -> None:
     words = {"CLEW_COMPACT_AT": "80%", "CLEW_AUTO": "on", "CLEW_WINDOW": "32k", "CLEW_TRUST_ROOTS": "/a:/b"}
-    got = configured(env=env(home, **words), start=project).settings
+    got = load_settings(env=env(home, **words), start=project).settings
     assert got.compact_at == pytest.approx(0.8)
     assert (got.auto, got.window, got.trust_roots) == (True, 32_000, (Path("/a"), Path("/b")))
 
 
 def test_an_unknown_variable_is_a_warning(home: Path, project: Path) -> None:
-    found = configured(env=env(home, CLEW_WINDOWS="1", CLEW_PAGER="less"), start=project)
+    found = load_settings(env=env(home, CLEW_WINDOWS="1", CLEW_PAGER="less"), start=project)
     assert found.warnings == ("CLEW_WINDOWS is not a setting; did you mean CLEW_WINDOW?",)
 
 
 def test_the_store_can_be_elsewhere(home: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "big" / "log.db"
     assert store_path(env(home, CLEW_STORE=str(elsewhere))) == elsewhere
-    assert configured(env=env(home, CLEW_STORE=str(elsewhere)), start=home).settings.store == elsewhere
+    assert load_settings(env=env(home, CLEW_STORE=str(elsewhere)), start=home).settings.store == elsewhere
 
 
 CHOSEN = "model = 'openai/gpt-5'\nsummariser = 'openai/gpt-5'\nauto = true\nwindow = 9\n"
@@ -134,7 +134,7 @@ CHOSEN = "model = 'openai/gpt-5'\nsummariser = 'openai/gpt-5'\nauto = true\nwind
 def test_an_untrusted_project_cannot_change_the_users_model(home: Path, project: Path) -> None:
     (home / "clew.toml").write_text("model = 'ollama/llama'\n")
     (project / "clew.toml").write_text(CHOSEN)
-    found = configured(env=env(home), start=project)
+    found = load_settings(env=env(home), start=project)
     got = found.settings
     assert (got.model, got.summariser, got.auto, got.window) == ("ollama/llama", "", True, 9)
     assert found.warnings[0] == (
@@ -146,14 +146,14 @@ def test_an_untrusted_project_cannot_change_the_users_model(home: Path, project:
 
 def test_a_project_chooses_the_model_if_the_user_did_not(home: Path, project: Path) -> None:
     (project / "clew.toml").write_text(CHOSEN)
-    found = configured(env=env(home), start=project)
+    found = load_settings(env=env(home), start=project)
     assert (found.settings.model, found.settings.auto) == ("openai/gpt-5", True)
     assert found.warnings == ()
 
 
 def test_a_trusted_project_may_choose_the_model(home: Path, project: Path) -> None:
     (project / "clew.toml").write_text(CHOSEN)
-    found = configured(env=env(home, CLEW_TRUST_ROOTS=str(project.parent)), start=project)
+    found = load_settings(env=env(home, CLEW_TRUST_ROOTS=str(project.parent)), start=project)
     got = found.settings
     assert (got.model, got.summariser, got.auto, got.window) == ("openai/gpt-5", "openai/gpt-5", True, 9)
     assert found.warnings == ()
@@ -172,10 +172,10 @@ def test_a_foreign_file_is_ignored_unless_its_folder_is_trusted(home: Path, proj
     file = project / "clew.toml"
     file.write_text("window = 9\n")
     os.chown(file, 4_321, -1)
-    found = configured(env=env(home), start=project)
+    found = load_settings(env=env(home), start=project)
     assert found.settings.window is None
     assert found.warnings == (f"{file}:1: window is ignored: the file belongs to another user",)
-    trusting = configured(env=env(home, CLEW_TRUST_ROOTS=str(project)), start=project)
+    trusting = load_settings(env=env(home, CLEW_TRUST_ROOTS=str(project)), start=project)
     assert trusting.settings.window == 9
 
 
@@ -183,4 +183,4 @@ def test_a_foreign_file_is_ignored_unless_its_folder_is_trusted(home: Path, proj
 def test_an_unreadable_file_is_an_error(home: Path, project: Path, text: str) -> None:
     (project / "clew.toml").write_text(text)
     with pytest.raises(InputError, match=r"clew\.toml is "):
-        configured(env=env(home), start=project)
+        load_settings(env=env(home), start=project)

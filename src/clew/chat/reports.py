@@ -11,7 +11,7 @@ from clew.budget import Fill, Region, TokenBudget, Trigger
 from clew.compaction.plan import Condense, Drop, Plan, Shrink
 from clew.compaction.verify import Kept, LossKind, Report
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Origin, Role
 from clew.request.assembled import Assembled
 from clew.request.sections import Contribution
@@ -239,7 +239,7 @@ class Stats:
         return {**counted, **by, "automatic": self.automatic}
 
 
-def stats_of(events: Iterable[Stored]) -> Stats:
+def stats_of(events: Iterable[StoredEvent]) -> Stats:
     """Count what happened in a session."""
     stats = Stats()
     for stored in events:
@@ -265,7 +265,7 @@ def stats_of(events: Iterable[Stored]) -> Stats:
     return stats
 
 
-def _message(stats: Stats, stored: Stored) -> None:
+def _message(stats: Stats, stored: StoredEvent) -> None:
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
     stats.turns += message.role is Role.USER and message.origin is Origin.SPOKEN
     recalls = sum(call.name in RECALLING for call in message.calls)

@@ -16,7 +16,7 @@ from clew.errors import InputError, NotFound
 from clew.log import ABOUT, APPROVAL, MESSAGE, canonical, message_event, message_to_json, new_event
 from clew.log.protocol import Ctx, Store
 from clew.log.store import SqliteStore
-from clew.log.transfer import foreign, note_import
+from clew.log.transfer import imported_events, note_import
 from clew.message import Json, JsonObject, Message
 from clew.secrets import mask_message
 from clew.session import Session
@@ -167,7 +167,7 @@ def fork(store: Store, workspace: str, name: str) -> str:
     if not store.head(ctx).seq:
         raise NotFound(f"there is no session {name!r} in clew's log")
     copy = Ctx(workspace=workspace, session=_free(store, workspace, f"{name}-fork"))
-    for after, until in foreign(store, ctx).spans:
+    for after, until in imported_events(store, ctx).spans:
         note_import(store, copy, after, until)  # a copy of a stranger's words is no less theirs
     batch = []
     head = store.head(copy)

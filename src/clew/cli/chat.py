@@ -25,7 +25,7 @@ from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import Where, project_at
 from clew.session import Session
-from clew.settings import Preset, Settings, configured, store_path
+from clew.settings import Preset, Settings, load_settings, store_path
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes"), Answer.YES),
@@ -84,7 +84,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "auto": args.auto or None,
         "recall_everywhere": args.all or None,
     }
-    return configured(flags).settings
+    return load_settings(flags).settings
 
 
 def _policy(settings: Settings) -> Policy:

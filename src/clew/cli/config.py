@@ -9,7 +9,7 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.message import Json
-from clew.settings import KEYS, configured
+from clew.settings import KEYS, load_settings
 
 DEFAULT = "default"
 """The origin shown for a setting that no source gives."""
@@ -17,7 +17,7 @@ DEFAULT = "default"
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Print the settings in effect."""
-    found = configured()
+    found = load_settings()
     rows = [
         (name, getattr(found.settings, name), found.origins.get(name, DEFAULT), key.means)
         for name, key in KEYS.items()

@@ -16,7 +16,7 @@ from clew.log import (
     ABOUT,
     MESSAGE,
     TOOL_COMPACTION,
-    Imported,
+    ImportResult,
     canonical,
     import_session,
     message_event,
@@ -53,13 +53,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     return 0
 
 
-def import_export(store: Store, source: Source) -> Imported:
+def import_export(store: Store, source: Source) -> ImportResult:
     """Import a session that clew exported, after verifying every line."""
     with source.on_disk() as path, Path(path).open("rb") as file:
         return import_session(store, WORKSPACE, file)
 
 
-def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> Imported:
+def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> ImportResult:
     """Append what is new; refuse if the file and the log have diverged."""
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
@@ -78,7 +78,7 @@ def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: boo
     compacted = _tool_compactions(transcript)
     for start in range(known, len(entries), BATCH):
         head = store.append(ctx, list(_events(entries[start : start + BATCH], compacted, keep_secrets)), head)
-    return Imported(ctx, head, head.seq - before)
+    return ImportResult(ctx, head, head.seq - before)
 
 
 def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
@@ -115,6 +115,6 @@ def _events(
         yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
 
 
-def _tell(term: Terminal, done: Imported) -> None:
+def _tell(term: Terminal, done: ImportResult) -> None:
     new = count(done.events, "new event") if done.events else "nothing new"
     term.write(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")

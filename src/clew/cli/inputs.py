@@ -17,7 +17,7 @@ from pathlib import Path
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
-from clew.log import ABOUT, fold, import_session, load, names
+from clew.log import ABOUT, fold, import_session, load_messages, named_messages
 from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.transfer import OWN
@@ -266,7 +266,10 @@ def _exported(source: Source) -> list[Record]:
 
 def _as_records(store: Store, ctx: Ctx) -> list[Record]:
     view = fold(store.read(ctx))
-    entries = [Entry(one.message, name) for name, one in names(view, load(store, ctx, view.entries))]
+    entries = [
+        Entry(one.message, name)
+        for name, one in named_messages(view, load_messages(store, ctx, view.entries))
+    ]
     return [Start(ctx.session, OWN_FORMAT, model=recorded_model(store, ctx)), *entries]
 
 

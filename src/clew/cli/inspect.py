@@ -18,7 +18,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import InputError, NotFound
 from clew.log.store import SqliteStore
-from clew.settings import configured, store_path
+from clew.settings import load_settings, store_path
 
 if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
@@ -72,7 +72,7 @@ def spoken_to(args: argparse.Namespace) -> str:
     """Return the full name of the model that answers in the chat: the one named, else as in ``clew chat``."""
     from clew.chat.opening import ModelChoice
 
-    settings = configured().settings
+    settings = load_settings().settings
     offline = args.offline or settings.offline or args.chat == "offline"
     return ModelChoice(args.chat or settings.model, settings.base_url, offline).name()
 
@@ -148,5 +148,5 @@ def _shelved(
             store,
             WORKSPACE,
             index,
-            Options(args.model, args.window, auto=configured().settings.auto, note=note),
+            Options(args.model, args.window, auto=load_settings().settings.auto, note=note),
         )

@@ -20,7 +20,7 @@ from clew.memory.injecting import excerpt_start, reasons
 from clew.memory.opening import ADVICE as LOOK
 from clew.memory.scope import Where, project_at
 from clew.message import Json, JsonObject, Role, Trust
-from clew.settings import configured, store_path
+from clew.settings import load_settings, store_path
 
 EXCERPT = 280
 NOWHERE = "clew:recall"
@@ -42,7 +42,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 _embed(index, embedder, term, told=args.embed)
             args.session = args.session and _session(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
-            where = Where.EVERYWHERE if args.all or configured().settings.recall_everywhere else Where.PROJECT
+            where = (
+                Where.EVERYWHERE if args.all or load_settings().settings.recall_everywhere else Where.PROJECT
+            )
             project = None if args.session else project_at(Path.cwd())
             memory = Memory(store, ctx, index, embedder=embedder, project=project, where=where)
             memory.with_unnamed = not args.session

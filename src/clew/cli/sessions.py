@@ -18,7 +18,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import age, columns, one_line, printable, thousands
 from clew.errors import InputError, StoreError
 from clew.log import COMPACTION, MESSAGE
-from clew.log.protocol import Ctx, Stored
+from clew.log.protocol import Ctx, StoredEvent
 from clew.log.transfer import OWN
 from clew.message import Origin, Role
 from clew.settings import store_path
@@ -125,7 +125,7 @@ def _with_words(row: Row) -> Row:
     return row
 
 
-def _user_words(events: Iterator[Stored]) -> Iterator[str]:
+def _user_words(events: Iterator[StoredEvent]) -> Iterator[str]:
     for stored in events:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         words = message.text.strip()

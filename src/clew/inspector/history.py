@@ -79,7 +79,7 @@ def _undo_price(handle: OpenSession) -> Json:
     view = handle.places.view(handle.places.upto)
     if not view.steps or view.off:
         return None
-    now, then = list(view.entries), list(view.without(view.steps[-1].seq).entries)
+    now, then = list(view.entries), list(view.undo(view.steps[-1].seq).entries)
     if len(then) > MOST_WEIGHED:
         return None
     sizes = {ref: tokens for _, ref, tokens in handle.shown(dict.fromkeys((*now, *then)))}

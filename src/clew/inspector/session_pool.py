@@ -11,8 +11,19 @@ from typing import Any
 
 from clew.budget import DEFAULT
 from clew.errors import NotFound
-from clew.log import ABOUT, KINDS, MESSAGE, REFUSAL, RESHAPING, Ref, View, Visible, apply, load
-from clew.log.protocol import Ctx, Store, Stored
+from clew.log import (
+    ABOUT,
+    KINDS,
+    MESSAGE,
+    REFUSAL,
+    RESHAPING,
+    Ref,
+    View,
+    VisibleMessage,
+    apply_event,
+    load_messages,
+)
+from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
 from clew.message import Item
@@ -34,7 +45,7 @@ class MessageIndex:
     ctx: Ctx
     upto: int = 0
     """The last event that is taken into account."""
-    at_hand: list[Stored] = field(default_factory=list)
+    at_hand: list[StoredEvent] = field(default_factory=list)
     """The events of the kinds that are kept at hand, oldest first."""
     _seqs: list[int] = field(default_factory=list)
     """Every event that is no message."""
@@ -86,7 +97,7 @@ class MessageIndex:
         """Tell whether an event is a message."""
         return self.number(seq) > self.number(seq - 1)
 
-    def of_kinds(self, *kinds: str, after: int = 0) -> Iterator[Stored]:
+    def of_kinds(self, *kinds: str, after: int = 0) -> Iterator[StoredEvent]:
         """Yield the events of kinds that are at hand, oldest first, as they would be written today."""
         first = bisect_right(self.at_hand, after, key=lambda stored: stored.seq)
         for stored in self.at_hand[first:]:
@@ -115,7 +126,7 @@ class MessageIndex:
         for stored in self.of_kinds(*RESHAPING, after=view.seq):
             if stored.seq > seq:
                 return
-            shaped = apply(self._grown(view, stored.seq - 1), stored, KINDS[stored.event.kind])
+            shaped = apply_event(self._grown(view, stored.seq - 1), stored, KINDS[stored.event.kind])
             view = replace(shaped, seq=stored.seq)
             self._views.append(view)
 
@@ -208,7 +219,7 @@ class OpenSession:
         self._counter = self._counter or counter_for(self.gauge.model)
         return self._counter
 
-    def tokens(self, visible: Visible) -> int:
+    def tokens(self, visible: VisibleMessage) -> int:
         """Return the tokens of a message; counted once."""
         if visible.ref not in self._tokens:
             if len(self._tokens) >= MOST_COUNTED:
@@ -224,7 +235,7 @@ class OpenSession:
                 one.ref,
                 self.tokens(one),
             )
-            for one in load(self.store, self.ctx, refs)
+            for one in load_messages(self.store, self.ctx, refs)
         ]
 
 

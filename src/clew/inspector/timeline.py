@@ -11,8 +11,8 @@ from clew.inspector.context import DIGEST, marks, region, sent_besides
 from clew.inspector.history import compactions_of
 from clew.inspector.session_pool import OpenSession
 from clew.inspector.transcript import message_of, said_at
-from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, Visible
-from clew.log.protocol import Stored
+from clew.log import CALL, MESSAGE, RESHAPING, SWITCH, TOKEN_BUDGET, TOOL_COMPACTION, Ref, VisibleMessage
+from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Origin
 from clew.providers.api import whole
 from clew.providers.shapes import as_object, as_text, objects
@@ -68,7 +68,7 @@ def _counted(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
         if kind == MESSAGE.name:
             message = message_of(stored)
             name = region("m", message)
-            tokens = handle.tokens(Visible(Ref(stored.seq), stored.event.id, None, message))
+            tokens = handle.tokens(VisibleMessage(Ref(stored.seq), stored.event.id, None, message))
             sizes = {**sizes, name: sizes.get(name, 0) + tokens}
             if message.origin is Origin.SUMMARY or TOOL_COMPACTION in stored.event.body:
                 summaries.append(_summary(handle, stored))
@@ -134,7 +134,7 @@ def _reshaped(handle: OpenSession) -> Iterator[Event]:
         }
 
 
-def _told(stored: Stored, past: Mapping[int, PastCompaction]) -> str:
+def _told(stored: StoredEvent, past: Mapping[int, PastCompaction]) -> str:
     """Say in words what an event did that gives no reason itself: a person wanted it."""
     if stored.event.kind == SWITCH.name:
         off = "compaction was switched off: the whole history is shown"
@@ -143,7 +143,7 @@ def _told(stored: Stored, past: Mapping[int, PastCompaction]) -> str:
     return f"taken back: {', '.join(names) or 'a compaction'}"
 
 
-def _summary(handle: OpenSession, stored: Stored) -> Event:
+def _summary(handle: OpenSession, stored: StoredEvent) -> Event:
     """Return a compaction that the tool made which wrote this session, before it was imported."""
     recorded = as_object(stored.event.body.get(TOOL_COMPACTION))
     return {
@@ -170,7 +170,7 @@ def _calls(handle: OpenSession) -> Iterator[Json]:
         }
 
 
-def _usage(stored: Stored) -> JsonObject:
+def _usage(stored: StoredEvent) -> JsonObject:
     """Return what a call used, what its cache did, and what it cost where the price is known."""
     body: Mapping[str, Any] = stored.event.body
     usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))

@@ -8,8 +8,8 @@ from typing import Any
 
 from clew.inspector.message_json import excerpt, message_to_json
 from clew.inspector.session_pool import OpenSession
-from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, Visible
-from clew.log.protocol import Stored
+from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, VisibleMessage
+from clew.log.protocol import StoredEvent
 from clew.message import Json, JsonObject, Message, words
 
 MOST_MESSAGES = 100
@@ -56,15 +56,15 @@ def message_at(handle: OpenSession, number: int) -> Message | None:
     return message_of(next(handle.store.read(handle.ctx, seq - 1, seq)))
 
 
-def message_of(stored: Stored) -> Message:
+def message_of(stored: StoredEvent) -> Message:
     """Return the message that an event holds."""
     (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
     return message
 
 
-def _row(handle: OpenSession, stored: Stored, *, whole: bool = False) -> JsonObject:
+def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> JsonObject:
     message = message_of(stored)
-    seen = Visible(Ref(stored.seq), stored.event.id, None, message)
+    seen = VisibleMessage(Ref(stored.seq), stored.event.id, None, message)
     return {
         "number": handle.places.number(stored.seq),
         "seq": stored.seq,
@@ -74,7 +74,7 @@ def _row(handle: OpenSession, stored: Stored, *, whole: bool = False) -> JsonObj
     }
 
 
-def said_at(stored: Stored) -> str:
+def said_at(stored: StoredEvent) -> str:
     """Return when a message was said: what was imported knows that of its source."""
     source: Any = stored.event.body.get("source")
     told = source.get("time") if isinstance(source, dict) else None
@@ -84,7 +84,7 @@ def said_at(stored: Stored) -> str:
 # What happened between messages ----------------------------------------------------------------------
 
 
-def _marker(stored: Stored) -> list[Json]:
+def _marker(stored: StoredEvent) -> list[Json]:
     """Return the line that tells of an event, for those that people look for."""
     body: dict[str, Any] = stored.event.body
     match stored.event.kind:
@@ -138,7 +138,7 @@ def standing(handle: OpenSession, first: int, last: int) -> JsonObject:
     return found
 
 
-def _names(stored: Stored) -> Iterator[tuple[str, int]]:
+def _names(stored: StoredEvent) -> Iterator[tuple[str, int]]:
     names = stored.event.body.get("names")
     for nth, name in enumerate(names if isinstance(names, list) else ()):
         yield str(name), nth

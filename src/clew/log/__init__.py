@@ -1,8 +1,8 @@
 """The log: append-only events in a hash chain, and views folded from them. See README.md."""
 
 from clew.log.chain import (
-    Encoded,
-    Header,
+    EncodedEvent,
+    HashedFields,
     canonical,
     chain,
     digest,
@@ -12,7 +12,7 @@ from clew.log.chain import (
     link,
     new_event,
     new_id,
-    parse,
+    parse_body,
     root,
 )
 from clew.log.fold import (
@@ -34,19 +34,19 @@ from clew.log.fold import (
     TOKEN_BUDGET,
     TOOL_COMPACTION,
     UNDO,
-    Kind,
-    Visible,
-    apply,
+    EventKind,
+    VisibleMessage,
+    apply_event,
     fold,
-    load,
+    load_messages,
     message_event,
-    names,
+    named_messages,
     splices_to_json,
 )
 from clew.log.messages import message_from_json, message_to_json
-from clew.log.transfer import Imported, export_session, export_session_zstd, import_session
-from clew.log.verify import ChainCheck, Flaw, Row, check_session
-from clew.log.view import LogProblem, Prefix, Ref, Splice, Step, View, view_from_json, view_to_json
+from clew.log.transfer import ImportResult, export_session, export_session_zstd, import_session
+from clew.log.verify import ChainCheck, EventRow, Flaw, check_session
+from clew.log.view import CompactionStep, LogProblem, Prefix, Ref, Splice, View, view_from_json, view_to_json
 
 __all__ = [
     "ABOUT",
@@ -68,20 +68,20 @@ __all__ = [
     "TOOL_COMPACTION",
     "UNDO",
     "ChainCheck",
-    "Encoded",
+    "CompactionStep",
+    "EncodedEvent",
+    "EventKind",
+    "EventRow",
     "Flaw",
-    "Header",
-    "Imported",
-    "Kind",
+    "HashedFields",
+    "ImportResult",
     "LogProblem",
     "Prefix",
     "Ref",
-    "Row",
     "Splice",
-    "Step",
     "View",
-    "Visible",
-    "apply",
+    "VisibleMessage",
+    "apply_event",
     "canonical",
     "chain",
     "check_session",
@@ -94,14 +94,14 @@ __all__ = [
     "import_session",
     "iso_time",
     "link",
-    "load",
+    "load_messages",
     "message_event",
     "message_from_json",
     "message_to_json",
-    "names",
+    "named_messages",
     "new_event",
     "new_id",
-    "parse",
+    "parse_body",
     "root",
     "splices_to_json",
     "view_from_json",

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
 from clew.errors import InputError, NotJson
-from clew.log.protocol import Event, Head, Stored
+from clew.log.protocol import Event, Head, StoredEvent
 from clew.message import Json, JsonObject
 
 
@@ -33,7 +33,7 @@ def canonical(body: JsonObject) -> bytes:
         raise InputError(f"this body cannot be written as JSON ({cause})") from cause
 
 
-def parse(text: bytes) -> JsonObject:
+def parse_body(text: bytes) -> JsonObject:
     """Return the body with these canonical bytes."""
     try:
         body = json.loads(text.decode("utf-8", "surrogatepass"))
@@ -83,7 +83,7 @@ def new_event(kind: str, body: JsonObject, version: int = 1, unix_ms: int | None
 FORMAT = "clew.log/1"
 
 
-class Header(NamedTuple):
+class HashedFields(NamedTuple):
     """The fields that an event's hash covers, besides its predecessor's hash."""
 
     seq: int
@@ -99,18 +99,18 @@ def root(session: str) -> Head:
     return Head(0, digest_of_fields(FORMAT, "session", session))
 
 
-def link(header: Header, previous: str) -> str:
+def link(header: HashedFields, previous: str) -> str:
     """Return the hash of an event that follows the event with the hash ``previous``."""
     return digest_of_fields(FORMAT, "event", *header, previous)
 
 
-def header_of(seq: int, event: Event, body_digest: str) -> Header:
+def hashed_fields(seq: int, event: Event, body_digest: str) -> HashedFields:
     """Return the fields that an event's hash covers."""
-    return Header(seq, event.id, event.kind, event.version, event.time, body_digest)
+    return HashedFields(seq, event.id, event.kind, event.version, event.time, body_digest)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedEvent:
     """An event with its body encoded and hashed: the work that does not depend on its predecessor."""
 
     event: Event
@@ -118,18 +118,18 @@ class Encoded:
     digest: str
 
 
-def encode(event: Event) -> Encoded:
+def encode(event: Event) -> EncodedEvent:
     """Encode and hash an event's body."""
     body = canonical(event.body)
-    return Encoded(event, body, digest(body))
+    return EncodedEvent(event, body, digest(body))
 
 
-def chain(head: Head, events: Iterable[Encoded]) -> list[Stored]:
+def chain(head: Head, events: Iterable[EncodedEvent]) -> list[StoredEvent]:
     """Assign sequence numbers and hashes to events that follow ``head``."""
     stored = []
     for encoded in events:
         seq = head.seq + 1
-        event_hash = link(header_of(seq, encoded.event, encoded.digest), head.hash)
-        stored.append(Stored(seq, encoded.digest, event_hash, encoded.event))
+        event_hash = link(hashed_fields(seq, encoded.event, encoded.digest), head.hash)
+        stored.append(StoredEvent(seq, encoded.digest, event_hash, encoded.event))
         head = Head(seq, event_hash)
     return stored

@@ -14,21 +14,21 @@ from typing import Any
 from clew.errors import InputError, StoreDamaged, StoreTooNew
 from clew.log.chain import new_event
 from clew.log.messages import message_from_json, message_to_json
-from clew.log.protocol import Ctx, Event, Store, Stored
+from clew.log.protocol import Ctx, Event, Store, StoredEvent
 from clew.log.view import LogProblem, Ref, Splice, View
 from clew.message import Json, JsonObject, Message
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EventKind:
     """One kind of event."""
 
     name: str
-    fold: Callable[[View, Stored], View]
+    fold: Callable[[View, StoredEvent], View]
     """How it changes the view. A pure function: it returns a new view."""
     messages: Callable[[JsonObject], tuple[Message, ...]] = lambda _body: ()
     """The messages in its body, for a ``Ref`` to point at."""
-    name_of: Callable[[Stored, int], str | None] = lambda _stored, _nth: None
+    name_of: Callable[[StoredEvent, int], str | None] = lambda _stored, _nth: None
     """The name of each of these messages; None for those named by their number."""
     upcasts: tuple[Callable[[JsonObject], JsonObject], ...] = ()
     """From version 1 to 2, from 2 to 3, …: they convert old bodies to the current version."""
@@ -38,7 +38,7 @@ class Kind:
         """Return the version of the bodies that ``fold`` and ``messages`` understand."""
         return len(self.upcasts) + 1
 
-    def current(self, stored: Stored) -> Stored:
+    def current(self, stored: StoredEvent) -> StoredEvent:
         """Return the event with its body converted to the current version."""
         event = stored.event
         if event.version == self.version:
@@ -68,7 +68,7 @@ def _message_of(body: JsonObject) -> tuple[Message, ...]:
 
 TOOL_COMPACTION = "tool_compaction"
 """The field of a message's body that marks that the source tool compacted before it."""
-MESSAGE = Kind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
+MESSAGE = EventKind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
 
 
 # Compactions -----------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def splices_to_json(splices: Sequence[Splice]) -> list[Json]:
     ]
 
 
-def _splices(stored: Stored) -> list[Splice]:
+def _splices(stored: StoredEvent) -> list[Splice]:
     body: dict[str, Any] = stored.event.body
     try:
         return [
@@ -104,61 +104,61 @@ def _messages_of(body: JsonObject) -> tuple[Message, ...]:
     return tuple(message_from_json(one) for one in listed if isinstance(one, dict))
 
 
-def _name_of(stored: Stored, nth: int) -> str:
+def _name_of(stored: StoredEvent, nth: int) -> str:
     try:
         return str(stored.event.body["names"][nth])  # type: ignore[index]
     except (KeyError, IndexError, TypeError) as cause:
         raise StoreDamaged(f"event {stored.seq} does not say what its messages are called") from cause
 
 
-def _undo(view: View, stored: Stored) -> View:
+def _undo(view: View, stored: StoredEvent) -> View:
     seq = stored.event.body.get("compaction")
     if not isinstance(seq, int):
         raise StoreDamaged(f"event {stored.seq} does not say which compaction it undoes")
-    return view.without(seq)
+    return view.undo(seq)
 
 
-COMPACTION = Kind(
-    "compaction", lambda view, stored: view.spliced(stored.seq, _splices(stored)), _messages_of, _name_of
+COMPACTION = EventKind(
+    "compaction", lambda view, stored: view.splice(stored.seq, _splices(stored)), _messages_of, _name_of
 )
-UNDO = Kind("undo", _undo)
-SWITCH = Kind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
+UNDO = EventKind("undo", _undo)
+SWITCH = EventKind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
 
 
 # Kinds that do not change the view -------------------------------------------------------------------
 
 
-def on_record(name: str) -> Kind:
+def record_only(name: str) -> EventKind:
     """Return a kind of event that does not change the view."""
-    return Kind(name, lambda view, _stored: view)
+    return EventKind(name, lambda view, _stored: view)
 
 
-PIN = on_record("pin")
+PIN = record_only("pin")
 """A manual change to a rule."""
-RULES = on_record("rules")
+RULES = record_only("rules")
 """Rules that a rule finder found in messages after the fact, or in a rerun."""
-TOKEN_BUDGET = on_record("token_budget")
+TOKEN_BUDGET = record_only("token_budget")
 """How the window was divided for a request."""
-REFUSAL = on_record("refusal")
+REFUSAL = record_only("refusal")
 """A compaction that was proposed and did not take effect."""
-NOTE = on_record("note")
+NOTE = record_only("note")
 """A change to a memory note."""
-MEMORY_FILE = on_record("memory_file")
+MEMORY_FILE = record_only("memory_file")
 """A change that a model made to a memory file."""
 
-ABOUT = on_record("about")
+ABOUT = record_only("about")
 """Facts about the session: the model it talks to."""
-LOOP = on_record("loop")
+LOOP = record_only("loop")
 """A manual change to open work."""
-TIER = on_record("tier")
+TIER = record_only("tier")
 """A move between memory tiers, and why."""
-INSTRUCTION = on_record("instruction")
+INSTRUCTION = record_only("instruction")
 """An instruction file that took effect or was removed, by id and hash."""
-PROGRESS = on_record("progress")
+PROGRESS = record_only("progress")
 """A checkpoint of the progress log."""
-APPROVAL = on_record("approval")
+APPROVAL = record_only("approval")
 """What the user allowed or refused."""
-CALL = on_record("call")
+CALL = record_only("call")
 """A request to a model: its usage, and what its cache read, wrote and missed."""
 
 _ALL = (
@@ -167,18 +167,18 @@ _ALL = (
 )
 RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name)
 """Kinds of events that change how existing messages are shown to the model."""
-KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
+KINDS: Mapping[str, EventKind] = MappingProxyType({kind.name: kind for kind in _ALL})
 
 
-READ_THROUGH = 16
+MAX_GAP = 16
 """The largest gap between references that is read through instead of starting another query; chosen by hand.
 """
-RUN = 1_000
+MAX_RUN = 1_000
 """How many references are collected before reading: bounds memory, does not change the result."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
+class VisibleMessage:
     """A message of a view, with its source event."""
 
     ref: Ref
@@ -189,13 +189,15 @@ class Visible:
     message: Message
 
 
-def names(view: View, seen: Iterable[Visible]) -> Iterator[tuple[str, Visible]]:
+def named_messages(view: View, seen: Iterable[VisibleMessage]) -> Iterator[tuple[str, VisibleMessage]]:
     """Yield the messages of a view with their names in the session: ``m12``, ``d3``."""
     for visible in seen:
         yield visible.own_name or f"m{view.number(visible.ref.seq)}", visible
 
 
-def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str, Kind] = KINDS) -> View:
+def fold(
+    events: Iterable[StoredEvent], view: View | None = None, kinds: Mapping[str, EventKind] = KINDS
+) -> View:
     """Replay events into a view, or continue an earlier one. Linear in the number of events.
 
     An event that does not fit the view, such as a second undo of one compaction, is skipped and listed in
@@ -208,11 +210,11 @@ def fold(events: Iterable[Stored], view: View | None = None, kinds: Mapping[str,
             raise InputError(f"event {stored.seq} is already in this view, which has reached {seq}")
         seq = stored.seq
         kind = kinds.get(stored.event.kind)
-        view = apply(view, kind.current(stored), kind) if kind else _skip(view, stored.event.kind)
+        view = apply_event(view, kind.current(stored), kind) if kind else _skip(view, stored.event.kind)
     return replace(view, seq=seq)
 
 
-def apply(view: View, stored: Stored, kind: Kind) -> View:
+def apply_event(view: View, stored: StoredEvent, kind: EventKind) -> View:
     """Return the view after one event of a known kind; an event that does not fit is listed as a problem."""
     try:
         return kind.fold(view, stored)
@@ -226,7 +228,9 @@ def _skip(view: View, kind: str) -> View:
     return replace(view, skipped=MappingProxyType(skipped))
 
 
-def load(store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, Kind] = KINDS) -> Iterator[Visible]:
+def load_messages(
+    store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, EventKind] = KINDS
+) -> Iterator[VisibleMessage]:
     """Yield the messages that references point at, in their order."""
     for run in _runs(refs):
         events = store.read(ctx, run[0].seq - 1, run[-1].seq)
@@ -239,14 +243,14 @@ def load(store: Store, ctx: Ctx, refs: Iterable[Ref], kinds: Mapping[str, Kind] 
             kind = kinds[stored.event.kind]
             current = kind.current(stored)
             message = kind.messages(current.event.body)[ref.nth]
-            yield Visible(ref, stored.event.id, kind.name_of(current, ref.nth), message)
+            yield VisibleMessage(ref, stored.event.id, kind.name_of(current, ref.nth), message)
 
 
 def _runs(refs: Iterable[Ref]) -> Iterator[list[Ref]]:
     """Split references into runs that one ascending read covers."""
     run: list[Ref] = []
     for ref in refs:
-        if run and (len(run) == RUN or not 0 <= ref.seq - run[-1].seq <= READ_THROUGH):
+        if run and (len(run) == MAX_RUN or not 0 <= ref.seq - run[-1].seq <= MAX_GAP):
             yield run
             run = []
         run.append(ref)

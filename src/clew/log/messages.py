@@ -69,7 +69,7 @@ _STYLES: Mapping[str, json.JSONEncoder] = MappingProxyType(
 )
 """JSON styles of the tools in use; a text in one of these styles need not be stored next to its value."""
 
-WORTH_POINTING_AT = 32
+MIN_POINTER_TEXT = 32
 """From this many characters on, a pointer to a text is shorter than the text."""
 
 
@@ -78,10 +78,10 @@ WORTH_POINTING_AT = 32
 
 def message_to_json(message: Message) -> JsonObject:
     """Return the message as JSON."""
-    return _Writer().message(message)
+    return _MessageWriter().message(message)
 
 
-class _Held:
+class _ValuePaths:
     """The path of each value in a native object: by identity, and for long texts also by content."""
 
     __slots__ = ("_places", "_texts")
@@ -97,7 +97,7 @@ class _Held:
                 left.extend(([*path, key], child) for key, child in node.items())
             elif isinstance(node, list):
                 left.extend(([*path, i], child) for i, child in enumerate(node))
-            elif isinstance(node, str) and len(node) >= WORTH_POINTING_AT:
+            elif isinstance(node, str) and len(node) >= MIN_POINTER_TEXT:
                 self._texts.setdefault(node, path)
 
     def place(self, value: Json) -> Path | None:
@@ -109,15 +109,15 @@ class _Held:
         return self._texts.get(text)
 
 
-_NOTHING = _Held(None)
+_NOTHING = _ValuePaths(None)
 
 
-class _Writer:
+class _MessageWriter:
     """Writes one message; remembers which natives it has written."""
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
-        self._held: list[_Held] = []
+        self._held: list[_ValuePaths] = []
 
     def message(self, message: Message) -> JsonObject:
         native, held = self._native(message.native, _NOTHING)
@@ -129,7 +129,7 @@ class _Writer:
             value["native"] = native
         return value
 
-    def _part(self, part: Part, held: _Held) -> JsonObject:
+    def _part(self, part: Part, held: _ValuePaths) -> JsonObject:
         native, held = self._native(part.native, held)
         value: JsonObject = {"type": _NAMES[type(part)]}
         for name, default in _FIELDS[type(part)]:
@@ -140,7 +140,7 @@ class _Writer:
             value["native"] = native
         return value
 
-    def _field(self, item: Any, held: _Held) -> Json:
+    def _field(self, item: Any, held: _ValuePaths) -> Json:
         path = None
         match item:
             case Trust():
@@ -154,7 +154,7 @@ class _Writer:
                 item = {"json": item}  # wrapped, so that a tool's object is never read as a pointer
         return item if path is None else {"at": path}
 
-    def _native(self, native: Native | None, held: _Held) -> tuple[JsonObject | None, _Held]:
+    def _native(self, native: Native | None, held: _ValuePaths) -> tuple[JsonObject | None, _ValuePaths]:
         """Return a native as JSON, and the values that its fields may point into."""
         if native is None:
             return None, held
@@ -162,7 +162,7 @@ class _Writer:
             return {"same": number}, self._held[number]
         path = held.place(native.value)
         if path is None:
-            held = _Held(native.value)
+            held = _ValuePaths(native.value)
         self._seen[id(native)] = len(self._held)
         self._held.append(held)
         return _native_to_json(native, path), held
@@ -179,12 +179,12 @@ def _native_to_json(native: Native, path: Path | None) -> JsonObject:
     for style, encoder in _STYLES.items():
         if encoder.encode(native.value) == native.text:
             return {**written, "style": style}
-    if path is None and _says(native.text, native.value):
+    if path is None and _decodes_to(native.text, native.value):
         del written["value"]  # the text holds the whole value
     return {**written, "text": native.text}
 
 
-def _says(text: str, value: Json) -> bool:
+def _decodes_to(text: str, value: Json) -> bool:
     """Return True if parsing the text gives exactly this value, including key order and 1 versus 1.0."""
     try:
         read = json.loads(text)
@@ -200,13 +200,13 @@ def _says(text: str, value: Json) -> bool:
 def message_from_json(value: JsonObject) -> Message:
     """Return the message that was written as this JSON."""
     try:
-        return _Reader().message(value)
+        return _MessageReader().message(value)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
         raise StoreDamaged(f"a message cannot be read back ({type(cause).__name__}: {cause})") from cause
 
 
 # Input is unchecked JSON: what is missing raises here and is caught above.
-class _Reader:
+class _MessageReader:
     """Reads one message; remembers its natives and the values that fields point into."""
 
     def __init__(self) -> None:

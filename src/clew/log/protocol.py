@@ -52,7 +52,7 @@ class Head(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredEvent:
     """An event with its position and hashes in its session."""
 
     seq: int
@@ -103,7 +103,7 @@ class Store(Protocol):
 
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
-    ) -> Iterator[Stored]:
+    ) -> Iterator[StoredEvent]:
         """Yield the events in order: those after ``after`` up to ``until``, of these kinds.
 
         Events appended after the iteration began are not included. Memory is bounded by the largest event.
@@ -112,7 +112,7 @@ class Store(Protocol):
     def head(self, ctx: Ctx) -> Head:
         """Return the head; for a session without events, 0 and the root hash of its name."""
 
-    def find(self, ctx: Ctx, event_id: str) -> Stored:
+    def find(self, ctx: Ctx, event_id: str) -> StoredEvent:
         """Return the event with that id, or raise ``NotFound``."""
 
     def sessions(self, workspace: str) -> Iterator[SessionInfo]:
@@ -126,8 +126,8 @@ class Snapshots(Protocol):
     Optional for stores: whatever is missing is derived again.
     """
 
-    def keep(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
+    def save_snapshot(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
         """Store a snapshot of the session at that head, replacing an earlier one."""
 
-    def kept(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
+    def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
 from clew.errors import ExportDamaged, InputError, NotFound, NotJson, SessionDiverged, StoreTooNew
-from clew.log.chain import canonical, chain, encode, new_event, parse, root
+from clew.log.chain import canonical, chain, encode, new_event, parse_body, root
 from clew.log.fold import ABOUT
-from clew.log.protocol import Ctx, Event, Head, Store, Stored
+from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
 from clew.message import JsonObject
 from clew.message.shape import shaped
 
@@ -31,7 +31,7 @@ IMPORTS_SESSION = f"{OWN}imports"
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ImportedEvents:
     """The imported events of one session."""
 
     spans: tuple[tuple[int, int], ...] = ()
@@ -41,7 +41,7 @@ class Foreign:
         return any(after < seq <= until for after, until in self.spans)
 
 
-def require_foreign_name(session: str) -> None:
+def require_importable_name(session: str) -> None:
     """Raise ``InputError`` for a name that would put imported events into one of clew's own sessions."""
     if session.startswith(OWN):
         raise InputError(f"a file may not bring the session {session!r}", f"names in {OWN} are clew's own")
@@ -54,9 +54,9 @@ def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
     store.append(kept, [new_event(ABOUT.name, body, ABOUT.version)], None)
 
 
-def foreign(store: Store, ctx: Ctx) -> Foreign:
+def imported_events(store: Store, ctx: Ctx) -> ImportedEvents:
     """Return which events of a session were imported."""
-    return Foreign(tuple(_spans(store, ctx)))
+    return ImportedEvents(tuple(_spans(store, ctx)))
 
 
 def _spans(store: Store, ctx: Ctx) -> Iterator[tuple[int, int]]:
@@ -89,7 +89,7 @@ def export_session(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
     }
     out.write(canonical(first) + b"\n")
     for stored in store.read(ctx, until=head.seq):
-        out.write(canonical(_line(stored)) + b"\n")
+        out.write(canonical(_event_to_json(stored)) + b"\n")
     return head
 
 
@@ -103,7 +103,7 @@ def export_session_zstd(store: Store, ctx: Ctx, out: IO[bytes]) -> Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The result of an import."""
 
     ctx: Ctx
@@ -113,7 +113,7 @@ class Imported:
     """How many events were new."""
 
 
-def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
+def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult:
     """Import an exported session, plain or compressed, into a workspace.
 
     The caller names the workspace, never the file. If the session already exists, the file may continue or
@@ -122,8 +122,8 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
     ``clew.log.transfer``.
     """
     with _rewindable(inp) as file:
-        ctx = Ctx(workspace=workspace, session=_promise(file).session)
-        require_foreign_name(ctx.session)
+        ctx = Ctx(workspace=workspace, session=_read_first_line(file).session)
+        require_importable_name(ctx.session)
         here = store.head(ctx)
         there, shared = _verify(file, root(ctx.session), here)
         if shared.seq and shared != (here if shared.seq == here.seq else _head_at(store, ctx, shared.seq)):
@@ -133,7 +133,7 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> Imported:
             note_import(store, ctx, here.seq, there.seq)
         for batch in _batches(file, here.seq):
             head = store.append(ctx, batch, head)
-    return Imported(ctx, head, max(0, there.seq - here.seq))
+    return ImportResult(ctx, head, max(0, there.seq - here.seq))
 
 
 def _verify(inp: IO[bytes], start: Head, here: Head) -> tuple[Head, Head]:
@@ -167,37 +167,37 @@ def _batches(inp: IO[bytes], after: int) -> Iterator[list[Event]]:
 # Reading the file ------------------------------------------------------------------------------------
 
 
-class _Promise(NamedTuple):
+class _ExportHeader(NamedTuple):
     """The session and head that the first line announces."""
 
     session: str
     head: Head
 
 
-class _Line(NamedTuple):
-    stored: Stored
+class _ExportLine(NamedTuple):
+    stored: StoredEvent
     size: int
 
 
-def _promise(inp: IO[bytes]) -> _Promise:
+def _read_first_line(inp: IO[bytes]) -> _ExportHeader:
     with _unpacked(inp) as lines:
-        return _read_promise(next(iter(lines), b""))
+        return _parse_header(next(iter(lines), b""))
 
 
-def _lines(inp: IO[bytes]) -> Iterator[_Line]:
+def _lines(inp: IO[bytes]) -> Iterator[_ExportLine]:
     """Yield the events of the file from its start, each checked against the one before."""
     with _unpacked(inp) as lines:
-        promise = _read_promise(next(iter(lines), b""))
+        promise = _parse_header(next(iter(lines), b""))
         head = root(promise.session)
         for number, line in enumerate(lines, start=2):
             stored = _read_event(line, head, number)
             head = stored.head
-            yield _Line(stored, len(line))
+            yield _ExportLine(stored, len(line))
     if head != promise.head:
         raise ExportDamaged(f"line 1 promises {promise.head.seq} events, the file ends at event {head.seq}")
 
 
-def _read_promise(line: bytes) -> _Promise:
+def _parse_header(line: bytes) -> _ExportHeader:
     match _read_object(line, 1):
         case {
             "clew": "session",
@@ -207,17 +207,17 @@ def _read_promise(line: bytes) -> _Promise:
         }:
             if version > EXPORT_VERSION:
                 raise StoreTooNew(f"this export has version {version}")
-            return _Promise(session, Head(seq, end))
+            return _ExportHeader(session, Head(seq, end))
         case _:
             raise ExportDamaged("line 1 does not begin an exported session")
 
 
-def _read_event(line: bytes, head: Head, number: int) -> Stored:
+def _read_event(line: bytes, head: Head, number: int) -> StoredEvent:
     value = _read_object(line, number)
     try:
         event = shaped(Event(value["id"], value["kind"], value["version"], value["time"], value["body"]))
         (derived,) = chain(head, [encode(event)])
-        found = Stored(value["seq"], value["digest"], value["hash"], event)
+        found = StoredEvent(value["seq"], value["digest"], value["hash"], event)
     except (KeyError, TypeError, AttributeError, InputError) as cause:
         raise ExportDamaged(f"line {number}: not an event ({type(cause).__name__}: {cause})") from cause
     for field in ("seq", "digest", "hash"):
@@ -229,12 +229,12 @@ def _read_event(line: bytes, head: Head, number: int) -> Stored:
 
 def _read_object(line: bytes, number: int) -> Any:  # noqa: ANN401  # JSON enters here
     try:
-        return parse(line)
+        return parse_body(line)
     except NotJson as cause:
         raise ExportDamaged(f"line {number}: {cause.detail}") from cause
 
 
-def _line(stored: Stored) -> JsonObject:
+def _event_to_json(stored: StoredEvent) -> JsonObject:
     event = stored.event
     return {
         "seq": stored.seq,

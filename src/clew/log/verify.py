@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.errors import StoreError
-from clew.log.chain import Header, canonical, digest, link, root
-from clew.log.protocol import Ctx, Head, Store, Stored
+from clew.log.chain import HashedFields, canonical, digest, link, root
+from clew.log.protocol import Ctx, Head, Store, StoredEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Flaw:
         return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """An event of a store that may be damaged: any field may hold anything."""
 
     seq: object
@@ -69,13 +69,13 @@ class ChainCheck:
         self._derived = self._stored
         """The hash that the last event should have by its own fields."""
 
-    def see(self, row: Row) -> Iterator[Flaw]:
+    def see(self, row: EventRow) -> Iterator[Flaw]:
         """Check the next event."""
         match row:
-            case Row(
+            case EventRow(
                 int(seq), str(id_), str(kind), int(version), str(time), str(body_digest), str(found), body
             ):
-                yield from self._follow(Header(seq, id_, kind, version, time, body_digest), found, body)
+                yield from self._follow(HashedFields(seq, id_, kind, version, time, body_digest), found, body)
             case _:
                 yield from self._settle(None)
                 yield self._flaw(self._seq + 1, "row", "numbers and text where they belong", repr(row[:-1]))
@@ -90,7 +90,7 @@ class ChainCheck:
         elif head.hash not in (self._stored, self._derived):
             yield self._flaw(None, "head hash", self._stored, head.hash)
 
-    def _follow(self, header: Header, found: str, body: str) -> Iterator[Flaw]:
+    def _follow(self, header: HashedFields, found: str, body: str) -> Iterator[Flaw]:
         for guess, previous, flaw in self._guesses(header, body):
             if link(guess, previous) == found:
                 yield from self._settle(previous)
@@ -108,7 +108,7 @@ class ChainCheck:
         if header.seq > place:  # some are missing: continue from here; an earlier one again is ignored
             self._move(header.seq, found, found)
 
-    def _guesses(self, header: Header, body: str) -> Iterator[tuple[Header, str, Flaw | None]]:
+    def _guesses(self, header: HashedFields, body: str) -> Iterator[tuple[HashedFields, str, Flaw | None]]:
         """Yield what the event may have been when it was hashed, most likely first."""
         place = self._seq + 1
         yield header, self._stored, None
@@ -130,7 +130,7 @@ class ChainCheck:
             changed = HASHED if built_on == stored else f"{HASHED}, or hash"
             yield self._flaw(self._seq, changed, f"a hash of {stored}", derived)
 
-    def _check_body(self, header: Header, body: str) -> Iterator[Flaw]:
+    def _check_body(self, header: HashedFields, body: str) -> Iterator[Flaw]:
         if body != header.digest:
             yield self._flaw(header.seq, "body", header.digest, body)
 
@@ -150,7 +150,9 @@ def check_session(store: Store, ctx: Ctx) -> Iterator[Flaw]:
         yield Flaw("events", "all of them", str(error), ctx.workspace, ctx.session)
 
 
-def _row(stored: Stored) -> Row:
+def _row(stored: StoredEvent) -> EventRow:
     event = stored.event
     body = digest(canonical(event.body))
-    return Row(stored.seq, event.id, event.kind, event.version, event.time, stored.digest, stored.hash, body)
+    return EventRow(
+        stored.seq, event.id, event.kind, event.version, event.time, stored.digest, stored.hash, body
+    )

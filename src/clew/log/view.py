@@ -89,7 +89,7 @@ class Ref(NamedTuple):
     nth: int = 0
 
 
-class Step(NamedTuple):
+class CompactionStep(NamedTuple):
     """A compaction in effect: its event, and what was shown before it."""
 
     seq: int
@@ -128,7 +128,7 @@ class View:
     """How many events of unknown kinds were skipped, by kind."""
     compacted: Prefix[Ref] | None = None
     """What is shown after the compactions in effect; None if there are none."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CompactionStep, ...] = ()
     """The compactions in effect, oldest first."""
     off: bool = False
     """Compaction is switched off: the whole history is shown."""
@@ -149,13 +149,13 @@ class View:
         compacted = None if self.compacted is None else self.compacted.add(ref)
         return replace(self, whole=self.whole.add(ref), compacted=compacted)
 
-    def spliced(self, seq: int, splices: Iterable[Splice]) -> View:
+    def splice(self, seq: int, splices: Iterable[Splice]) -> View:
         """Return this view after a compaction, which changes ``compacted`` even if ``off`` is set."""
         before = self.whole if self.compacted is None else self.compacted
         left = _spliced(before, splices)
-        return replace(self, compacted=Prefix(left), steps=(*self.steps, Step(seq, before)))
+        return replace(self, compacted=Prefix(left), steps=(*self.steps, CompactionStep(seq, before)))
 
-    def without(self, seq: int) -> View:
+    def undo(self, seq: int) -> View:
         """Return this view without a compaction and those built on it."""
         kept = tuple(step for step in self.steps if step.seq < seq)
         undone = self.steps[len(kept) :]
@@ -207,7 +207,7 @@ def view_from_json(value: JsonObject) -> View:
             body["seq"],
             MappingProxyType(dict(body["skipped"])),
             None if compacted is None else _refs(compacted),
-            tuple(Step(step["seq"], _refs(step["before"])) for step in body["steps"]),
+            tuple(CompactionStep(step["seq"], _refs(step["before"])) for step in body["steps"]),
             body["off"] is True,
             Prefix(LogProblem(*problem) for problem in body.get("problems", ())),
         )

@@ -15,11 +15,11 @@ from clew.compaction.plan.codec import digest_from_json
 from clew.compaction.plan.digest import expand_spans, spans
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import Json
 
 
-def own_digests(stored: Stored) -> Iterator[Digest]:
+def own_digests(stored: StoredEvent) -> Iterator[Digest]:
     """Yield the digests of level 0 that a compaction made, without lines carried over from earlier ones."""
     for digest in _digests(stored):
         own = set(digest.covers)
@@ -29,7 +29,7 @@ def own_digests(stored: Stored) -> Iterator[Digest]:
         yield replace(digest, level=0, folds=(), claims=lines)
 
 
-def line_of(stored: Stored, name: str) -> Claim:
+def line_of(stored: StoredEvent, name: str) -> Claim:
     """Return a line of a compaction's digest, carried over or not."""
     for digest in _digests(stored):
         for claim in digest.claims:
@@ -38,7 +38,7 @@ def line_of(stored: Stored, name: str) -> Claim:
     raise NotFound(f"there is no line {name}", "open the digest to see its lines")
 
 
-def _digests(stored: Stored) -> Iterator[Digest]:
+def _digests(stored: StoredEvent) -> Iterator[Digest]:
     """Yield the digests with all their lines, over the messages that the compaction condensed itself."""
     for operation in _operations(stored, "condense"):
         own = [name for name in expand_spans(str(operation["ids"])) if name.startswith("m")]
@@ -46,17 +46,17 @@ def _digests(stored: Stored) -> Iterator[Digest]:
         yield digest_from_json({**operation["digest"], "covers": spans(own)})
 
 
-def digest_ids(stored: Stored) -> list[str]:
+def digest_ids(stored: StoredEvent) -> list[str]:
     """Return the ids of a compaction's digests."""
     return [str(operation["digest"]["id"]) for operation in _operations(stored, "condense")]
 
 
-def cut_short(stored: Stored) -> list[tuple[str, str]]:
+def cut_short(stored: StoredEvent) -> list[tuple[str, str]]:
     """Return the messages that a compaction shortened, each with the reason."""
     return [(str(one["ids"]), str(one["reason"])) for one in _operations(stored, "shrink")]
 
 
-def stale_undos(undos: Iterable[Stored]) -> frozenset[int]:
+def stale_undos(undos: Iterable[StoredEvent]) -> frozenset[int]:
     """Return the undos without effect, because an earlier one already undid their compaction.
 
     Two processes of an earlier version could undo one compaction twice.
@@ -72,7 +72,7 @@ def stale_undos(undos: Iterable[Stored]) -> frozenset[int]:
     return frozenset(stale)
 
 
-def undone_since(stored: Stored) -> int:
+def undone_since(stored: StoredEvent) -> int:
     """Return the event number of the first compaction that an undo reverts."""
     seq: Json = stored.event.body.get("compaction")
     if not isinstance(seq, int):
@@ -80,7 +80,7 @@ def undone_since(stored: Stored) -> int:
     return seq
 
 
-def _operations(stored: Stored, does: str) -> list[dict[str, Any]]:
+def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
     body: dict[str, Any] = COMPACTION.current(stored).event.body
     try:
         return [one for one in body["plan"]["operations"] if one["does"] == does]

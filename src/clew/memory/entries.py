@@ -9,8 +9,8 @@ from typing import TypeAlias
 from clew.ledger.values import LOOKING_BACK
 from clew.log import COMPACTION, MESSAGE, UNDO
 from clew.log.fold import NOTE, TIER
-from clew.log.protocol import Ctx, Store, Stored
-from clew.log.transfer import Foreign, foreign
+from clew.log.protocol import Ctx, Store, StoredEvent
+from clew.log.transfer import ImportedEvents, imported_events
 from clew.memory.condensed import digest_ids, own_digests, stale_undos, undone_since
 from clew.memory.findable import (
     Unescaped,
@@ -57,7 +57,7 @@ def catch_up_all(store: Store, workspace: str, index: Index) -> Iterator[tuple[s
             yield ctx.session, catch_up(store, ctx, index)
 
 
-Taking: TypeAlias = Callable[[Stored], None]
+Taking: TypeAlias = Callable[[StoredEvent], None]
 
 
 class _Reader:
@@ -76,7 +76,7 @@ class _Reader:
         self._asked: dict[str, str] = {}
         """By call, what was asked for: a result is also found by the words of its call."""
         self._echoes: set[str] = set()
-        self._foreign = Foreign()
+        self._foreign = ImportedEvents()
         self._takes: dict[str, Taking] = {
             MESSAGE.name: self._message,
             COMPACTION.name: self._compaction,
@@ -89,7 +89,7 @@ class _Reader:
         begun = self._kept.seq
         if self._store.head(self._ctx).seq == begun:
             return 0
-        self._foreign = foreign(self._store, self._ctx)
+        self._foreign = imported_events(self._store, self._ctx)
         if begun:
             for stored in self._store.read(self._ctx, max(0, begun - LOOK_BACK), begun, [MESSAGE.name]):
                 self._remember_calls(stored)
@@ -105,7 +105,7 @@ class _Reader:
 
     # One method per kind of event ------------------------------------------------------------------------
 
-    def _message(self, stored: Stored) -> None:
+    def _message(self, stored: StoredEvent) -> None:
         self._mark = Mark(stored.seq, self._mark.messages + 1)
         message = self._remember_calls(stored)
         files = {name for result in message.results for name in self._calls.get(result.call_id, ())}
@@ -114,7 +114,7 @@ class _Reader:
         asked = " ".join(self._asked.get(result.call_id, "") for result in said.results)
         self._taken(stored, message_entries(at, said, sorted(files)), said, asked[:MOST_ASKED])
 
-    def _remember_calls(self, stored: Stored) -> Message:
+    def _remember_calls(self, stored: StoredEvent) -> Message:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         for call in message.calls:
             self._calls[call.call_id] = tuple(files_of(call))
@@ -138,18 +138,18 @@ class _Reader:
         announces = len(said.text) <= ANNOUNCING and any(name in said.text for name in LOOKING_BACK)
         return replace(said, parts=()) if announces and not any(said.calls) else said
 
-    def _compaction(self, stored: Stored) -> None:
+    def _compaction(self, stored: StoredEvent) -> None:
         for digest in own_digests(stored):
             self._taken(stored, digest_entries(self._at(digest.id, stored), digest))
 
-    def _undo(self, stored: Stored) -> None:
+    def _undo(self, stored: StoredEvent) -> None:
         since = undone_since(stored)
         if stored.seq in stale_undos(self._store.read(self._ctx, until=stored.seq, kinds=[UNDO.name])):
             return
         for undone in self._store.read(self._ctx, since - 1, stored.seq, [COMPACTION.name]):
             self._forget(digest_ids(undone))
 
-    def _note(self, stored: Stored) -> None:
+    def _note(self, stored: StoredEvent) -> None:
         """Record that a note changed; its current state is looked up before writing."""
         body = stored.event.body
         match body.get("does"):
@@ -158,7 +158,7 @@ class _Reader:
             case "approve" | "reject" | "forget":
                 self._notes.add(str(body.get("note")))
 
-    def _tier(self, stored: Stored) -> None:
+    def _tier(self, stored: StoredEvent) -> None:
         """Replace digests that were archived by the archive's digest, or restore them."""
         move = move_from_json(stored)
         if move.to is Tier.ARCHIVE and move.digest:
@@ -172,11 +172,11 @@ class _Reader:
 
     # Writing ---------------------------------------------------------------------------------------------
 
-    def _at(self, ref: str, stored: Stored) -> Entry:
+    def _at(self, ref: str, stored: StoredEvent) -> Entry:
         return blank(ref, self._ctx.session, said_at(stored), stored.seq)
 
     def _taken(
-        self, stored: Stored, entries: Iterable[Entry], said: Message | None = None, context: str = ""
+        self, stored: StoredEvent, entries: Iterable[Entry], said: Message | None = None, context: str = ""
     ) -> None:
         """Add the entries of an event to the batch; imported text is at most semi-trusted."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from clew.compaction.plan import Digest
 from clew.log import iso_time
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.memory.index.protocol import Entry, EntryKind
 from clew.memory.notes.note import Note
 from clew.message import Json, Message, ToolCall, Trust, lowest, words
@@ -118,7 +118,7 @@ def note_entry(at: Entry, note: Note) -> Entry:
     )
 
 
-def said_at(stored: Stored) -> str:
+def said_at(stored: StoredEvent) -> str:
     """Return when something was said; for an imported event the original time, not that of the import."""
     match stored.event.body.get("source"):
         case {"time": str(time)} if time:

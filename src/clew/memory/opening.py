@@ -16,8 +16,8 @@ from clew.compaction.plan import Claim, Digest
 from clew.errors import NotFound, StoreDamaged
 from clew.log import MESSAGE
 from clew.log.fold import TIER
-from clew.log.protocol import Ctx, Store, Stored
-from clew.log.transfer import OWN, foreign
+from clew.log.protocol import Ctx, Store, StoredEvent
+from clew.log.transfer import OWN, imported_events
 from clew.memory.condensed import line_of, own_digests
 from clew.memory.findable import said_at, text_of, trust_of
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
@@ -110,7 +110,7 @@ class Library:
         at_home = session == self.ctx.session or self.ctx.session.startswith(OWN)
         if not at_home and self._is_another_tools(session):
             return Trust.SEMI_TRUSTED
-        strangers = foreign(self.store, self.at(session))
+        strangers = imported_events(self.store, self.at(session))
         return Trust.SEMI_TRUSTED if (seq in strangers if seq else strangers.spans) else trust
 
     def _is_another_tools(self, session: str) -> bool:
@@ -150,7 +150,7 @@ class Library:
         trust = self.believed(place.session, trust_of(message), seq)
         return Quotation(ref, said_at(stored), message.role, trust, text_of(message))
 
-    def _event(self, session: str, seq: int) -> Stored:
+    def _event(self, session: str, seq: int) -> StoredEvent:
         stored = next(self.store.read(self.at(session), seq - 1, seq), None)
         if stored is None:
             raise StoreDamaged(f"event {seq} of {session!r} is gone")

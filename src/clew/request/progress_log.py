@@ -19,7 +19,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LATER, Closed, Loop, LoopKind
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import Cite, Json, JsonObject, Trust
 from clew.message.lookalike import escaped
 from clew.request.sections import PLAN, Piece
@@ -196,7 +196,7 @@ def next_checkpoint(ledger: Ledger, past: Sequence[Checkpoint], *, time: str, wh
     return checkpoint_from(ledger, since, name=f"k{len(past) + 1}", time=time, why=why)
 
 
-def checkpoints(events: Iterable[Stored]) -> list[Checkpoint]:
+def checkpoints(events: Iterable[StoredEvent]) -> list[Checkpoint]:
     """Return the checkpoints among events, oldest first."""
     return [
         checkpoint_from_json(PROGRESS.current(stored).event.body, stored.event.time)

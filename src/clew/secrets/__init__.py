@@ -1,16 +1,16 @@
 """Find secrets (keys, tokens, passwords) in text and mask them. See README.md."""
 
-from clew.secrets.find import Found, Rule, find, rules
-from clew.secrets.mask import Masked, mask
-from clew.secrets.messages import Sighting, look, mask_json, mask_message
+from clew.secrets.find import FoundSecret, SecretRule, find, rules
+from clew.secrets.mask import MaskedText, mask
+from clew.secrets.messages import MessageSecret, find_in_message, mask_json, mask_message
 
 __all__ = [
-    "Found",
-    "Masked",
-    "Rule",
-    "Sighting",
+    "FoundSecret",
+    "MaskedText",
+    "MessageSecret",
+    "SecretRule",
     "find",
-    "look",
+    "find_in_message",
     "mask",
     "mask_json",
     "mask_message",

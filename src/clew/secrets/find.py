@@ -20,16 +20,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 # A key may follow an escape of JSON (\n, \u003d), of a URL (%3D) or of a terminal (\x1b[31m): the letter
 # before it is then not part of a word.
-_FRESH = (
+_WORD_START = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})"
     r"|(?<=%[0-9A-F]{2})|(?<=\[[0-9]m)|(?<=[0-9]{2}m))"
 )
-ENOUGH = 256
+ENTROPY_SAMPLE = 256
 """Characters of a value from which its entropy is measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """One kind of secret."""
 
     id: str
@@ -53,7 +53,7 @@ class Rule:
             return None
         start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
         value = text[start:end]
-        if entropy(value[:ENOUGH]) < self.entropy or any(
+        if entropy(value[:ENTROPY_SAMPLE]) < self.entropy or any(
             _compiled(one).fullmatch(value) for one in self.allow
         ):
             return None
@@ -73,16 +73,16 @@ def entropy(text: str) -> float:
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[SecretRule, ...]:
     """Return the rules; where matches overlap, the earlier rule names the secret."""
     written = tomllib.loads(files("clew.secrets").joinpath("rules.toml").read_text("utf-8"))
     nothing = tuple(written["placeholders"])
     return tuple(_rule(entry, nothing) for entry in written["rule"])
 
 
-def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> Rule:
-    fresh = "" if entry.get("inside") else _FRESH
-    return Rule(
+def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> SecretRule:
+    fresh = "" if entry.get("inside") else _WORD_START
+    return SecretRule(
         entry["id"],
         entry["description"],
         tuple(_spellings(entry["keywords"]) if entry.get("any_case") else entry["keywords"]),
@@ -100,12 +100,12 @@ def _spellings(keywords: list[str]) -> list[str]:
     return list(dict.fromkeys(spelled))
 
 
-Ranked: TypeAlias = tuple[int, Rule]
+Ranked: TypeAlias = tuple[int, SecretRule]
 """A rule and its index among the rules."""
 
-RUN = 16
+MIN_RUN = 16
 """The shortest run, in characters, that may be a key."""
-BEFORE = 48
+NAME_REACH = 48
 """How far before a run its name may begin: ``"aws_secret_access_key": "``."""
 _GIVEN = re.compile(r"[:=]|(?:er|ER|ic|en|ey|rd|et)[ \"',]{1,4}$")
 """What precedes a run that is assigned to a name, a flag or a header."""
@@ -144,13 +144,13 @@ def candidates(text: str) -> Iterator[tuple[int, Ranked]]:
 def _regions(text: str) -> Iterator[tuple[int, int]]:
     """Yield the long runs, each extended to the name before it; no two overlap."""
     dense = text.encode("latin-1", "replace").translate(_DENSE)
-    run, done = b"x" * RUN, 0
+    run, done = b"x" * MIN_RUN, 0
     at = dense.find(run)
     while at >= 0:
-        end = dense.find(b" ", at + RUN)
+        end = dense.find(b" ", at + MIN_RUN)
         end = len(text) if end < 0 else end
         given = _GIVEN.search(text, max(0, at - 8), at)
-        yield max(done, at - BEFORE if given else at - 1), end  # a keyword may begin one symbol earlier
+        yield max(done, at - NAME_REACH if given else at - 1), end  # a keyword may begin one symbol earlier
         done = end
         at = dense.find(run, end)
 
@@ -188,7 +188,7 @@ MASK = "[secret:"
 """The start of a mask."""
 
 
-class Found(NamedTuple):
+class FoundSecret(NamedTuple):
     """A secret in a text."""
 
     rule: str
@@ -196,33 +196,33 @@ class Found(NamedTuple):
     end: int
 
 
-class _Place(NamedTuple):
+class _RankedSpan(NamedTuple):
     start: int
     end: int
     rank: int
     rule: str
 
 
-def find(text: str) -> list[Found]:
+def find(text: str) -> list[FoundSecret]:
     """Return the secrets in a text, in order, without overlaps.
 
     If several rules match overlapping spans, the spans become one secret, named by the most specific rule.
     """
-    found: list[_Place] = []
+    found: list[_RankedSpan] = []
     for at, (rank, rule) in candidates(text):
         span = rule.span(text, at)
         if span and MASK not in text[span[0] : span[1]]:
-            found.append(_Place(*span, rank, rule.id))
-    return [Found(place.rule, place.start, place.end) for place in _joined(sorted(found))]
+            found.append(_RankedSpan(*span, rank, rule.id))
+    return [FoundSecret(place.rule, place.start, place.end) for place in _join_overlaps(sorted(found))]
 
 
-def _joined(places: list[_Place]) -> list[_Place]:
-    joined: list[_Place] = []
+def _join_overlaps(places: list[_RankedSpan]) -> list[_RankedSpan]:
+    joined: list[_RankedSpan] = []
     for place in places:
         last = joined[-1] if joined else None
         if last is None or place.start >= last.end:
             joined.append(place)
             continue
         named = min(last, place, key=lambda one: one.rank)
-        joined[-1] = _Place(last.start, max(last.end, place.end), named.rank, named.rule)
+        joined[-1] = _RankedSpan(last.start, max(last.end, place.end), named.rank, named.rule)
     return joined

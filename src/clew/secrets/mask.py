@@ -13,11 +13,11 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from clew.secrets.find import MASK, Found, find
+from clew.secrets.find import MASK, FoundSecret, find
 from clew.settings import clew_home
 
-NAME = "mask.key"
-SIZE = 32
+KEY_FILE = "mask.key"
+KEY_BYTES = 32
 
 
 def key_file(path: Path) -> bytes:
@@ -27,12 +27,12 @@ def key_file(path: Path) -> bytes:
     """
     with suppress(FileNotFoundError):
         kept = path.read_bytes()
-        if len(kept) >= SIZE:
-            return kept[:SIZE]
+        if len(kept) >= KEY_BYTES:
+            return kept[:KEY_BYTES]
         path.unlink()  # an incomplete write: nothing was masked with it
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    made = os.urandom(SIZE)
+    made = os.urandom(KEY_BYTES)
     file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(file, made)
@@ -41,7 +41,7 @@ def key_file(path: Path) -> bytes:
     try:
         os.link(fresh, path)  # atomic, and never replaces another process's key
     except FileExistsError:
-        made = path.read_bytes()[:SIZE]
+        made = path.read_bytes()[:KEY_BYTES]
     finally:
         fresh.unlink()
     return made
@@ -51,21 +51,21 @@ def key_file(path: Path) -> bytes:
 def own_key() -> bytes:
     """Return this user's key; if clew's home is not writable, a random one for this process."""
     try:
-        return key_file(clew_home() / NAME)
+        return key_file(clew_home() / KEY_FILE)
     except OSError:
-        return os.urandom(SIZE)
+        return os.urandom(KEY_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedText:
     """A text without its secrets."""
 
     text: str
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundSecret, ...] = ()
     """What was masked, with positions in the original text."""
 
 
-def mask(text: str, key: bytes | None = None) -> Masked:
+def mask(text: str, key: bytes | None = None) -> MaskedText:
     """Return a text with every secret replaced by ``[secret:<rule>:<4 hex>]``.
 
     The four digits come from a keyed hash, so equal secrets get equal masks and a mask reveals nothing.
@@ -73,14 +73,14 @@ def mask(text: str, key: bytes | None = None) -> Masked:
     """
     found = find(text)
     if not found:
-        return Masked(text)
+        return MaskedText(text)
     key = own_key() if key is None else key
     pieces: list[str] = []
     done = 0
     for rule, start, end in found:
         pieces += [text[done:start], mask_of(rule, text[start:end], key)]
         done = end
-    return Masked("".join(pieces) + text[done:], tuple(found))
+    return MaskedText("".join(pieces) + text[done:], tuple(found))
 
 
 def mask_of(rule: str, secret: str, key: bytes) -> str:

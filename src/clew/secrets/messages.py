@@ -3,7 +3,7 @@
 A message holds most content twice: in its parts and in the provider's native object, which the parts share
 pieces of. Both are masked by the same rules, and shared objects stay shared, so codecs still recognise
 untouched parts. Content that a provider signed or encrypted would be rejected if changed: it is left alone,
-and ``look`` reports it.
+and ``find_in_message`` reports it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from clew.secrets.mask import mask, mask_of, own_key
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 """Fields of provider blocks that hold signed or encrypted content."""
-ANYBODYS = frozenset({"input", "arguments", "args", "output", "response"})
+MODEL_WRITTEN = frozenset({"input", "arguments", "args", "output", "response"})
 """Fields of provider blocks whose content a model or tool wrote: a field name inside them seals nothing."""
-LONGEST = 600
+MAX_NAMED_VALUE = 600
 """The longest value, in characters, that can be a secret because of its field name."""
 _NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential")
 """Field names that may make their value a secret."""
 
 
-class Sighting(NamedTuple):
+class MessageSecret(NamedTuple):
     """A secret in a message."""
 
     part: int
@@ -61,7 +61,7 @@ def mask_message(message: Message, key: bytes | None = None) -> Message:
     """Return a message without its secrets; the same object if it has none.
 
     Not searched: the bytes of images and other media, names (of tools, calls, fields), and signed thinking
-    (see ``look``).
+    (see ``find_in_message``).
     """
     return _Masking(key).message(message)
 
@@ -71,10 +71,10 @@ def mask_json(value: JsonObject, key: bytes | None = None) -> JsonObject:
     return _Masking(key).body(value)
 
 
-def look(message: Message, key: bytes | None = None) -> list[Sighting]:
+def find_in_message(message: Message, key: bytes | None = None) -> list[MessageSecret]:
     """Return the secrets in a message, part by part, without revealing them."""
     sightings = (
-        Sighting(i, where, rule, mask_of(rule, secret, key or own_key()), _is_sealed(part))
+        MessageSecret(i, where, rule, mask_of(rule, secret, key or own_key()), _is_sealed(part))
         for i, part in enumerate(message.parts)
         for where, rule, secret in _secrets(part)
     )
@@ -134,7 +134,7 @@ class _Masking:
         """Mark what a model or tool wrote inside a provider's blocks."""
         for node in _nodes(native.value) if native else ():
             if isinstance(node, dict) and id(node) not in self._open:
-                given = [child for name, child in node.items() if name in ANYBODYS]
+                given = [child for name, child in node.items() if name in MODEL_WRITTEN]
                 given += [node["content"]] if node.get("type") == "tool_result" and "content" in node else []
                 self._open.update(id(inner) for child in given for inner in _nodes(child))
 
@@ -217,7 +217,7 @@ class _Masking:
         if sealing and name in SEALED and isinstance(child, str):
             return child
         masked = self._json(child)
-        if isinstance(masked, str) and masked is child and (rule := _named(name, masked)):
+        if isinstance(masked, str) and masked is child and (rule := _rule_by_name(name, masked)):
             return mask_of(rule, masked, self._key or own_key())
         return masked
 
@@ -250,9 +250,9 @@ def _nodes(value: Json) -> list[Json]:
     return found
 
 
-def _named(name: str, value: str) -> str | None:
+def _rule_by_name(name: str, value: str) -> str | None:
     """Return the rule by which a field name makes its whole value a secret: ``{"password": "…"}``."""
-    if not _NAME.search(name) or len(value) > LONGEST:
+    if not _NAME.search(name) or len(value) > MAX_NAMED_VALUE:
         return None
     lead = f'"{name}": "'
     found = find(f'{lead}{value}"')
@@ -311,5 +311,5 @@ def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[tupl
 def _in_field(where: str, name: str, value: str) -> Iterator[tuple[str, str, str]]:
     inside = list(_in_text(where, value))
     yield from inside
-    if not inside and (rule := _named(name, value)):
+    if not inside and (rule := _rule_by_name(name, value)):
         yield where, rule, value

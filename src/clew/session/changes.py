@@ -19,7 +19,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
 from clew.ledger.turns import KeptFact, KeptFacts
 from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
-from clew.log.protocol import Event, Stored
+from clew.log.protocol import Event, StoredEvent
 from clew.message import Cite, Item, Json, JsonObject, Message, Trust
 from clew.rules.find import find_candidates
 from clew.rules.findings import FINDER, number_of, ref_from_json, ref_to_json
@@ -218,7 +218,7 @@ class _Candidates(Pins):
         return find_candidates(message)
 
 
-def rules_meant(events: Iterable[Stored]) -> dict[int, RuleRef]:
+def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
     """Return the rule meant by each event; events that cannot be resolved are omitted."""
     pins, messages = _Candidates(), 0
     meant: dict[int, tuple[str, RuleRef | None]] = {}

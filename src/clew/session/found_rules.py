@@ -14,7 +14,7 @@ from typing import Any
 from clew.errors import StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.log import RULES, message_event, new_event
-from clew.log.protocol import Event, Stored
+from clew.log.protocol import Event, StoredEvent
 from clew.message import Item, Json, JsonObject, Message
 from clew.rules.findings import FINDER, Findings, findings_from_json, findings_to_json, number_of
 from clew.rules.rule import Pin
@@ -96,7 +96,7 @@ class RecordedRules:
         body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
         return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
 
-    def agrees(self, stored: Stored) -> bool:
+    def agrees(self, stored: StoredEvent) -> bool:
         """Apply a ``rules`` event; False if messages that were read already must be read again."""
         if self.ignored or stored.seq <= self.seq:
             return True
@@ -107,14 +107,14 @@ class RecordedRules:
         return True
 
     @classmethod
-    def of(cls, events: Iterable[Stored]) -> RecordedRules:
+    def of(cls, events: Iterable[StoredEvent]) -> RecordedRules:
         """Return the record that the ``rules`` events of a log describe."""
         rules = cls()
         for stored in events:
             rules._take(stored)
         return rules
 
-    def _take(self, stored: Stored) -> None:
+    def _take(self, stored: StoredEvent) -> None:
         match stored.event.body:
             case {"upto": int(upto), "messages": dict(messages), **rest}:
                 found: Any = messages

@@ -13,7 +13,7 @@ from clew.compaction.plan.codec import plan_from_json, plan_to_json, shown_messa
 from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
-from clew.log.protocol import Event, Stored
+from clew.log.protocol import Event, StoredEvent
 from clew.message import Json, JsonObject
 from clew.message.shape import shaped
 from clew.providers.model import Usage
@@ -90,7 +90,7 @@ def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
     return splices
 
 
-def read_compaction(stored: Stored) -> Compaction:
+def read_compaction(stored: StoredEvent) -> Compaction:
     """Read a compaction from its event."""
     body: dict[str, Any] = stored.event.body
     messages = COMPACTION.messages(stored.event.body)
@@ -148,7 +148,7 @@ class PastCompaction:
         return self.compaction.digest.folds if self.compaction.digest else ()
 
 
-def compaction_history(events: Iterable[Stored]) -> list[PastCompaction]:
+def compaction_history(events: Iterable[StoredEvent]) -> list[PastCompaction]:
     """Return all compactions, oldest first, from the compaction and undo events of a log."""
     past: list[PastCompaction] = []
     for stored in events:

@@ -31,13 +31,13 @@ from clew.log import (
     Ref,
     View,
     fold,
-    load,
-    names,
+    load_messages,
+    named_messages,
     view_from_json,
     view_to_json,
 )
-from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, Stored
-from clew.log.transfer import Foreign, foreign
+from clew.log.protocol import Ctx, Event, Head, Snapshots, Store, StoredEvent
+from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role
 from clew.rules.rule import RuleRef
 from clew.session.changes import (
@@ -95,7 +95,7 @@ class Replay:
         self._acted: OrderedDict[int, str] = OrderedDict()
         self._meant: dict[int, RuleRef] | None = None
         """Event position to the rule meant, for events of an earlier version that named rules by number."""
-        self._foreign: Foreign | None = None
+        self._foreign: ImportedEvents | None = None
         """Which events came with an imported file, known up to ``_foreign_upto``."""
         self._foreign_upto = 0
 
@@ -138,7 +138,7 @@ class Replay:
 
     def restore(self) -> None:
         """Start from the last snapshot, if the store has one that matches the log."""
-        kept = self.store.kept(self.ctx) if isinstance(self.store, Snapshots) else None
+        kept = self.store.load_snapshot(self.ctx) if isinstance(self.store, Snapshots) else None
         if kept is None:
             return
         head, body = kept
@@ -171,7 +171,7 @@ class Replay:
             "problems": [[*problem] for problem in self._problems],
         }
         with suppress(StoreError):  # a snapshot only saves time
-            self.store.keep(self.ctx, Head(self.view.seq, self._hash), body)
+            self.store.save_snapshot(self.ctx, Head(self.view.seq, self._hash), body)
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
@@ -198,7 +198,7 @@ class Replay:
                 return last.seq
         raise StoreBusy(f"other processes keep appending to {self.ctx.session!r}")
 
-    def take(self, stored: Stored) -> None:
+    def take(self, stored: StoredEvent) -> None:
         """Apply the next event."""
         self.view = fold([stored], self.view)
         if self.view.problems and self.view.problems[-1].seq == stored.seq:
@@ -215,7 +215,7 @@ class Replay:
             self.compactions += kind == COMPACTION.name
         self.state = state_of(body) or self.state
 
-    def _act(self, stored: Stored) -> None:
+    def _act(self, stored: StoredEvent) -> None:
         """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
         kind, body = stored.event.kind, stored.event.body
         try:
@@ -243,10 +243,10 @@ class Replay:
         """Whether an event came with an imported file; an import is recorded before its events."""
         if self._foreign is None or seq > self._foreign_upto:
             self._foreign_upto = self.store.head(self.ctx).seq
-            self._foreign = foreign(self.store, self.ctx)
+            self._foreign = imported_events(self.store, self.ctx)
         return seq in self._foreign
 
-    def _rule_meant(self, stored: Stored) -> RuleRef | None:
+    def _rule_meant(self, stored: StoredEvent) -> RuleRef | None:
         """Return the rule that an event of an earlier version names by number, if it can be determined."""
         if not names_by_number(stored.event.body):
             return None
@@ -254,10 +254,10 @@ class Replay:
             self._meant = rules_meant(self.store.read(self.ctx, kinds=LEGACY_KINDS))
         return self._meant.get(stored.seq)
 
-    def _problem(self, stored: Stored, reason: str) -> None:
+    def _problem(self, stored: StoredEvent, reason: str) -> None:
         self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
 
-    def _add(self, stored: Stored) -> None:
+    def _add(self, stored: StoredEvent) -> None:
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
         recorded = None
@@ -300,7 +300,9 @@ class Replay:
 
     def _load(self) -> None:
         self._items, self._refs, self._shown, self._weights = [], {}, {}, {}
-        for name, visible in names(self.view, load(self.store, self.ctx, self.view.entries)):
+        for name, visible in named_messages(
+            self.view, load_messages(self.store, self.ctx, self.view.entries)
+        ):
             self._show(Item(name, visible.message), visible.ref)
 
     def _show(self, item: Item, ref: Ref) -> None:

@@ -16,7 +16,7 @@ from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
-from clew.log.protocol import Ctx, Event, Store, Stored
+from clew.log.protocol import Ctx, Event, Store, StoredEvent
 from clew.message import Item, Json, JsonObject, Message, Native, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model, Steps
@@ -206,7 +206,7 @@ class Session:
         self._replay.catch_up()
         return self._replay.in_force()
 
-    def events(self, after: int = 0) -> Iterator[Stored]:
+    def events(self, after: int = 0) -> Iterator[StoredEvent]:
         """Yield the events of the log that follow a position."""
         return self._replay.store.read(self._replay.ctx, after)
 

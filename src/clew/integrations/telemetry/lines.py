@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from clew.integrations.telemetry.moments import Moment, Scale
 from clew.integrations.telemetry.told import moments
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import JsonObject
 
 
-def lines(session: str, events: Iterable[Stored]) -> Iterator[str]:
+def lines(session: str, events: Iterable[StoredEvent]) -> Iterator[str]:
     """Yield one JSON object a line for every record, in the order of the log."""
     for moment in moments(session, events):
         yield json.dumps(_as_json(moment), ensure_ascii=False, separators=(",", ":"))

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from clew.errors import MissingExtra
 from clew.integrations.telemetry.moments import Attributes, Moment, Scale
 from clew.integrations.telemetry.told import moments
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 
 try:
     from opentelemetry.sdk.resources import Resource
@@ -29,7 +29,7 @@ SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
-def spans_of(session: str, events: Iterable[Stored]) -> Sequence[ReadableSpan]:
+def spans_of(session: str, events: Iterable[StoredEvent]) -> Sequence[ReadableSpan]:
     """Return a session as finished spans: one for the session, and in it requests, tools and compactions.
 
     Points in time are events of the outermost span. Ids are derived from the log: exporting it again gives

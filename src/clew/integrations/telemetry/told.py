@@ -27,7 +27,7 @@ from clew.log.fold import (
     TOKEN_BUDGET,
     UNDO,
 )
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import ToolResult
 from clew.session.history import read_compaction
 
@@ -61,7 +61,7 @@ class Teller:
     """The compactions that shape the view."""
     _off: bool = False
 
-    def tell(self, stored: Stored) -> Iterator[Moment]:
+    def tell(self, stored: StoredEvent) -> Iterator[Moment]:
         """Yield the trace records of an event."""
         kind = KINDS.get(stored.event.kind)
         current = kind.current(stored) if kind else stored
@@ -71,11 +71,17 @@ class Teller:
 
     # Records ---------------------------------------------------------------------------------------------
 
-    def _point(self, stored: Stored, name: str, attributes: Attributes = NOTHING) -> Moment:
+    def _point(self, stored: StoredEvent, name: str, attributes: Attributes = NOTHING) -> Moment:
         return self._moment(stored, name, Scale.POINT, stored.event.time, attributes)
 
     def _moment(
-        self, stored: Stored, name: str, scale: Scale, start: str, attributes: Attributes, error: str = ""
+        self,
+        stored: StoredEvent,
+        name: str,
+        scale: Scale,
+        start: str,
+        attributes: Attributes,
+        error: str = "",
     ) -> Moment:
         common: dict[str, Value] = {"gen_ai.conversation.id": self.session}
         time = stored.event.time
@@ -93,7 +99,7 @@ class Teller:
 
     # Kinds of events -------------------------------------------------------------------------------------
 
-    def _message(self, stored: Stored) -> Iterator[Moment]:
+    def _message(self, stored: StoredEvent) -> Iterator[Moment]:
         (message,) = MESSAGE.messages(stored.event.body)
         yield self._point(stored, "clew.message", size(message))
         for call in message.calls:
@@ -101,7 +107,7 @@ class Teller:
         for nth, result in enumerate(message.results):
             yield self._tool(stored, nth, result)
 
-    def _tool(self, stored: Stored, nth: int, result: ToolResult) -> Moment:
+    def _tool(self, stored: StoredEvent, nth: int, result: ToolResult) -> Moment:
         waited = self._calls.pop(result.call_id, None)
         name = waited.name if waited else result.name or "unknown"
         attributes: dict[str, Value] = {
@@ -115,7 +121,7 @@ class Teller:
         made = self._moment(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
         return _renamed(made, f"{made.id}.{nth}")
 
-    def _call(self, stored: Stored) -> Iterator[Moment]:
+    def _call(self, stored: StoredEvent) -> Iterator[Moment]:
         body: dict[str, Any] = stored.event.body
         by = str(body.get("by") or "")
         model = str(body.get("model") or model_of(by))
@@ -131,7 +137,7 @@ class Teller:
             attributes["clew.cache.missed_tokens"] = int(cache.get("missed", 0))
         yield self._moment(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
 
-    def _compaction(self, stored: Stored) -> Iterator[Moment]:
+    def _compaction(self, stored: StoredEvent) -> Iterator[Moment]:
         done = read_compaction(stored)
         plan, digest = done.plan, done.digest
         self._in_force.append(stored.seq)
@@ -154,7 +160,7 @@ class Teller:
             yield _part_of(whole, self._summary_call(stored, digest.author))
         yield whole
 
-    def _summary_call(self, stored: Stored, author: str) -> Moment:
+    def _summary_call(self, stored: StoredEvent, author: str) -> Moment:
         model = model_of(author)
         attributes = {
             **asked(provider(author, ""), model),
@@ -163,7 +169,7 @@ class Teller:
         }
         return self._moment(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
 
-    def _refusal(self, stored: Stored) -> Iterator[Moment]:
+    def _refusal(self, stored: StoredEvent) -> Iterator[Moment]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "compaction.trigger": str(body.get("trigger", "")),
@@ -172,7 +178,7 @@ class Teller:
         }
         yield self._moment(stored, "compact_messages", Scale.SPAN, self._last, attributes, "refused")
 
-    def _undo(self, stored: Stored) -> Iterator[Moment]:
+    def _undo(self, stored: StoredEvent) -> Iterator[Moment]:
         since = stored.event.body.get("compaction")
         kept = self._in_force
         if isinstance(since, int) and since in kept:  # a second undo of one compaction changes nothing
@@ -180,11 +186,11 @@ class Teller:
         undone, self._in_force = len(self._in_force) - len(kept), kept
         yield self._point(stored, "clew.undo", {"clew.undo.compactions": undone})
 
-    def _switch(self, stored: Stored) -> Iterator[Moment]:
+    def _switch(self, stored: StoredEvent) -> Iterator[Moment]:
         self._off = stored.event.body.get("off") is True
         yield self._point(stored, "clew.switch", {"clew.switch.off": self._off})
 
-    def _budget(self, stored: Stored) -> Iterator[Moment]:
+    def _budget(self, stored: StoredEvent) -> Iterator[Moment]:
         body: dict[str, Any] = stored.event.body
         window, used = int(body.get("window_tokens", 0)), sum(one["given"] for one in body.get("slices", ()))
         verdict = body.get("verdict") or {}
@@ -200,7 +206,7 @@ class Teller:
             },
         )
 
-    def _note(self, stored: Stored) -> Iterator[Moment]:
+    def _note(self, stored: StoredEvent) -> Iterator[Moment]:
         body: dict[str, Any] = stored.event.body
         operation = _NOTE_DOES.get(str(body.get("does")), "update_memory")
         shown = body.get("notes")
@@ -214,7 +220,7 @@ class Teller:
             attributes["gen_ai.memory.record.id"] = str(record)
         yield self._moment(stored, operation, Scale.SPAN, stored.event.time, attributes)
 
-    def _memory_file(self, stored: Stored) -> Iterator[Moment]:
+    def _memory_file(self, stored: StoredEvent) -> Iterator[Moment]:
         body = stored.event.body
         operation = _FILE_DOES.get(str(body.get("does")), "update_memory")
         attributes: dict[str, Value] = {
@@ -224,7 +230,7 @@ class Teller:
         }
         yield self._moment(stored, operation, Scale.SPAN, stored.event.time, attributes)
 
-    def _approval(self, stored: Stored) -> Iterator[Moment]:
+    def _approval(self, stored: StoredEvent) -> Iterator[Moment]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "gen_ai.tool.name": str(body.get("tool", "")),
@@ -232,14 +238,14 @@ class Teller:
         }
         yield self._point(stored, "clew.approval", attributes)
 
-    def _instruction(self, stored: Stored) -> Iterator[Moment]:
+    def _instruction(self, stored: StoredEvent) -> Iterator[Moment]:
         body = stored.event.body
         named = {key: str(body[key]) for key in ("id", "hash", "does") if body.get(key)}
         yield self._point(
             stored, "clew.instruction", {f"clew.instruction.{key}": named[key] for key in named}
         )
 
-    def _progress(self, stored: Stored) -> Iterator[Moment]:
+    def _progress(self, stored: StoredEvent) -> Iterator[Moment]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "clew.progress.checkpoint": str(body.get("name", "")),
@@ -248,7 +254,7 @@ class Teller:
         yield self._point(stored, "clew.progress", attributes)
 
 
-_TELLS: Mapping[str, Callable[[Teller, Stored], Iterator[Moment]]] = {
+_TELLS: Mapping[str, Callable[[Teller, StoredEvent], Iterator[Moment]]] = {
     MESSAGE.name: Teller._message,
     CALL.name: Teller._call,
     COMPACTION.name: Teller._compaction,
@@ -272,7 +278,7 @@ def _part_of(whole: Moment, part: Moment) -> Moment:
     return replace(part, id=f"{part.id}.0", parent=whole.id)
 
 
-def moments(session: str, events: Iterable[Stored]) -> Iterator[Moment]:
+def moments(session: str, events: Iterable[StoredEvent]) -> Iterator[Moment]:
     """Yield the trace records in the order of the log; a span comes at its end."""
     teller = Teller(session)
     for stored in events:

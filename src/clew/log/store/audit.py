@@ -14,9 +14,22 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from clew.errors import ClewError, NotFound, StoreDamaged, StoreTooNew, StoreUnwritable
-from clew.log import KINDS, LOOP, PIN, ChainCheck, Flaw, Kind, LogProblem, Row, View, digest, fold, parse
-from clew.log.protocol import Ctx, Event, Head, Store, Stored
-from clew.log.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translated
+from clew.log import (
+    KINDS,
+    LOOP,
+    PIN,
+    ChainCheck,
+    EventKind,
+    EventRow,
+    Flaw,
+    LogProblem,
+    View,
+    digest,
+    fold,
+    parse_body,
+)
+from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
+from clew.log.store.connection import APPLICATION_ID, UNREADABLE, connect_read_only, translate_errors
 from clew.log.store.database import migrate, migrations, statements
 from clew.log.store.sqlite import SqliteStore, attach, session_seal, unpack
 
@@ -64,7 +77,7 @@ class AuditReport:
 
 
 def audit(
-    path: Path, kinds: Mapping[str, Kind] = KINDS, skipped_events: ActProblems | None = None
+    path: Path, kinds: Mapping[str, EventKind] = KINDS, skipped_events: ActProblems | None = None
 ) -> AuditReport:
     """Check a store's file: every hash, every body, every fold, and SQLite's own structure.
 
@@ -88,21 +101,21 @@ def _state_at_rest(path: Path) -> tuple[int, int] | None:
 
 
 def _audit(
-    path: Path, kinds: Mapping[str, Kind], skipped_events: ActProblems | None, at_rest: bool
+    path: Path, kinds: Mapping[str, EventKind], skipped_events: ActProblems | None, at_rest: bool
 ) -> AuditReport:
-    with translated(path), closing(connect_read_only(path, at_rest)) as database:
+    with translate_errors(path), closing(connect_read_only(path, at_rest)) as database:
         database.text_factory = _lenient
         database.execute("BEGIN")  # a consistent snapshot, even if others write meanwhile
-        _require_reach(database, path)
+        _require_openable(database, path)
         checks = _Audit(database, kinds)
         flaws = tuple(checks.run())
         if skipped_events and not flaws:
-            for session in checks.with_acts():
-                session.problems = skipped_events(_ReadOnly(path, database), session.ctx)
+            for session in checks.with_manual_changes():
+                session.problems = skipped_events(_ReadOnlyStore(path, database), session.ctx)
     return AuditReport(path, tuple(s.report() for s in checks.sessions.values()), len(checks.blobs), flaws)
 
 
-def _require_reach(database: sqlite3.Connection, path: Path) -> None:
+def _require_openable(database: sqlite3.Connection, path: Path) -> None:
     """Raise ``StoreUnwritable`` if SQLite cannot open the file here; a damaged file passes."""
     try:
         database.execute("PRAGMA schema_version").fetchone()
@@ -119,7 +132,7 @@ def _lenient(text: bytes) -> str:
 
 
 @dataclass(slots=True)
-class _Session:
+class _SessionCheck:
     """One session while its events are read."""
 
     ctx: Ctx
@@ -140,15 +153,15 @@ class _Session:
         return Flaw(where, expected, found, self.ctx.workspace, self.ctx.session, seq)
 
 
-class _ReadOnly(SqliteStore):
+class _ReadOnlyStore(SqliteStore):
     """The store as the audit sees it."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
-        self._database = _Lent(connection)  # type: ignore[assignment]  # lends one connection, for reading
+        self._database = _AuditConnection(connection)  # type: ignore[assignment]  # lends one connection, for reading
 
 
-class _Lent:
+class _AuditConnection:
     """Provides the audit's connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -165,10 +178,10 @@ class _Lent:
 class _Audit:
     """One pass over a file."""
 
-    def __init__(self, database: sqlite3.Connection, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, database: sqlite3.Connection, kinds: Mapping[str, EventKind]) -> None:
         self._database = database
         self._kinds = kinds
-        self.sessions: dict[object, _Session] = {}
+        self.sessions: dict[object, _SessionCheck] = {}
         self.blobs: set[tuple[object, object]] = set()
         self._used: set[tuple[object, object]] = set()
 
@@ -229,11 +242,11 @@ class _Audit:
             except ClewError as error:
                 yield Flaw(f"session row {key}", "a workspace, a name and a head", error.detail)
                 continue
-            self.sessions[key] = session = _Session(ctx, head, ChainCheck(ctx))
+            self.sessions[key] = session = _SessionCheck(ctx, head, ChainCheck(ctx))
             if seal != session_seal(ctx):
                 yield session.flaw(None, "seal", session_seal(ctx), repr(seal))
 
-    def with_acts(self) -> list[_Session]:
+    def with_manual_changes(self) -> list[_SessionCheck]:
         """Return the sessions that have manual changes to rules or open work."""
         kinds = {"first": PIN.name, "second": LOOP.name}
         rows = self._database.execute(statements()["sessions_with"], kinds).fetchall()
@@ -265,9 +278,9 @@ class _Audit:
             try:
                 body = self._body(session.ctx.workspace, laid_out)
             except StoreDamaged as error:
-                yield from session.check.see(Row._make((*fields, error.detail)))
+                yield from session.check.see(EventRow._make((*fields, error.detail)))
                 continue
-            flaws = list(session.check.see(Row._make((*fields, digest(body)))))
+            flaws = list(session.check.see(EventRow._make((*fields, digest(body)))))
             yield from flaws or self._fold(session, fields, body)
 
     def _body(self, workspace: str, laid_out: object) -> bytes:
@@ -284,10 +297,12 @@ class _Audit:
 
         return attach(_typed(laid_out, bytes), fetch)
 
-    def _fold(self, session: _Session, fields: tuple[Any, ...], body: bytes) -> Iterator[Flaw]:
+    def _fold(self, session: _SessionCheck, fields: tuple[Any, ...], body: bytes) -> Iterator[Flaw]:
         seq, name, kind, version, time, body_digest, event_hash = fields
         try:
-            stored = Stored(seq, body_digest, event_hash, Event(name, kind, version, time, parse(body)))
+            stored = StoredEvent(
+                seq, body_digest, event_hash, Event(name, kind, version, time, parse_body(body))
+            )
             session.view = fold([stored], session.view, self._kinds)
             if known := self._kinds.get(kind):
                 known.messages(known.current(stored).event.body)

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from clew.errors import ClewError, DuplicateEvent, HeadMoved, InputError, NotFound
 from clew.log import chain, check_session, encode, export_session, import_session, iso_time, new_event, root
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, Stored
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, StoredEvent
 from clew.message import Json, JsonObject
 
 Opener: TypeAlias = Callable[[], Store]
@@ -48,7 +48,7 @@ def _body(value: Json) -> JsonObject:
     return {"value": value}
 
 
-def _stored_after(head: Head, events: Sequence[Event]) -> list[Stored]:
+def _stored_after(head: Head, events: Sequence[Event]) -> list[StoredEvent]:
     return chain(head, [encode(event) for event in events])
 
 

@@ -150,7 +150,7 @@ UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Translate SQLite's errors into clew's, which say what to do."""
     try:
         yield
@@ -219,13 +219,13 @@ def begin(database: sqlite3.Connection, busy_s: float) -> None:
     deadline = time.monotonic() + busy_s
     database.execute(f"PRAGMA busy_timeout = {SHORT_WAIT_MS}")
     try:
-        while not _began(database, deadline):
+        while not _try_begin(database, deadline):
             pass
     finally:
         database.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
 
 
-def _began(database: sqlite3.Connection, deadline: float) -> bool:
+def _try_begin(database: sqlite3.Connection, deadline: float) -> bool:
     try:
         database.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as cause:

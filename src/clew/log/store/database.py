@@ -16,7 +16,14 @@ from pathlib import Path
 
 from clew.errors import StoreDamaged, StoreError, StoreTooNew
 from clew.log import digest
-from clew.log.store.connection import APPLICATION_ID, Checkpoints, begin, connect, create_private, translated
+from clew.log.store.connection import (
+    APPLICATION_ID,
+    Checkpoints,
+    begin,
+    connect,
+    create_private,
+    translate_errors,
+)
 
 _HEADER = re.compile(r"^-- (\w+): .*$", re.MULTILINE)
 
@@ -109,7 +116,7 @@ class Database:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         _databases.add(self)
-        with translated(path):
+        with translate_errors(path):
             create_private(path)
         with self.reading():
             pass  # so that a problem with the file is reported now
@@ -123,7 +130,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection. Its errors are raised as clew's own."""
-        with self._lock, translated(self.path):
+        with self._lock, translate_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} was closed")
             if self._connection is None:

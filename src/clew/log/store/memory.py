@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clew.errors import DuplicateEvent, HeadMoved, NotFound
-from clew.log import Encoded, chain, encode, parse, root
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, Stored, require_name
+from clew.log import EncodedEvent, chain, encode, parse_body, root
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Store, StoredEvent, require_name
 
 
 @dataclass(slots=True)
-class _Session:
+class _MemorySession:
     head: Head
-    kept: list[tuple[Stored, bytes]] = field(default_factory=list)
+    kept: list[tuple[StoredEvent, bytes]] = field(default_factory=list)
     """Each event with its body as bytes, so that callers cannot change what is stored."""
     places: dict[str, int] = field(default_factory=dict)
 
@@ -24,13 +24,13 @@ class MemoryStore(Store):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sessions: dict[Ctx, _Session] = {}
+        self._sessions: dict[Ctx, _MemorySession] = {}
 
     def append(self, ctx: Ctx, events: Sequence[Event], expect: Head | None) -> Head:
         """Append all the events or none; return the new head."""
         encoded = [encode(event) for event in events]
         with self._lock:
-            session = self._sessions.get(ctx) or _Session(root(ctx.session))
+            session = self._sessions.get(ctx) or _MemorySession(root(ctx.session))
             if expect is not None and expect != session.head:
                 raise HeadMoved(
                     f"session {ctx.session!r} is at event {session.head.seq}, not at {expect.seq}"
@@ -46,7 +46,7 @@ class MemoryStore(Store):
 
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
-    ) -> Iterator[Stored]:
+    ) -> Iterator[StoredEvent]:
         """Yield the events in order: those after ``after`` up to ``until``, of these kinds."""
         with self._lock:
             session = self._sessions.get(ctx)
@@ -62,7 +62,7 @@ class MemoryStore(Store):
             session = self._sessions.get(ctx)
             return session.head if session else root(ctx.session)
 
-    def find(self, ctx: Ctx, event_id: str) -> Stored:
+    def find(self, ctx: Ctx, event_id: str) -> StoredEvent:
         """Return the event with that id, or raise ``NotFound``."""
         require_name("event id", event_id)
         with self._lock:
@@ -82,7 +82,7 @@ class MemoryStore(Store):
             yield SessionInfo(ctx.session, session.head, first.time, last.time)
 
 
-def _refuse_known_ids(session: _Session, encoded: Sequence[Encoded]) -> None:
+def _refuse_known_ids(session: _MemorySession, encoded: Sequence[EncodedEvent]) -> None:
     seen: set[str] = set()
     for event_id in (event.event.id for event in encoded):
         if event_id in session.places or event_id in seen:
@@ -90,7 +90,7 @@ def _refuse_known_ids(session: _Session, encoded: Sequence[Encoded]) -> None:
         seen.add(event_id)
 
 
-def _fresh(stored: Stored, body: bytes) -> Stored:
+def _fresh(stored: StoredEvent, body: bytes) -> StoredEvent:
     event = stored.event
-    copy = Event(event.id, event.kind, event.version, event.time, parse(body))
-    return Stored(stored.seq, stored.digest, stored.hash, copy)
+    copy = Event(event.id, event.kind, event.version, event.time, parse_body(body))
+    return StoredEvent(stored.seq, stored.digest, stored.hash, copy)

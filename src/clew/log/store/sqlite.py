@@ -18,14 +18,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from clew.errors import ClewError, DuplicateEvent, HeadMoved, NotFound, StoreDamaged, UnsafeFileSystem
-from clew.log import Encoded, chain, digest, digest_of_fields, encode, parse, root
-from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, Stored, require_name
+from clew.log import EncodedEvent, chain, digest, digest_of_fields, encode, parse_body, root
+from clew.log.protocol import Ctx, Event, Head, SessionInfo, Snapshots, Store, StoredEvent, require_name
 from clew.log.store.connection import Mount, network_type, read_mounts
 from clew.log.store.database import Database, statements
 from clew.message import JsonObject
 from clew.settings import NetworkDisk
 
-APART = 2048
+SEPARATE_FROM = 2048
 """Texts longer than this, in bytes, are stored apart. Measured on 64 MB of real messages: the file takes 81
 MB with nothing apart, 56 MB from 4 KiB, 48 MB from 2 KiB, 45 MB from 1 KiB; each step down costs a quarter of
 the reading speed."""
@@ -38,7 +38,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"  # no JSON begins like this, so packed and plain con
 
 def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
     """Return a body with its long strings replaced by marks, and those strings by digest."""
-    if len(body) <= APART:
+    if len(body) <= SEPARATE_FROM:
         return body, {}
     blobs: dict[str, bytes] = {}
 
@@ -47,9 +47,9 @@ def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:
         blobs[name] = content
         return b"\x02" + name.encode() + b"\x03"
 
-    short = _STRING.sub(lambda match: mark(match[0]) if len(match[0]) > APART else match[0], body)
+    short = _STRING.sub(lambda match: mark(match[0]) if len(match[0]) > SEPARATE_FROM else match[0], body)
     # Still long because of many short strings: then the whole body is stored apart.
-    return (short if len(short) <= APART else mark(short)), blobs
+    return (short if len(short) <= SEPARATE_FROM else mark(short)), blobs
 
 
 def attach(body: bytes, fetch: Callable[[str], bytes]) -> bytes:
@@ -112,7 +112,7 @@ def session_seal(ctx: Ctx) -> str:
 
 
 def add_events(
-    database: sqlite3.Connection, key: int | None, stored: Sequence[Stored], bodies: Sequence[bytes]
+    database: sqlite3.Connection, key: int | None, stored: Sequence[StoredEvent], bodies: Sequence[bytes]
 ) -> None:
     """Write events with their bodies as laid out for the file."""
     rows = (
@@ -134,18 +134,18 @@ def events_statement(kinds: Collection[str] | None) -> str:
     return "events_of_kinds" if "message" in kinds else "other_events_of_kinds"
 
 
-def event_of(ctx: Ctx, row: tuple[Any, ...], fetch: Callable[[str], bytes]) -> Stored:
+def event_from_row(ctx: Ctx, row: tuple[Any, ...], fetch: Callable[[str], bytes]) -> StoredEvent:
     """Return the event of a row after checking its body; ``fetch`` returns a blob by its digest."""
     seq, event_id, kind, version, time, body_digest, event_hash, laid_out = row
     try:
         body = attach(laid_out, fetch)
-        event = Event(event_id, kind, version, time, parse(body))
+        event = Event(event_id, kind, version, time, parse_body(body))
     except (ClewError, TypeError, AttributeError) as cause:
         why = cause.detail if isinstance(cause, ClewError) else "a field is of the wrong type"
         raise StoreDamaged(f"session {ctx.session!r}, event {seq}: {why}") from cause
     if digest(body) != body_digest:
         raise StoreDamaged(f"session {ctx.session!r}, event {seq}: its body is {digest(body)}")
-    return Stored(seq, body_digest, event_hash, event)
+    return StoredEvent(seq, body_digest, event_hash, event)
 
 
 PAGE = 256
@@ -205,7 +205,7 @@ class SqliteStore(Store, Snapshots):
 
     def read(
         self, ctx: Ctx, after: int = 0, until: int | None = None, kinds: Collection[str] | None = None
-    ) -> Iterator[Stored]:
+    ) -> Iterator[StoredEvent]:
         """Yield the events in order: those after ``after`` up to ``until``, of these kinds."""
         with self._database.reading() as connection:
             key, head = find_session(connection, ctx)
@@ -221,7 +221,7 @@ class SqliteStore(Store, Snapshots):
             with self._database.reading() as connection:
                 rows = connection.execute(statement, query).fetchall()
             for row in rows:
-                yield event_of(ctx, row, lambda name: self._blob(ctx, name))
+                yield event_from_row(ctx, row, lambda name: self._blob(ctx, name))
             if len(rows) < PAGE:
                 return
             query["after"] = rows[-1][0]
@@ -231,7 +231,7 @@ class SqliteStore(Store, Snapshots):
         with self._database.reading() as connection:
             return find_session(connection, ctx)[1]
 
-    def find(self, ctx: Ctx, event_id: str) -> Stored:
+    def find(self, ctx: Ctx, event_id: str) -> StoredEvent:
         """Return the event with that id, or raise ``NotFound``."""
         require_name("event id", event_id)
         with self._database.reading() as connection:
@@ -239,7 +239,7 @@ class SqliteStore(Store, Snapshots):
             row = connection.execute(statements()["event_by_id"], {"key": key, "id": event_id}).fetchone()
         if row is None:
             raise NotFound(f"there is no event {event_id!r} in session {ctx.session!r}")
-        return event_of(ctx, row, lambda name: self._blob(ctx, name))
+        return event_from_row(ctx, row, lambda name: self._blob(ctx, name))
 
     def sessions(self, workspace: str) -> Iterator[SessionInfo]:
         """Yield the sessions of a workspace, oldest first."""
@@ -249,7 +249,7 @@ class SqliteStore(Store, Snapshots):
         for session, seq, head_hash, first, last in rows:
             yield SessionInfo(session, Head(seq, head_hash), first, last)
 
-    def keep(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
+    def save_snapshot(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
         """Store a snapshot of the session at that head, replacing an earlier one."""
         text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
         checksum, content = pack(text)
@@ -260,7 +260,7 @@ class SqliteStore(Store, Snapshots):
                 query = {**row, "session": key, "content": content}
                 connection.execute(statements()["keep_snapshot"], query)
 
-    def kept(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
+    def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
         with self._database.reading() as connection:
             key, _ = find_session(connection, ctx)
@@ -276,7 +276,7 @@ class SqliteStore(Store, Snapshots):
     # Inside --------------------------------------------------------------------------------------------
 
     def _lay_out(
-        self, ctx: Ctx, encoded: Sequence[Encoded]
+        self, ctx: Ctx, encoded: Sequence[EncodedEvent]
     ) -> tuple[list[bytes], list[tuple[str, str, int, bytes]]]:
         """Return the bodies as laid out for the file, and the new blobs; needs no write lock."""
         bodies = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from clew.errors import StoreDamaged
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
@@ -48,7 +48,7 @@ def shown(reasons: Mapping[str, str]) -> JsonObject:
 _TRUSTS = {trust.label: trust for trust in Trust}
 
 
-def note_from(stored: Stored) -> Note:
+def note_from(stored: StoredEvent) -> Note:
     """Return the note that an event added."""
     body: dict[str, Any] = stored.event.body
     try:
@@ -73,7 +73,7 @@ def note_from(stored: Stored) -> Note:
         raise StoreDamaged(f"event {stored.seq} is not a valid note event ({cause!r})") from cause
 
 
-def as_strangers(stored: Stored) -> Stored | None:
+def as_strangers(stored: StoredEvent) -> StoredEvent | None:
     """Return an imported event with a new note put in quarantine; None for a person's decision."""
     body = stored.event.body
     if body.get("does") != "add":
@@ -83,7 +83,7 @@ def as_strangers(stored: Stored) -> Stored | None:
     return replace(stored, event=replace(stored.event, body=held))
 
 
-def change_from(stored: Stored, by: str | None = None) -> Change:
+def change_from(stored: StoredEvent, by: str | None = None) -> Change:
     """Return what an event did to a note."""
     body = stored.event.body
     author = str(body.get("by", "")) if by is None else by

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.errors import StoreDamaged
 from clew.log import digest
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import JsonObject
 
 Path: TypeAlias = tuple[str, ...]
@@ -75,7 +75,7 @@ def moved(path: Path, to: Path) -> JsonObject:
 CLEARED: JsonObject = {"does": "clear", "path": ""}
 
 
-def fold_files(events: Iterable[Stored], files: Files = NO_FILES) -> Files:
+def fold_files(events: Iterable[StoredEvent], files: Files = NO_FILES) -> Files:
     """Replay events into files, starting from earlier ones, which are not changed."""
     shelf = _Shelf(files)
     for stored in events:
@@ -97,7 +97,7 @@ class _Shelf:
             MappingProxyType(self.texts), frozenset(self.directories), MappingProxyType(self.versions)
         )
 
-    def take(self, stored: Stored) -> None:
+    def take(self, stored: StoredEvent) -> None:
         """Apply an event."""
         match stored.event.body:
             case {"does": "create" | "str_replace" | "insert", "path": str(path), "text": str(text)}:
@@ -109,18 +109,18 @@ class _Shelf:
             case body:
                 raise StoreDamaged(f"unknown action on a memory file: {body.get('does')!r}")
 
-    def _write(self, stored: Stored, path: Path, text: str) -> None:
+    def _write(self, stored: StoredEvent, path: Path, text: str) -> None:
         self._make_room(path)
         self.texts[path] = text
         self._remember(stored, path, text)
 
-    def _remove(self, stored: Stored, path: Path) -> None:
+    def _remove(self, stored: StoredEvent, path: Path) -> None:
         for gone in _at_or_below(self.texts, path):
             del self.texts[gone]
             self._remember(stored, gone, None)
         self.directories = {one for one in self.directories if not one or one[: len(path)] != path}
 
-    def _move(self, stored: Stored, path: Path, to: Path) -> None:
+    def _move(self, stored: StoredEvent, path: Path, to: Path) -> None:
         self._make_room(to)
         for old in _at_or_below(self.texts, path):
             new = to + old[len(path) :]
@@ -135,7 +135,7 @@ class _Shelf:
     def _make_room(self, path: Path) -> None:
         self.directories.update(path[:depth] for depth in range(len(path)))
 
-    def _remember(self, stored: Stored, path: Path, text: str | None) -> None:
+    def _remember(self, stored: StoredEvent, path: Path, text: str | None) -> None:
         does = str(stored.event.body["does"])
         version = Version(stored.seq, stored.event.time, does, "/".join(path), text)
         self.versions[path] = (*self.versions.get(path, ()), version)

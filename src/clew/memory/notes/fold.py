@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from clew.errors import StoreDamaged
-from clew.log.protocol import Ctx, Store, Stored
-from clew.log.transfer import foreign
+from clew.log.protocol import Ctx, Store, StoredEvent
+from clew.log.transfer import imported_events
 from clew.memory.notes.events import as_strangers, change_from, note_from
 from clew.memory.notes.note import LIVE, Category, Change, Note, Scope, Status
 
@@ -34,7 +34,7 @@ NO_NOTES = Notes()
 _ENTERS = {"approve": Status.APPROVED, "reject": Status.FORGOTTEN, "forget": Status.FORGOTTEN}
 
 
-def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
+def fold_notes(events: Iterable[StoredEvent], notes: Notes = NO_NOTES) -> Notes:
     """Replay events into notes, starting from earlier ones, which are not changed."""
     desk = _Desk(dict(notes.by_id))
     for stored in events:
@@ -42,12 +42,12 @@ def fold_notes(events: Iterable[Stored], notes: Notes = NO_NOTES) -> Notes:
     return Notes(MappingProxyType(desk.held))
 
 
-def vouched(store: Store, ctx: Ctx, events: Iterable[Stored]) -> Iterator[Stored]:
+def vouched(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Iterator[StoredEvent]:
     """Yield a session's note events with imported ones restricted: an imported file cannot approve a note."""
     strangers = None
     for stored in events:
         if strangers is None:
-            strangers = foreign(store, ctx)
+            strangers = imported_events(store, ctx)
         counts = as_strangers(stored) if stored.seq in strangers else stored
         if counts is not None:
             yield counts
@@ -62,7 +62,7 @@ class _Desk:
             (note.status, note.slot): note.id for note in held.values() if note.status in LIVE
         }
 
-    def take(self, stored: Stored) -> None:
+    def take(self, stored: StoredEvent) -> None:
         """Apply an event."""
         body = stored.event.body
         does = body.get("does")
@@ -81,7 +81,7 @@ class _Desk:
         else:
             raise StoreDamaged(f"unknown action on a note: {does!r}")
 
-    def _enter(self, note: Note, stored: Stored) -> None:
+    def _enter(self, note: Note, stored: StoredEvent) -> None:
         """Put a note in its slot; an older note there is retired, and both refer to each other."""
         slot = (note.status, note.slot)
         old = self.held.get(self.slots.get(slot, ""))
@@ -102,13 +102,13 @@ class _Desk:
         if self.slots.get(slot) == note.id:
             del self.slots[slot]
 
-    def _show(self, stored: Stored) -> None:
+    def _show(self, stored: StoredEvent) -> None:
         listed = stored.event.body.get("notes")
         for name in listed if isinstance(listed, dict) else ():
             note = self._named(name, stored)
             self.held[name] = replace(note, used=stored.event.time, uses=note.uses + 1)
 
-    def _named(self, name: object, stored: Stored) -> Note:
+    def _named(self, name: object, stored: StoredEvent) -> Note:
         note = self.held.get(name) if isinstance(name, str) else None
         if note is None:
             raise StoreDamaged(f"event {stored.seq} refers to an unknown note {name!r}")

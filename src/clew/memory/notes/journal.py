@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 
 from clew.errors import HeadMoved, StoreBusy
 from clew.log import new_event
-from clew.log.fold import Kind
-from clew.log.protocol import Ctx, Store, Stored
+from clew.log.fold import EventKind
+from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.message import JsonObject
 
 TRIES = 16
 """Attempts to append while other processes append to the same session."""
 
 State = TypeVar("State")
-Fold = Callable[[Iterable[Stored], State], State]
+Fold = Callable[[Iterable[StoredEvent], State], State]
 Clock = Callable[[], int]
 
 
@@ -30,7 +30,7 @@ class Journal(Generic[State]):
     """Keeps a state up to date with its log. Several processes may write to the same log."""
 
     def __init__(
-        self, store: Store, ctx: Ctx, kind: Kind, fold: Fold[State], empty: State, clock: Clock = unix_ms
+        self, store: Store, ctx: Ctx, kind: EventKind, fold: Fold[State], empty: State, clock: Clock = unix_ms
     ) -> None:
         self._store = store
         self._ctx = ctx

@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.errors import StoreDamaged
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.memory.tiers.tier import Excerpt, Left, Move, Tier
 from clew.message import Json, JsonObject
 
@@ -32,7 +32,7 @@ def move_to_json(move: Move) -> JsonObject:
     return body
 
 
-def move_from_json(stored: Stored) -> Move:
+def move_from_json(stored: StoredEvent) -> Move:
     """Return the move in an event."""
     body: dict[str, Any] = stored.event.body
     try:

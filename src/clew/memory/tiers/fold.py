@@ -10,7 +10,7 @@ from types import MappingProxyType
 from clew.compaction.plan.digest import spans
 from clew.log import COMPACTION, UNDO
 from clew.log.fold import TIER
-from clew.log.protocol import Ctx, Store, Stored
+from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.memory.condensed import cut_short, own_digests, stale_undos, undone_since
 from clew.memory.tiers.codec import move_from_json
 from clew.memory.tiers.tier import Excerpt, Guest, Left, Move, Span, Stub, Tier, Tiers
@@ -32,7 +32,7 @@ def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
     return fold_tiers((one for one in chain(on_record, rest) if one.seq not in stale), known)
 
 
-def fold_tiers(events: Iterable[Stored], tiers: Tiers = NOTHING_LEFT) -> Tiers:
+def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
     """Replay events into tiers, starting from earlier ones, which are not changed."""
     room = _Room(tiers)
     for stored in events:
@@ -69,7 +69,7 @@ class _Room:
             self.moved,
         )
 
-    def take(self, stored: Stored) -> None:
+    def take(self, stored: StoredEvent) -> None:
         self.read = stored.seq
         kind = stored.event.kind
         if kind == COMPACTION.name:
@@ -79,7 +79,7 @@ class _Room:
         elif kind == TIER.name:
             self.move(move_from_json(stored))
 
-    def _compact(self, stored: Stored) -> None:
+    def _compact(self, stored: StoredEvent) -> None:
         time = stored.event.time
         for digest in own_digests(stored):
             if digest.covers:

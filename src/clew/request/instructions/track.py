@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from clew.log.fold import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
-from clew.log.protocol import Stored
+from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Role
 from clew.providers.shapes import as_object, as_text
 from clew.request.instructions.load import Instruction, Loaded
@@ -37,7 +37,7 @@ def _body(does: str, one: Instruction) -> JsonObject:
     }
 
 
-def settled(events: Iterable[Stored]) -> frozenset[str]:
+def settled(events: Iterable[StoredEvent]) -> frozenset[str]:
     """Return the ids of the instructions that belong in the stable part of a request.
 
     Those recorded before the first model call of the session, or before the first one after a compaction. A
