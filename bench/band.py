@@ -22,6 +22,7 @@ import clew
 from clew.budget import DEFAULT, Limit, Policy
 from clew.message import Role
 from clew.session.fit import Gauge
+from clew.tokens import counter_for, model_named
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 RESULTS = Path(__file__).parent / "results" / "band.md"
@@ -49,7 +50,7 @@ class Bill(NamedTuple):
 
 def sizes_of(folder: Path) -> Iterator[list[tuple[bool, int]]]:
     """Yield the sessions of a tool: for each message whether the model wrote it, and its tokens."""
-    counter = clew.counter_for("claude-sonnet-4-5")
+    counter = counter_for("claude-sonnet-4-5")
     for path in sorted(
         one for one in folder.rglob("*") if one.is_file() and one.suffix not in (".md", ".txt")
     ):
@@ -74,7 +75,7 @@ def long_enough(sessions: Sequence[list[tuple[bool, int]]], tokens: int) -> Iter
 
 def billed(session: Sequence[tuple[bool, int]], window: int | None, policy: Policy) -> Bill:
     """Return the cost of a session; without a window nothing is compacted."""
-    usable = Gauge(clew.model_named("unknown"), policy, window).window.usable_tokens if window else 0
+    usable = Gauge(model_named("unknown"), policy, window).window.usable_tokens if window else 0
     fixed = min(FIXED, usable // 4) if window else FIXED
     start, target = policy.compact_at.of(usable), policy.down_to.of(usable)
     sent, view, cost, compactions = 0, fixed, 0.0, 0

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import clew
 from clew.message import Message
+from clew.tokens import counter_for
 from frameworks.drivers import DRIVERS, MODEL, RULE, Run
 
 RESULTS = Path(__file__).parents[1] / "results" / "frameworks.md"
@@ -49,7 +49,7 @@ class Figures(NamedTuple):
 
 
 def figures(run: Run, kept: int) -> Figures:
-    counter = clew.counter_for(MODEL)
+    counter = counter_for(MODEL)
     before: list[tuple[str, int]] = []
     sent = breaks = peak = 0
     cost = float(sum(map(counter.count_text, run.summaries)))

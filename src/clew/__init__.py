@@ -12,128 +12,130 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from clew.budget import Limit, Policy, TokenBudget
+    from clew.compaction.plan import Digest, Plan
+    from clew.compaction.verify import Report
     from clew.errors import ClewError
     from clew.integrations.client import wrap
-    from clew.log import fold, message_event
-    from clew.log.protocol import Ctx, Event, Head, Store
+    from clew.log.protocol import Store
     from clew.log.store import MemoryStore, SqliteStore
     from clew.message import (
-        ApprovalAnswer,
-        ApprovalRequest,
-        Compacted,
-        Media,
         Message,
-        Origin,
         Role,
         Text,
         Thinking,
         ToolCall,
         ToolResult,
         Trust,
-        Unknown,
-        atoms,
         cut_points,
-        pair,
-        said,
-        turns,
+        text_message,
     )
-    from clew.providers import WIRES, Body, Wire, convert, wire_named
-    from clew.session import Compactor, CompactResult, Session, compact, compact_async
-    from clew.tokens import TokenCounter, counter_for, model_named
-    from clew.transcripts import Transcript, find_sessions, load, open_source, read
+    from clew.providers import check, convert
+    from clew.providers.model import Model, Usage
+    from clew.rules.rule import Rule
+    from clew.session import Compaction, Compactor, CompactResult, Session, compact, compact_async
+    from clew.transcripts import find_sessions, load
 
-_ROOMS = {
+_MODULES = {
+    "budget": (
+        "Limit",
+        "Policy",
+        "TokenBudget",
+    ),
+    "compaction.plan": (
+        "Digest",
+        "Plan",
+    ),
+    "compaction.verify": ("Report",),
     "errors": ("ClewError",),
     "integrations.client": ("wrap",),
-    "log": ("fold", "message_event"),
+    "log.protocol": ("Store",),
+    "log.store": (
+        "MemoryStore",
+        "SqliteStore",
+    ),
     "message": (
-        "ApprovalAnswer",
-        "ApprovalRequest",
-        "Compacted",
-        "Media",
         "Message",
-        "Origin",
         "Role",
         "Text",
         "Thinking",
         "ToolCall",
         "ToolResult",
         "Trust",
-        "Unknown",
-        "atoms",
         "cut_points",
-        "pair",
-        "said",
-        "turns",
+        "text_message",
     ),
-    "log.events": ("Ctx", "Event", "Head"),
-    "log.protocol": ("Store",),
-    "session": ("CompactResult", "Compactor", "Session", "compact", "compact_async"),
-    "log.store": ("MemoryStore", "SqliteStore"),
-    "tokens": ("TokenCounter", "counter_for", "model_named"),
-    "transcripts": ("Transcript", "find_sessions", "load", "open_source", "read"),
-    "providers": ("WIRES", "Body", "Wire", "convert", "wire_named"),
+    "providers": (
+        "check",
+        "convert",
+    ),
+    "providers.model": (
+        "Model",
+        "Usage",
+    ),
+    "rules.rule": ("Rule",),
+    "session": (
+        "CompactResult",
+        "Compaction",
+        "Compactor",
+        "Session",
+        "compact",
+        "compact_async",
+    ),
+    "transcripts": (
+        "find_sessions",
+        "load",
+    ),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "WIRES",
-    "ApprovalAnswer",
-    "ApprovalRequest",
-    "Body",
     "ClewError",
     "CompactResult",
-    "Compacted",
+    "Compaction",
     "Compactor",
-    "Ctx",
-    "Event",
-    "Head",
-    "Media",
+    "Digest",
+    "Limit",
     "MemoryStore",
     "Message",
-    "Origin",
+    "Model",
+    "Plan",
+    "Policy",
+    "Report",
     "Role",
+    "Rule",
     "Session",
     "SqliteStore",
     "Store",
     "Text",
     "Thinking",
-    "TokenCounter",
+    "TokenBudget",
     "ToolCall",
     "ToolResult",
-    "Transcript",
     "Trust",
-    "Unknown",
-    "Wire",
+    "Usage",
     "__version__",
-    "atoms",
+    "check",
     "compact",
     "compact_async",
     "convert",
-    "counter_for",
     "cut_points",
     "find_sessions",
-    "fold",
     "load",
-    "message_event",
-    "model_named",
-    "open_source",
-    "pair",
-    "read",
-    "said",
-    "turns",
-    "wire_named",
+    "text_message",
     "wrap",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its subpackage on first use."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'clew' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"clew.{_ROOM_OF[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would accept any name of a module with __getattr__
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from its subpackage on first use."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'clew' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"clew.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from frameworks.drivers import ASKS, DRIVERS, RULE, Run
 
 import clew
-from clew.providers import Choices, Scope, convert
+from clew.providers import WIRES, Choices, Scope, convert
+from clew.tokens import counter_for
 
 PACKAGES = {
     "anthropic": "anthropic",
@@ -43,7 +44,7 @@ def driver(request):
 
 def refused(driver, messages):
     """Return what the provider would refuse in a request."""
-    wire = clew.WIRES[driver.wire or "anthropic"]
+    wire = WIRES[driver.wire or "anthropic"]
     body = convert(messages, wire, Choices(repair=False)).body
     return [
         str(one) for one in wire.check(body, scope=Scope.MESSAGES).violations if "REFUSE" in one.level.name
@@ -52,7 +53,7 @@ def refused(driver, messages):
 
 def holds(run, driver, kept):
     """Check what must hold of a conversation that clew compacted."""
-    counter = clew.counter_for("claude-sonnet-4-5")
+    counter = counter_for("claude-sonnet-4-5")
     sizes = [sum(map(counter.count, messages)) for messages in run.sent]
     assert len(run.sent) == (run.reads + 1) * len(run.asks)
     assert max(sizes) <= run.window

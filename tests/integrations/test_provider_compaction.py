@@ -23,7 +23,7 @@ def test_a_block_stays_first_and_is_the_very_same_object():
     assert done.messages[0] is given[0]
     assert "kept as m" in str(done.messages) or "<clew-digest" in str(done.messages[1])
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": done.messages}
-    assert not clew.WIRES["anthropic"].check(body).refused
+    assert not clew.check(body, "anthropic").refused
 
 
 def test_an_item_of_openais_stays_behind_the_messages_it_came_with():
@@ -80,9 +80,9 @@ def test_what_the_api_refuses_of_its_own_compaction(rule, messages, fields):
     if rule == "A22":
         fields = {**fields, "context_management": {"edits": [{"type": "clear_thinking_20251015"}]}}
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages, **fields}
-    assert rule in clew.WIRES["anthropic"].check(body).rule_ids
+    assert rule in clew.check(body, "anthropic").rule_ids
 
 
 def test_a_block_in_its_place_breaks_none_of_the_rules():
     body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": behind(BLOCK, 2)}
-    assert not clew.WIRES["anthropic"].check(body).refused
+    assert not clew.check(body, "anthropic").refused

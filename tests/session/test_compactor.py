@@ -75,7 +75,7 @@ def test_another_process_goes_on_from_a_state():
 def test_what_is_given_wrongly_is_an_input_error():
     with pytest.raises(clew.ClewError, match="fit takes"):
         clew.Compactor(9_000).fit(1, 2, 3)
-    with pytest.raises(clew.ClewError, match="keep one"):
+    with pytest.raises(clew.ClewError, match="use 1 or more"):
         clew.Compactor(9_000, conversations=0)
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clew
-from clew.providers import Scope
 from clew.providers.cache_marks import marks_in
 from clew.session.conversation import Record
 
@@ -77,7 +76,7 @@ def test_marks_go_out_as_many_as_came_in_and_where_they_were():
         assert after == before
         assert result.messages[-1] is sent[-1]
         body = {"model": "claude-sonnet-4-5", "max_tokens": 1, "messages": result.messages}
-        assert not clew.WIRES["anthropic"].check(body, scope=Scope.MESSAGES).refused
+        assert not clew.check(body["messages"], "anthropic").refused
 
 
 def test_a_mark_on_what_was_condensed_goes_to_the_digest():

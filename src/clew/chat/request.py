@@ -234,7 +234,7 @@ class RequestFitter:
         if not auto or self.session.is_off:
             return False
         try:
-            made = self.session.compact(target_tokens=max(1, target_tokens), must=True)
+            made = self.session.compact(target_tokens=max(1, target_tokens), forced=True)
         except (BudgetExceeded, CompactionRefused, StalePlan) as error:
             yield ChatWarning(f"not compacted: {error.detail}")
             return False

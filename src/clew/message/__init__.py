@@ -2,7 +2,7 @@
 
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
 from clew.message.item import LONGEST_RULE, Cite, Item, words
-from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, trust_of, turns
+from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, text_message, trust_of, turns
 from clew.message.parts import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -49,6 +49,7 @@ __all__ = [
     "lowest",
     "pair",
     "said",
+    "text_message",
     "trust_of",
     "turns",
     "words",

@@ -78,9 +78,13 @@ class Message:
         return (part for part in self.parts if isinstance(part, ToolResult))
 
 
-def said(role: Role, text: str, origin: Origin = Origin.SPOKEN) -> Message:
+def text_message(role: Role, text: str, origin: Origin = Origin.SPOKEN) -> Message:
     """Return a message with one text part."""
     return Message(role, (Text(text, trust=trust_of(role, origin)),), origin)
+
+
+said = text_message
+"""The short name used inside clew and in tests."""
 
 
 def turns(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clew.providers.anthropic import ANTHROPIC
-    from clew.providers.body import Body
+    from clew.providers.body import Body, check
     from clew.providers.clients import open_async_model, open_model
     from clew.providers.conversion import Converted, convert
     from clew.providers.conversion.targets import Choices, Loss, LossKind
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "anthropic": ("ANTHROPIC",),
-    "body": ("Body",),
+    "body": ("Body", "check"),
     "clients": (
         "open_async_model",
         "open_model",
@@ -121,6 +121,7 @@ __all__ = [
     "Usage",
     "Violation",
     "Wire",
+    "check",
     "convert",
     "detect",
     "open_async_model",

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject, Message, Native
-from clew.providers.formats import LIST_KEYS, WIRES, detect
+from clew.providers.formats import LIST_KEYS, WIRES, detect, wire_named
+from clew.providers.rules import Report, Scope
 from clew.providers.spans import Entry, Member, Taken, take_apart
 from clew.providers.wire import Wire, as_entry
 
@@ -145,6 +146,17 @@ class Body:
         for key in value:
             if key not in last:
                 yield _written({key: value[key]}, writer)[1:-1]
+
+
+def check(request: Mapping[str, Any] | Sequence[Any], wire: str | None = None) -> Report:
+    """Return what a provider's API would refuse in a request body or a message list.
+
+    ``wire`` names the format (anthropic, openai, responses, gemini); it is detected by default.
+    """
+    format_ = wire_named(wire) if wire else Body.parse(request).wire
+    if isinstance(request, Mapping):
+        return format_.check(request)
+    return format_.check({format_.list_key: list(request)}, scope=Scope.MESSAGES)
 
 
 def _read(wire: Wire, source: Source) -> Body:

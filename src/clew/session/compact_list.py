@@ -15,9 +15,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any, Unpack
+from typing import Any
 
-from clew.budget import Cache, Compact, Milestone, Move, Region, Stop, Trigger
+from clew.budget import DEFAULT, Cache, Compact, Milestone, Move, Policy, Region, Stop, Trigger
 from clew.compaction.decide import Job, Outcome, Writer, decide
 from clew.compaction.plan import Plan
 from clew.compaction.plan.codec import shown_messages
@@ -34,9 +34,16 @@ from clew.session.compact_session import Wish
 from clew.session.conversation import Carry, advance, start
 from clew.session.fit import Gauge, with_unread
 from clew.session.parsed_input import ParsedInput, carried_by, restore
-from clew.session.result import CompactOptions, CompactResult, Options, restored
-from clew.session.summariser import answered, answered_async
-from clew.tokens import TokenCounter, counter_for, model_named
+from clew.session.result import CompactResult, Options, restored
+from clew.session.summariser import (
+    AsyncSummariser,
+    Summariser,
+    answered,
+    answered_async,
+    as_async_model,
+    as_model,
+)
+from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 KEPT = 32
 """How many lists that were compacted without ``previous=`` are remembered; chosen by hand."""
@@ -70,49 +77,102 @@ def forget() -> None:
         _seen.clear()
 
 
-def compact(
+def compact(  # noqa: PLR0913  # the front door: all but the list and the window are keywords with defaults
     messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
     previous: CompactResult | None = None,
-    summariser: Model | None = None,
-    **options: Unpack[CompactOptions],
+    target_tokens: int | None = None,
+    model: str | None = None,
+    summariser: Summariser | None = None,
+    summarizer: Summariser | None = None,
+    focus: str | None = None,
+    policy: Policy = DEFAULT,
+    fixed_tokens: int = 0,
+    wire: str | None = None,
+    mask_secrets: bool = True,
 ) -> CompactResult:
-    """Make a message list fit a window; while there is room, return it unchanged.
+    """Make a message list fit a context window; while there is room, return it unchanged.
 
-    ``messages`` is a provider's list (or a whole request body) as any SDK takes it, a framework's message
-    objects, or a list of ``clew.Message``. Call it before every request::
+    Call it before every request, each time with the last result::
 
         fitted = clew.compact(messages, window=200_000, previous=fitted)
         reply = client.messages.create(messages=fitted.messages, ...)
         messages.append({"role": "assistant", "content": reply.content})
 
-    ``options`` are the fields of ``Options``: ``target_tokens``, ``model``, ``focus``, ``policy``, ….
-    ``clew.Compactor`` keeps the last result for you.
+    Args:
+        messages: A provider's list or a whole request body as any SDK takes it, a framework's message
+            objects, or a list of ``clew.Message``.
+        window: The context window of the model that receives the list; by default that of ``model``.
+        previous: The result of the last call. Without it, the list is compacted from its beginning.
+        target_tokens: Compact now to this size, system prompt excluded; by default only when the window is
+            nearly full.
+        model: The model that receives the list; decides how tokens are counted. By default the body's model.
+        summariser: Writes the prose of the digest: a ``clew.Model``, a function ``str -> str``, or a name
+            such as ``anthropic/claude-sonnet-4-5``. Without one the digest is written by code alone.
+        summarizer: The same as ``summariser``.
+        focus: What matters now, in a person's words.
+        policy: When to compact and how far down.
+        fixed_tokens: Tokens sent with every request in addition to the list, such as tool definitions.
+        wire: The format of the list: anthropic, openai, responses or gemini; detected by default.
+        mask_secrets: Mask keys, tokens and passwords in everything clew writes.
+
+    Raises:
+        InputError: an argument or a message cannot be used.
+        BudgetExceeded: what must be sent does not fit the window.
+        CompactionRefused: no proposal passed the checks; nothing was changed.
     """
-    steps = _compacting(messages, _options(window, options), previous, summariser)
-    return answered(steps, summariser)
+    options = Options(window, target_tokens, model, focus, policy, fixed_tokens, wire, mask_secrets)
+    _warn_without_window(options, messages)
+    _check(previous, summariser, summarizer)
+    writer = as_model(summariser or summarizer)
+    return answered(_compacting(messages, options, previous, writer), writer)
 
 
-async def compact_async(
+async def compact_async(  # noqa: PLR0913  # as above
     messages: Iterable[Any] | Mapping[str, Any],
     window: int | None = None,
     *,
     previous: CompactResult | None = None,
-    summariser: AsyncModel | None = None,
-    **options: Unpack[CompactOptions],
+    target_tokens: int | None = None,
+    model: str | None = None,
+    summariser: AsyncSummariser | None = None,
+    summarizer: AsyncSummariser | None = None,
+    focus: str | None = None,
+    policy: Policy = DEFAULT,
+    fixed_tokens: int = 0,
+    wire: str | None = None,
+    mask_secrets: bool = True,
 ) -> CompactResult:
-    """Do the same with an asynchronous summariser, in a thread so that the event loop is not blocked."""
-    steps = _compacting(messages, _options(window, options), previous, summariser)
-    return await answered_async(steps, summariser)
+    """Do the same as ``compact`` in a thread, so that the event loop is not blocked.
+
+    The summariser may also be an asynchronous model or function.
+    """
+    options = Options(window, target_tokens, model, focus, policy, fixed_tokens, wire, mask_secrets)
+    _warn_without_window(options, messages)
+    _check(previous, summariser, summarizer)
+    writer = as_async_model(summariser or summarizer)
+    return await answered_async(_compacting(messages, options, previous, writer), writer)
 
 
-def _options(window: int | None, given: Mapping[str, Any]) -> Options:
-    unknown = sorted(given.keys() - Options.__dataclass_fields__.keys())
-    if unknown:
-        there = ", ".join(Options.__dataclass_fields__)
-        raise InputError(f"clew.compact has no option {', '.join(unknown)}", f"there are {there}")
-    return Options(window=window, **given)
+def _check(previous: object, summariser: object, summarizer: object) -> None:
+    if previous is not None and not isinstance(previous, CompactResult):
+        what = f"previous is an object of type {type(previous).__name__}"
+        raise InputError(what, "pass the CompactResult that the last call returned")
+    if summariser is not None and summarizer is not None:
+        raise InputError("both summariser and summarizer are given", "pass one of them")
+
+
+def _warn_without_window(options: Options, messages: object) -> None:
+    """Warn if the window has to be guessed."""
+    named = options.model or (isinstance(messages, Mapping) and messages.get("model"))
+    if options.window is None and options.target_tokens is None and not named:
+        warnings.warn(
+            f"neither window nor model is given: clew assumes a window of {UNKNOWN.window_tokens:,} tokens. "
+            "Pass window=, or model= with a known model",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _compacting(

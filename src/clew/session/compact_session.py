@@ -18,7 +18,7 @@ from clew.providers.model import Steps, drive
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.history import Compaction, compaction_event, refusal_event
 from clew.session.replay import Replay
-from clew.session.summariser import nobody
+from clew.session.summariser import no_model
 
 HOLDER = "clew"
 
@@ -100,7 +100,7 @@ def previewed(replay: Replay, gauge: Gauge, wish: Wish | None) -> Outcome | None
     if wish is None:
         return None
     try:
-        return drive(decide(job_of(replay, gauge, wish)), nobody)
+        return drive(decide(job_of(replay, gauge, wish)), no_model)
     except NothingToGain:
         if wish.sized:
             raise

@@ -10,16 +10,18 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack, overload
 
 from clew.errors import InputError
 from clew.message import JsonObject
 from clew.providers.cache_marks import begins_with
-from clew.providers.model import Model
 from clew.session.compact_list import compact
 from clew.session.conversation import known_entries
 from clew.session.result import CompactOptions, CompactResult
+from clew.session.summariser import Summariser, as_model
 
+MessageList: TypeAlias = Iterable[Any] | Mapping[str, Any]
+"""A provider's message list, or a whole request body."""
 CONVERSATIONS = 256
 """How many are kept at most, chosen by hand: each holds its messages and what was parsed from them."""
 
@@ -47,23 +49,33 @@ class Compactor:
         self,
         window: int | None = None,
         *,
-        summariser: Model | None = None,
+        summariser: Summariser | None = None,
         conversations: int = CONVERSATIONS,
         **options: Unpack[CompactOptions],
     ) -> None:
+        """Set the defaults of every call; ``options`` are those of ``clew.compact``."""
         if conversations < 1:
             raise InputError(f"conversations is {conversations}", "use 1 or more")
-        self._window, self._summariser, self._options = window, summariser, options
+        self._window, self._summariser, self._options = window, as_model(summariser), options
         self._most = conversations
         self._slots: OrderedDict[str | int, _Slot] = OrderedDict()
         self._lock = RLock()
         self._made = 0
 
-    def fit(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:  # noqa: ANN401  # as below
+    @overload
+    def fit(self, messages: MessageList, /, **options: Unpack[CompactOptions]) -> CompactResult: ...
+
+    @overload
+    def fit(self, key: str, messages: MessageList, /, **options: Unpack[CompactOptions]) -> CompactResult: ...
+
+    def fit(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:
         """Return a list that fits: ``fit(messages)``, or ``fit(key, messages)``; see ``clew.compact``.
 
         ``options`` override those of the compactor for this call.
         """
+        return self._fit(given, options)
+
+    def _fit(self, given: tuple[Any, ...], options: CompactOptions) -> CompactResult:
         key, messages = self._arguments(given)
         slot = self._slot(key, messages)
         with slot.lock:
@@ -73,11 +85,21 @@ class Compactor:
             )
             return slot.result
 
-    async def fit_async(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:  # noqa: ANN401
+    @overload
+    async def fit_async(
+        self, messages: MessageList, /, **options: Unpack[CompactOptions]
+    ) -> CompactResult: ...
+
+    @overload
+    async def fit_async(
+        self, key: str, messages: MessageList, /, **options: Unpack[CompactOptions]
+    ) -> CompactResult: ...
+
+    async def fit_async(self, *given: Any, **options: Unpack[CompactOptions]) -> CompactResult:
         """Do the same in a thread, so that the event loop is not blocked."""
         import asyncio  # only if it is awaited: importing it loads the network modules
 
-        return await asyncio.to_thread(self.fit, *given, **options)
+        return await asyncio.to_thread(self._fit, given, options)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state of a conversation as JSON, for another process; None if there is none."""
@@ -106,7 +128,7 @@ class Compactor:
         return len(self._slots)
 
     @staticmethod
-    def _arguments(given: tuple[Any, ...]) -> tuple[str | None, Iterable[Any] | Mapping[str, Any]]:
+    def _arguments(given: tuple[Any, ...]) -> tuple[str | None, MessageList]:
         match given:
             case (str() as key, messages):
                 return key, messages
@@ -116,7 +138,7 @@ class Compactor:
             "fit takes a list, or a key and a list", 'for example fit("conversation-7", messages)'
         )
 
-    def _slot(self, key: str | None, messages: Iterable[Any] | Mapping[str, Any]) -> _Slot:
+    def _slot(self, key: str | None, messages: MessageList) -> _Slot:
         return self._keyed(key) if key is not None else self._begun(known_entries(messages))
 
     def _keyed(self, key: str | int) -> _Slot:

@@ -133,7 +133,7 @@ class CompactOptions(TypedDict, total=False):
     mask_secrets: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Options:
     """The options of ``clew.compact``, checked."""
 
@@ -158,9 +158,15 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
                 raise InputError(f"{name} is {value!r}", "pass a number of tokens")
+        for name in ("model", "focus", "wire"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InputError(f"{name} is {value!r}", "pass a string")
+        if not isinstance(self.policy, Policy):
+            raise InputError(f"policy is {self.policy!r}", "pass a clew.Policy")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CompactResult:
     """The result of ``clew.compact``: the list to send, what was done, and how it was checked."""
 
@@ -186,6 +192,20 @@ class CompactResult:
     """The state that the next call continues from; None for a result read from JSON..."""
     saved: JsonObject | None = field(default=None, repr=False, compare=False)
     """...which holds the saved state instead."""
+
+    def __repr__(self) -> str:
+        """Say what happened: the tokens and messages before and after, the rules, the digest."""
+        if not self.changed:
+            return f"CompactResult(unchanged: {self.tokens_after:,} tokens, {len(self.messages)} messages)"
+        rules = len(self.rules)
+        parts = [
+            f"{self.tokens_before:,} → {self.tokens_after:,} tokens",
+            f"{len(self.messages)} messages",
+            f"digest {self.digest.id}" if self.digest else "no digest",
+            f"{rules} rule{'' if rules == 1 else 's'}",
+            f"by {self.attempts[-1].author}" if self.attempts else "",
+        ]
+        return f"CompactResult({', '.join(filter(None, parts))})"
 
     @property
     def changed(self) -> bool:

@@ -30,7 +30,7 @@ from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import Replay
-from clew.session.summariser import answered, answered_async
+from clew.session.summariser import AsyncSummariser, answered, answered_async, session_model
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
@@ -91,7 +91,8 @@ class Session:
         model: str = "unknown",
         window: int | None = None,
         policy: Policy = DEFAULT,
-        summariser: Model | AsyncModel | None = None,
+        summariser: AsyncSummariser | None = None,
+        summarizer: AsyncSummariser | None = None,
         mask_secrets: bool = True,
     ) -> Session:
         """Open a session, or start it if there is none of this name; without a store, in clew's own file.
@@ -99,14 +100,18 @@ class Session:
         ``model`` is the model that receives the messages: it decides how tokens are counted and, unless
         ``window`` is set, how many fit. By default it is the model recorded in the log. ``summariser`` writes
         the prose of digests; without one they are written by code alone. Keys, tokens and passwords in added
-        messages are masked before they reach the log, unless ``mask_secrets`` is False.
+        messages are masked before they reach the log, unless ``mask_secrets`` is False. ``summariser`` (or
+        ``summarizer``) is a ``clew.Model``, a function ``str -> str`` or a model name.
         """
+        if summariser is not None and summarizer is not None:
+            raise InputError("both summariser and summarizer are given", "pass one of them")
+        writer = session_model(summariser or summarizer)
         ctx = Ctx(workspace=workspace, session=name)
         gauge = Gauge(model_named(model), policy, window)
         if store:
-            return cls(store, ctx, gauge, summariser, mask_secrets=mask_secrets)
+            return cls(store, ctx, gauge, writer, mask_secrets=mask_secrets)
         own = _own_store()
-        session = cls(own, ctx, gauge, summariser, mask_secrets=mask_secrets)
+        session = cls(own, ctx, gauge, writer, mask_secrets=mask_secrets)
         session._closing.append(own.close)
         return session
 
@@ -335,23 +340,23 @@ class Session:
     # Compaction ------------------------------------------------------------------------------------------
 
     def compact(
-        self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
+        self, *, target_tokens: int | None = None, focus: str | None = None, forced: bool = False
     ) -> Compaction | None:
         """Make the view smaller; None if there is nothing to gain.
 
         ``target_tokens`` is the size to reach, system prompt excluded; by default half of the view, or the
         policy's ``down_to`` if that is less. ``focus`` says in a person's words what matters now. Raises
         ``CompactionRefused`` if no proposal keeps what must be kept, and ``PinsDoNotFit`` if the rules
-        alone are larger than the target. ``must`` marks a compaction that no person asked for, because the
+        alone are larger than the target. ``forced`` marks a compaction that no person asked for, because the
         next request would not fit; its trigger is then recorded as pressure.
         """
-        return self._drive(self._compacting(target_tokens, focus, must))
+        return self._drive(self._compacting(target_tokens, focus, forced))
 
     async def compact_async(
-        self, *, target_tokens: int | None = None, focus: str | None = None, must: bool = False
+        self, *, target_tokens: int | None = None, focus: str | None = None, forced: bool = False
     ) -> Compaction | None:
         """Do the same with an asynchronous summariser."""
-        return await self._drive_async(self._compacting(target_tokens, focus, must))
+        return await self._drive_async(self._compacting(target_tokens, focus, forced))
 
     def preview(self, *, target_tokens: int | None = None, focus: str | None = None) -> Outcome | None:
         """Return what a compaction would do and lose, without doing it; no model is called."""
@@ -371,14 +376,14 @@ class Session:
         return await self._drive_async(self._fitting(request, auto))
 
     def _compacting(
-        self, target_tokens: int | None, focus: str | None, must: bool = False
+        self, target_tokens: int | None, focus: str | None, forced: bool = False
     ) -> Steps[Compaction | None]:
         self._replay.catch_up()
         if self.is_off:
             raise InputError("compaction is switched off", "switch_on() first")
         said = self._masked(focus) if focus else focus
         wish = wish_of(self._replay, self.gauge, target_tokens, said)
-        if wish and must:
+        if wish and forced:
             wish = replace(wish, trigger=Trigger.PRESSURE, reason="the next request would not fit")
         done = yield from compacting(self._replay, self.gauge, wish, self._writer)
         self._moved()

@@ -1,27 +1,149 @@
-"""Run compaction steps with a summariser; any failure of the summariser becomes a ``ModelError``.
+"""Accept a summariser in any form, and run compaction steps with it.
 
-The logic of a compaction is a generator that yields its questions to a model (``Steps``), so that
-synchronous and asynchronous callers share it. These two functions answer the questions.
+A summariser is a ``Model``, a function ``str -> str``, or the name of a model. The logic of a compaction is a
+generator that yields its questions to a model (``Steps``), so that synchronous and asynchronous callers share
+it; ``answered`` and ``answered_async`` answer the questions. Any failure of a summariser becomes a
+``ModelError``, and the compaction continues without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast
+from inspect import iscoroutinefunction
+from typing import TypeAlias, TypeVar, cast
 
-from clew.errors import ClewError, ModelError, ModelFailed
+from clew.errors import ClewError, InputError, ModelError, ModelFailed
+from clew.message import Role, said
 from clew.providers.model import Ask, AsyncModel, Model, Reply, Steps, drive
+
+Summariser: TypeAlias = Model | Callable[[str], str] | str
+"""What ``summariser=`` accepts: a model, a function from prompt to answer, or ``anthropic/NAME``."""
+AsyncSummariser: TypeAlias = AsyncModel | Callable[[str], Awaitable[str]] | Summariser
+"""What ``compact_async`` accepts in addition: an asynchronous model or function."""
+
+FUNCTION_WINDOW = 128_000
+"""The context window assumed for a function, which cannot say its own: that of most current models."""
+ADVICE = "pass a clew.Model, a function str -> str, or a name such as anthropic/claude-sonnet-4-5"
 
 Result = TypeVar("Result")
 _NOT_ITS_FAULT = (ClewError, AssertionError)
 """Passed on unchanged: clew's own errors, and the assertions of scripted models in tests."""
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionModel:
+    """A function ``str -> str`` as a model."""
+
+    function: Callable[[str], str]
+    window_tokens: int = FUNCTION_WINDOW
+
+    @property
+    def name(self) -> str:
+        """Return the name to record as the author."""
+        return _function_name(self.function)
+
+    def ask(self, ask: Ask) -> Reply:
+        """Call the function with the whole request as one text."""
+        return _reply(self.name, self.function(_prompt(ask)))
+
+
+@dataclass(frozen=True, slots=True)
+class _AsyncAdapter:
+    """A synchronous model, or an asynchronous function, for callers that await it."""
+
+    inner: Model | Callable[[str], Awaitable[str]]
+
+    @property
+    def name(self) -> str:
+        return _function_name(self.inner) if callable(self.inner) else self.inner.name
+
+    @property
+    def window_tokens(self) -> int:
+        return FUNCTION_WINDOW if callable(self.inner) else self.inner.window_tokens
+
+    async def ask(self, ask: Ask) -> Reply:
+        import asyncio  # imported here because it loads the network modules
+
+        if not callable(self.inner):
+            return await asyncio.to_thread(self.inner.ask, ask)
+        return _reply(self.name, await self.inner(_prompt(ask)))
+
+
+def _function_name(function: object) -> str:
+    return f"function/{getattr(function, '__name__', type(function).__name__)}"
+
+
+def _prompt(ask: Ask) -> str:
+    texts = (message.text for message in ask.history)
+    return "\n\n".join(filter(None, (*texts, ask.instruction)))
+
+
+def _reply(name: str, answer: object) -> Reply:
+    if not isinstance(answer, str):
+        raise ModelFailed(f"{name} returned {type(answer).__name__}, not a string")
+    return Reply(said(Role.ASSISTANT, answer))
+
+
+def as_model(given: Summariser | None) -> Model | None:
+    """Return a summariser as a model; None for None."""
+    if given is None or isinstance(given, str):
+        return _named(given) if given else None
+    if _is_async(given):
+        raise InputError("this summariser is asynchronous", "use compact_async, or pass a synchronous one")
+    if hasattr(given, "ask"):
+        return cast(Model, _complete(given))
+    if callable(given):
+        return FunctionModel(given)
+    raise InputError(f"summariser is {_type(given)}", ADVICE)
+
+
+def as_async_model(given: AsyncSummariser | None) -> AsyncModel | None:
+    """Return a summariser as a model that is awaited; None for None."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not _is_async(given):
+        model = as_model(cast(Summariser, given))
+        return _AsyncAdapter(model) if model else None
+    if hasattr(given, "ask"):
+        return cast(AsyncModel, _complete(given))
+    return _AsyncAdapter(cast(Callable[[str], Awaitable[str]], given))
+
+
+def session_model(given: AsyncSummariser | None) -> Model | AsyncModel | None:
+    """Return a summariser as a model: asynchronous if it is, synchronous otherwise."""
+    if given is None or isinstance(given, str) or not _is_async(given):
+        return as_model(cast(Summariser | None, given))
+    return as_async_model(given)
+
+
+def _named(name: str) -> Model:
+    from clew.providers.clients import open_model  # imported only if a model is named
+
+    return open_model(name)
+
+
+def _is_async(given: object) -> bool:
+    asked = getattr(given, "ask", given)
+    return iscoroutinefunction(asked) or iscoroutinefunction(vars(type(asked)).get("__call__"))
+
+
+def _complete(model: object) -> object:
+    missing = [name for name in ("name", "window_tokens") if not hasattr(model, name)]
+    if missing:
+        raise InputError(f"summariser {_type(model)} has no {' and no '.join(missing)}", "see clew.Model")
+    return model
+
+
+def _type(given: object) -> str:
+    return f"an object of type {type(given).__name__}"
+
+
 def answered(steps: Steps[Result], model: Model | None) -> Result:
     """Run steps to their result, answering their questions with a model; without one, each fails."""
-    return drive(steps, partial(_ask, model) if model else nobody)
+    return drive(steps, partial(_ask, model) if model else no_model)
 
 
 async def answered_async(steps: Steps[Result], model: AsyncModel | None) -> Result:
@@ -38,7 +160,7 @@ async def answered_async(steps: Steps[Result], model: AsyncModel | None) -> Resu
             if ask is None:
                 return cast(Result, result)
             try:
-                reply = await _ask_async(model, ask) if model else nobody(ask)
+                reply = await _ask_async(model, ask) if model else no_model(ask)
                 go_on = partial(steps.send, reply)
             except ModelError as error:
                 go_on = partial(steps.throw, error)
@@ -52,7 +174,7 @@ def _step(go_on: Callable[[], Ask]) -> tuple[Ask | None, object]:
         return None, end.value
 
 
-def nobody(_ask: Ask) -> Reply:
+def no_model(_ask: Ask) -> Reply:
     """Refuse a question: the answer if there is no model."""
     raise ModelFailed("no model was given")
 

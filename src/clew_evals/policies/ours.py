@@ -10,7 +10,7 @@ from clew.compaction.plan.plan import apply
 from clew.ledger import Ledger
 from clew.message import Item, Message
 from clew.providers.model import drive
-from clew.session.summariser import nobody
+from clew.session.summariser import no_model
 from clew_evals.cuts import COUNTER, Cut
 
 
@@ -45,7 +45,7 @@ class Compactor:
             shown=self._shown,
             digest_id=f"d{self._count}",
         )
-        plan = drive(decide(job), nobody).plan
+        plan = drive(decide(job), no_model).plan
         for digest in plan.digests:
             self._shown = (digest.id, digest)
         after = apply(plan, view)
