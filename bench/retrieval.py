@@ -23,12 +23,11 @@ from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 
-from clew.memory.embedding import embed_lacking
+from clew.memory.embedders import StaticEmbedder, embed_lacking
 from clew.memory.index.protocol import Entry
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, search
-from clew.memory.static import StaticEmbedder
-from clew.memory.words import analyse
+from clew.memory.terms import analyse
 from clew.message import Trust
 
 WORDS = 50_000

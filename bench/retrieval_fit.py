@@ -22,8 +22,8 @@ import retrieval_shown as shown
 from clew import Session, SqliteStore
 from clew.memory import Memory, StaticEmbedder, analyse, embed_lacking, passages
 from clew.memory.features import DENSE, LEXICAL
-from clew.memory.in_view import InView
 from clew.memory.index.sqlite import SqliteIndex
+from clew.memory.scope import InView
 from clew.memory.search import Query, judge
 from clew_evals.exact import first_place
 from clew_evals.retrieval.datasets import datasets

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import retrieval
 
-from clew.memory.embedding import embed_lacking
+from clew.memory.embedders import StaticEmbedder, embed_lacking
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, search
-from clew.memory.static import StaticEmbedder
 from clew.message import Trust
 
 AT = "2025-01-01T00:00:00Z"

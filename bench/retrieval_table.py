@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from clew.memory.static import word_pieces
-from clew.memory.words import surface
+from clew.memory.embedders import word_pieces
+from clew.memory.terms import surface
 
 NUMBERS = 256
 STRENGTH = 0.02  # how strongly a piece is held to its own embedding where few sentences speak of it

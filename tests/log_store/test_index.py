@@ -11,7 +11,7 @@ from clew.log.store.audit import audit
 from clew.log.store.database import migrate, statements
 from clew.memory.index.protocol import ANYTHING, Entry, EntryKind, Filters, Mark, Wanted
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.words import analyse, terms
+from clew.memory.terms import analyse, terms
 from clew.message import Trust
 
 

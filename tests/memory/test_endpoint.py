@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from clew.errors import ModelBusy, ModelFailed, ModelRefused
-from clew.memory.endpoint import EndpointEmbedder
+from clew.memory.embedders import EndpointEmbedder
 
 
 @contextmanager

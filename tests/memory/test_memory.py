@@ -9,9 +9,9 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, StaticEmbedder
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.injecting import EXCERPT, Passage, recalled, render_passages
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, Source
+from clew.memory.selection import EXCERPT, Passage, recalled, render_passages
 from clew.memory.tiers import Tier
 from clew.message import Message, Role, Text, ToolResult, Trust, said
 from clew.session import Session

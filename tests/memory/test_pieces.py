@@ -10,11 +10,11 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.database import migrate, migrations
 from clew.memory import Memory, Query, analyse, passages, search
-from clew.memory.findable import LARGE, LARGE_PIECE, OVERLAP, PIECE
-from clew.memory.in_view import InView
-from clew.memory.index.spelling import distance
+from clew.memory.index.approximate import distance
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.words import joined_terms, name_terms
+from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
+from clew.memory.scope import InView
+from clew.memory.terms import joined_terms, name_terms
 from clew.message import Role, said
 from clew.session import Session
 from tests.memory.said import AT, together, turn

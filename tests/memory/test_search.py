@@ -7,13 +7,13 @@ from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
-from clew.memory.findable import PIECE
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
+from clew.memory.indexing import PIECE
 from clew.memory.search import stands_in
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
+from clew_evals.retrieval.benchmark import ask_all, fill, summary
 from clew_evals.retrieval.datasets import datasets
-from clew_evals.retrieval.trial import ask_all, fill, summary
 from tests.conftest import real_data
 from tests.memory.said import AT, together, turn
 

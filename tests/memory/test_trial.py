@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clew.memory.index.sqlite import SqliteIndex
+from clew_evals.retrieval.benchmark import ask_all, ask_baselines, fill, summary
 from clew_evals.retrieval.datasets import datasets
-from clew_evals.retrieval.trial import ask_all, ask_baselines, fill, summary
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.when import Span, spans
+from clew.memory.dates import Span, spans
 
 MONDAY = date(2023, 5, 8)
 

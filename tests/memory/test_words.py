@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.memory.dates import spans
 from clew.memory.question import exact_values, understand
-from clew.memory.stem import stem
-from clew.memory.when import spans
-from clew.memory.words import Trait, analyse, marks_to_find, surface, terms
+from clew.memory.terms import Trait, analyse, marks_to_find, stem, surface, terms
 from tests.memory.said import MONDAY, turn
 
 

@@ -11,8 +11,7 @@ from clew.log import KINDS, fold, new_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import NO_NOTES, NOTE, NOTES_SESSION, Scope, Situation, Status, fold_notes, select
-from clew.memory.notes.events import added
-from clew.memory.notes.journal import Journal
+from clew.memory.notes.log import Journal, added
 from clew.memory.notes.note import LIVE
 from clew.memory.notes.rules import Ruling
 from clew.message import Trust

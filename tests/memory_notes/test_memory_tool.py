@@ -16,8 +16,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.anthropic_tool import AsyncMemoryTool, MemoryTool
 from clew.memory.notes.commands import MemoryFiles, run_command
-from clew.memory.notes.file_text import FILE_BYTES, resolve
-from clew.memory.notes.files import fold_files
+from clew.memory.notes.memory_files import FILE_BYTES, fold_files, resolve
 from clew.memory.notes.notebook import NOTES_SESSION
 
 CTX = Ctx(workspace="local", session=NOTES_SESSION)

@@ -10,7 +10,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import digest_message
 from clew.errors import InputError, NotFound
 from clew.log.store import MemoryStore
-from clew.memory.notes import Category, Scope, Status, standing
+from clew.memory.notes import Category, Scope, Status, active_notes
 from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
 from clew.message import Cite, Item, Role, Trust, said
 from tests.memory_notes.drafts import NOW, draft, notebook, page, proposal, user
@@ -228,7 +228,7 @@ def test_policy_outranks_conventions_and_those_outrank_preferences_and_it_is_sho
     preference = book.add(draft("I like pip.", "packages"))
     convention = book.add(draft("Use uv.", "packages", category=Category.PROJECT_CONVENTION))
     policy = book.add(draft("Only the mirror.", "packages", **POLICY))
-    held = standing(book.notes(), NOW)
+    held = active_notes(book.notes(), NOW)
     assert held.notes == (policy,)
     assert ids(note for note, _ in held.out) == [preference.id, convention.id]
     assert [str(one) for one in held.conflicts] == [
@@ -241,16 +241,16 @@ def test_once_the_policy_is_gone_the_convention_holds_again():
     convention = book.add(draft("Use uv.", "packages", category=Category.PROJECT_CONVENTION))
     policy = book.add(draft("Only the mirror.", "packages", **POLICY))
     book.forget(policy.id, trust=Trust.DEVELOPER)
-    assert standing(book.notes(), NOW).notes == (convention,)
+    assert active_notes(book.notes(), NOW).notes == (convention,)
 
 
 def test_where_none_outranks_the_other_both_hold_and_a_person_must_decide():
     book = notebook()
     one = book.add(draft("It is done.", "migration", category=Category.WORKFLOW_STATE))
     other = book.add(draft("It is half done.", "migration", category=Category.SESSION_STATE))
-    held = standing(book.notes(), NOW)
+    held = active_notes(book.notes(), NOW)
     assert held.notes == (one, other)
-    assert [(one.stands, str(one)) for one in held.conflicts] == [
+    assert [(one.winner, str(one)) for one in held.conflicts] == [
         (
             None,
             "migration: w1 (workflow state), w2 (session state) conflict, and none outranks the other",
@@ -262,7 +262,7 @@ def test_the_narrower_scope_is_meant_and_that_is_no_conflict():
     book = notebook()
     wide = book.add(draft("Answer in English.", "language", scope=Scope.GLOBAL))
     narrow = book.add(draft("Answer in German.", "language", scope=Scope.SESSION))
-    held = standing(book.notes(), NOW)
+    held = active_notes(book.notes(), NOW)
     assert (held.notes, held.conflicts) == ((narrow,), ())
     assert held.out == ((wide, "overridden by s1 for this session"),)
 
@@ -272,7 +272,7 @@ def test_a_note_whose_time_is_over_does_not_hold():
     book.add(draft(expires="2026-09-21T14:13:20.000Z"))
     later = book.add(draft(key="other", expires=book.in_days(1)))
     assert later.expires == "2026-09-22T14:13:20.000Z"
-    assert standing(book.notes(), NOW).notes == (later,)
+    assert active_notes(book.notes(), NOW).notes == (later,)
 
 
 # Where they are kept ---------------------------------------------------------------------------------

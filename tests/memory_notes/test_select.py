@@ -19,7 +19,7 @@ from clew.memory.notes import (
     select,
     situation_of,
 )
-from clew.memory.notes.render import held
+from clew.memory.notes.select import held
 from clew.message import Item, Message, Role, ToolCall, Trust
 from clew.tokens import counter_for
 from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page, proposal, user

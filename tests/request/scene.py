@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.schema import takes, text
+from clew.memory.tools.tool import object_schema, string
 from clew.message import Item, Message, Role, Trust
 from clew.request import Fence, Piece, clauses_for
 from clew.request.sections import INSTRUCTIONS, MEMORY, REMINDERS, RETRIEVED, SKILLS
@@ -15,7 +15,14 @@ from clew.tokens import counter_for
 WIRES = ("anthropic", "openai", "responses", "gemini")
 FENCE = Fence(b"a key that only the tests have")
 COUNTER = counter_for("unknown")
-TOOLS = (Tool("look", "Look something up.", takes(what=text("What.")), lambda _desk, _given: ToolAnswer("")),)
+TOOLS = (
+    Tool(
+        "look",
+        "Look something up.",
+        object_schema(what=string("What.")),
+        lambda _desk, _given: ToolAnswer(""),
+    ),
+)
 RESTS = {
     "anthropic": {"model": "claude-sonnet-4-5", "max_tokens": 1_000},
     "openai": {"model": "gpt-4.1"},

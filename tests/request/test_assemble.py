@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from clew.budget import Region
 from clew.errors import InputError
 from clew.message import Item, Role, Text, ToolResult, Trust, said
-from clew.providers import WIRES as FORMATS
+from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, Piece, Room, assemble
 from clew.request.assemble import FENCE_TOKENS
 from clew.request.sections import HISTORY, INSTRUCTIONS, MEMORY, ORGANIZATION, POLICY, REMINDERS, RETRIEVED

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from clew.message import Item, Message, Origin, Role, Text, Thinking, said
-from clew.providers import WIRES as FORMATS
+from clew.providers.formats import WIRES as FORMATS
 from clew.providers.model import Usage
 from clew.request import Marks, Parts, assemble
 from clew.request.cache_marks import marked

@@ -7,8 +7,8 @@ import pytest
 from clew.budget import Policy, Region, allot
 from clew.errors import NotFound
 from clew.log.store import MemoryStore
-from clew.memory.tools.schema import read_arguments
-from clew.providers import WIRES as FORMATS
+from clew.memory.tools.tool import read_arguments
+from clew.providers.formats import WIRES as FORMATS
 from clew.providers.model import Usage
 from clew.request import Parts, Room, assemble
 from clew.request.diagnostics import (

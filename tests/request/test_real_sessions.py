@@ -3,8 +3,8 @@
 import pytest
 
 from clew.message import Role
-from clew.providers import WIRES as FORMATS
-from clew.providers import convert
+from clew.providers.conversion import convert
+from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
 from tests.compaction_verify.test_real_sessions import SETS, longest_session
 from tests.conftest import real_data

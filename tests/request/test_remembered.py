@@ -1,8 +1,8 @@
 """What memory brings back is fenced unless a person vouches for it."""
 
-from clew.memory.injecting import Passage, recalled
 from clew.memory.notes.note import Note, Status
 from clew.memory.notes.select import Situation
+from clew.memory.selection import Passage, recalled
 from clew.message import Role, Trust, said
 from clew.request import Parts, assemble
 from clew.request.pieces import remembered

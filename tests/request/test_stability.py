@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Thinking, Trust, said
-from clew.providers import WIRES as FORMATS
-from clew.providers import Unverified
+from clew.providers.formats import WIRES as FORMATS
+from clew.providers.rules import Unverified
 from clew.request import Marks, Parts, assemble
 from clew.request.prompt_cache import layout_of
 from clew.session import Session

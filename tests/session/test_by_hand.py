@@ -15,9 +15,9 @@ from clew.log import LOOP, PIN, RULES, export_session, import_session, message_e
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
-from clew.memory.entries import catch_up
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.tiers.fold import tiers_of
+from clew.memory.indexing import catch_up
+from clew.memory.tiers.moves import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.rules.findings import findings_from_json, findings_to_json
 from clew.rules.pins import Pins

@@ -19,8 +19,8 @@ from clew.errors import InputError
 from clew.memory import Memory
 from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
-from clew.memory.tools.budget import CONTEXT_BUDGET
-from clew.memory.tools.desk import Desk
+from clew.memory.tools.tool import Desk
+from clew.memory.tools.toolbox import CONTEXT_BUDGET
 from clew.providers.clients import open_model
 from clew.providers.model import StreamingModel
 from clew.request.diagnostics import Scene, diagnostic_tools

@@ -12,8 +12,7 @@ from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished,
 from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
 from clew.memory.tools import Consent, Tool, ToolAnswer, Wish
-from clew.memory.tools.desk import Desk
-from clew.memory.tools.schema import read_arguments
+from clew.memory.tools.tool import Desk, read_arguments
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
 from clew.session import Session
 

@@ -13,7 +13,7 @@ from clew.chat.approvals import characters
 from clew.chat.paths import Entry, called, inside, listed, opened, read_bytes, walk_files, write_text
 from clew.errors import InputError
 from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.schema import between, takes, text, whole
+from clew.memory.tools.tool import between, integer, object_schema, string
 from clew.message import JsonObject, Trust
 from clew.secrets import find, rules
 from clew.secrets.mask import mask_of, own_key
@@ -231,10 +231,10 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
     (
         "read_file",
         "Show a text file of the workspace, or some lines of it.",
-        takes(
-            path=text("The file, from the root of the workspace."),
-            start_line=whole("The first line to show; 1 if null.", optional=True),
-            lines=whole(f"How many lines, at most {MOST_LINES}.", optional=True),
+        object_schema(
+            path=string("The file, from the root of the workspace."),
+            start_line=integer("The first line to show; 1 if null.", optional=True),
+            lines=integer(f"How many lines, at most {MOST_LINES}.", optional=True),
         ),
         _read,
         True,
@@ -242,16 +242,18 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
     (
         "list_files",
         "Show what is in a folder of the workspace.",
-        takes(path=text("The folder, from the root of the workspace; the root if null.", optional=True)),
+        object_schema(
+            path=string("The folder, from the root of the workspace; the root if null.", optional=True)
+        ),
         _list,
         True,
     ),
     (
         "search_files",
         "Find the lines of the workspace's text files that have a text, whatever the case of its letters.",
-        takes(
-            text=text("What to look for, to the letter."),
-            path=text("The file or folder to look in; everywhere if null.", optional=True),
+        object_schema(
+            text=string("What to look for, to the letter."),
+            path=string("The file or folder to look in; everywhere if null.", optional=True),
         ),
         _search,
         True,
@@ -259,8 +261,9 @@ _TOOLS: tuple[tuple[str, str, JsonObject, Deed, bool], ...] = (
     (
         "write_file",
         "Put a text in place of a file of the workspace, or make a new one. A person approves it first.",
-        takes(
-            path=text("The file, from the root of the workspace."), text=text("Its whole text from now on.")
+        object_schema(
+            path=string("The file, from the root of the workspace."),
+            text=string("Its whole text from now on."),
         ),
         _write,
         False,

@@ -12,21 +12,11 @@ from clew.cli.text import count, printable
 from clew.errors import NotFound
 from clew.log.protocol import Store
 from clew.log.store import MemoryStore
-from clew.memory.notes import (
-    Category,
-    Change,
-    Draft,
-    Note,
-    Notebook,
-    Priority,
-    Scope,
-    Status,
-    note_to_json,
-    standing,
-)
+from clew.memory.notes import Category, Change, Draft, Note, Notebook, Priority, Scope, Status, note_to_json
 from clew.memory.notes.note import LIVE, WAITING
 from clew.memory.notes.notebook import conflicts_of
 from clew.memory.notes.rules import key_of
+from clew.memory.notes.select import active_notes
 from clew.message import Json, Trust
 
 # A user who can write clew's own log is its operator, and may set policy as well.
@@ -103,7 +93,7 @@ def _tell(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: No
 
 def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
     notes = [note for note in notebook.notes() if args.all or note.status in LIVE]
-    held = standing(notes, notebook.now)
+    held = active_notes(notes, notebook.now)
     if args.json:
         conflicts: list[Json] = [str(one) for one in held.conflicts]
         listed: list[Json] = [note_to_json(note) for note in notes]

@@ -16,9 +16,9 @@ from clew.log.protocol import Ctx, Store
 from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.injecting import excerpt_start, reasons
-from clew.memory.opening import ADVICE as LOOK
+from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import Where, project_at
+from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
 from clew.settings import load_settings, store_path
 

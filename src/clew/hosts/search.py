@@ -17,7 +17,7 @@ from clew.log.store import MemoryStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.injecting import excerpt_start
+from clew.memory.selection import excerpt_start
 from clew.secrets import mask_message
 
 WORKSPACE = "host"

@@ -12,7 +12,8 @@ from clew.ledger.failures import Failure
 from clew.ledger.loop import Loop
 from clew.memory import catch_up
 from clew.memory.index.protocol import Filters
-from clew.memory.notes import note_to_json, standing
+from clew.memory.notes import note_to_json
+from clew.memory.notes.select import active_notes
 from clew.memory.search import Hit, Query, search
 from clew.message import Json, JsonObject
 from clew.rules.rule import Pin
@@ -126,7 +127,7 @@ def notes(pool: SessionPool, session: str) -> JsonObject:
     """Return the notes that concern a session, whatever became of them."""
     notebook = pool.notebook(session)
     found = notebook.notes()
-    held = standing(found, notebook.now)
+    held = active_notes(found, notebook.now)
     return {
         "notes": [note_to_json(note) for note in found],
         "conflicts": [str(one) for one in held.conflicts],

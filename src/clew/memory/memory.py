@@ -13,10 +13,7 @@ from clew.log import MESSAGE, iso_time, new_event
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store
 from clew.log.transfer import OWN
-from clew.memory.answering import recall
-from clew.memory.embedding import embed_new
-from clew.memory.entries import catch_up
-from clew.memory.in_view import InView
+from clew.memory.embedders import embed_new, shipped_embedder
 from clew.memory.index.protocol import (
     ANYTHING,
     SHIPPED_MODEL,
@@ -28,15 +25,15 @@ from clew.memory.index.protocol import (
     Mark,
     VectorIndex,
 )
-from clew.memory.injecting import Injection, Passage, passage_of, recalled, speaks_for_itself
-from clew.memory.notes.journal import TRIES, Clock, unix_ms
+from clew.memory.indexing import catch_up
+from clew.memory.notes.log import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Note, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
-from clew.memory.opening import Library, Numbered, Opened, Quotation
-from clew.memory.scope import Projects, Where
+from clew.memory.references import Library, Numbered, Opened, Quotation
+from clew.memory.scope import InView, Projects, Where
 from clew.memory.search import Found, Hit, Query
-from clew.memory.static import shipped_embedder
+from clew.memory.selection import Injection, Passage, passage_of, recall, recalled, speaks_for_itself
 from clew.memory.tiers import (
     DEFAULT,
     Guest,
@@ -55,7 +52,7 @@ from clew.message import Trust
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from clew.memory.tools.desk import Approve, OpenSession
+    from clew.memory.tools.tool import Approve, OpenSession
     from clew.memory.tools.toolbox import Toolbox
 
 OWN_SHARE = 0.5

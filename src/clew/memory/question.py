@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from clew.memory.stem import stem
-from clew.memory.when import Span, spans
-from clew.memory.words import stop_words, surface
+from clew.memory.dates import Span, spans
+from clew.memory.terms import stem, stop_words, surface
 
 MOST_TERMS = 24
 """Terms of a question that are searched; real questions have fewer."""

@@ -1,4 +1,4 @@
-"""Which sessions a search may cover: this one, those of the same project, or the whole workspace.
+"""What a search covers: which sessions, and what the model does not already see.
 
 A session's project is recorded in its log (``about``: ``project``): the folder with ``.git`` it ran in, or
 that folder itself. Sessions without a recorded project share the workspace's unnamed project.
@@ -6,14 +6,18 @@ that folder itself. Sessions without a recorded project share the workspace's un
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from clew.log import ABOUT
 from clew.log.protocol import Ctx, Store
 from clew.log.transfer import OWN
+from clew.memory.index.protocol import Entry, EntryKind
+from clew.memory.indexing import text_of
+from clew.message import Item, Origin
 
 
 class Where(StrEnum):
@@ -74,3 +78,35 @@ def project_at(folder: str | Path) -> str:
         if (one / ".git").exists():
             return str(one)
     return str(start)
+
+
+class InView:
+    """Called with an index entry, returns whether the view shows all of it."""
+
+    def __init__(self, session: str, view: Iterable[Item]) -> None:
+        self._session = session
+        self._texts: dict[str, str] = {}
+        self._digests = ""
+        for item in view:
+            text = text_of(item.message)
+            if item.message.origin is Origin.SUMMARY:
+                self._digests += f"\n{text}"
+            else:
+                self._texts[item.id] = text
+
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join((self._digests, *self._texts.values()))
+
+    def holds(self, words: str) -> bool:
+        """Return True if the view contains this text."""
+        return words in self._whole
+
+    def __call__(self, entry: Entry) -> bool:
+        """Return True if the view shows an entry: the message verbatim, or a digest with the line."""
+        if entry.session != self._session:
+            return False
+        if entry.kind is EntryKind.DIGEST:
+            return entry.text in self._digests
+        text = self._texts.get(entry.ref, "")
+        return text.startswith(entry.text, entry.start) or (bool(text) and entry.text in text)

@@ -13,7 +13,8 @@ from itertools import islice
 from operator import mul
 from typing import NamedTuple
 
-from clew.memory.features import DENSE, LEXICAL, Judge, Seen, look, rarity
+from clew.memory.dates import in_utc
+from clew.memory.features import DENSE, LEXICAL, Judge, Seen, dense, look, rarity
 from clew.memory.index.protocol import (
     ANYTHING,
     Embedder,
@@ -25,10 +26,8 @@ from clew.memory.index.protocol import (
     Stats,
     Wanted,
 )
-from clew.memory.meaning import dense
-from clew.memory.period import in_utc
 from clew.memory.question import Question, stands_in, understand
-from clew.memory.words import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
+from clew.memory.terms import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 
 # Candidates fetched per kind of match. Chosen by hand for recall on LoCoMo at about 20 ms per search.
 BY_WORDS = 100

@@ -8,7 +8,13 @@ from typing import Protocol
 
 from clew.budget import Region
 from clew.message import JsonObject, Message, Origin, Role, Text, Thinking, ToolResult
-from clew.providers import ANTHROPIC, GEMINI, OPENAI, RESPONSES, Wire, convert, wire_named
+from clew.providers.anthropic import ANTHROPIC
+from clew.providers.conversion import convert
+from clew.providers.formats import wire_named
+from clew.providers.gemini import GEMINI
+from clew.providers.openai_chat import OPENAI
+from clew.providers.openai_responses import RESPONSES
+from clew.providers.wire import Wire
 from clew.request.cache_marks import Marks, in_blocks, marked
 from clew.request.sections import POLICY, TOOLS, Contribution, Place
 

@@ -15,7 +15,7 @@ from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
 from clew.errors import NotFound
 from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.schema import takes, text
+from clew.memory.tools.tool import object_schema, string
 from clew.message import Json, JsonObject
 from clew.request.prompt_cache import Call
 from clew.request.sections import SECTIONS, Contribution
@@ -270,15 +270,15 @@ def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
         Tool(
             "contextSnapshot",
             "Report the current token usage of every region of the context window, with the reason for each.",
-            takes(),
+            object_schema(),
             answering(lambda scene, _: context_snapshot(scene)),
         ),
         Tool(
             "listContributors",
             "List which turns, notes, instruction files and tools are in the context, with tokens and trust, "
             "and what was left out and why.",
-            takes(
-                section=text(
+            object_schema(
+                section=string(
                     "Only this section; all of them if null.",
                     optional=True,
                     of=tuple(section.name for section in SECTIONS),
@@ -290,13 +290,13 @@ def diagnostic_tools(look: Callable[[], Scene]) -> tuple[Tool, ...]:
             "traceSummaries",
             "Show the lineage of the summaries in the context: which turns each replaces, who wrote it, "
             "why, and what the checks said.",
-            takes(digest=text("Only this one, like d3; all of them if null.", optional=True)),
+            object_schema(digest=string("Only this one, like d3; all of them if null.", optional=True)),
             answering(lambda scene, given: trace_summaries(scene, given["digest"])),
         ),
         Tool(
             "contextBudget",
             "Report in one line how the context window is split, and what was cut.",
-            takes(),
+            object_schema(),
             answering(lambda scene, _: context_budget(scene)),
         ),
     )

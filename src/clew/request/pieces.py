@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clew.memory.injecting import Injection, render_passages
-from clew.memory.notes.render import note_line, render_notes
+from clew.memory.notes.select import note_line, render_notes
+from clew.memory.selection import Injection, render_passages
 from clew.message import Trust, lowest
 from clew.request.sections import CONTRACT, MEMORY, RETRIEVED, Piece
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from clew.cli.terminal import Terminal
 from clew.errors import MissingExtra
-from clew.memory.embedding import embed_lacking
+from clew.memory.embedders import StaticEmbedder, embed_lacking
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.static import StaticEmbedder
+from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, fill, summary
 from clew_evals.retrieval.datasets import Pool, datasets
-from clew_evals.retrieval.trial import Result, ask_all, ask_baselines, fill, summary
 
 SHOWN = {
     "any@5": "turn_any5", "all@5": "turn_all5", "share@5": "turn_r5", "share@10": "turn_r10",

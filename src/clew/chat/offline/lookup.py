@@ -13,8 +13,7 @@ from itertools import pairwise
 from clew.chat.approvals import covers
 from clew.compaction.plan.render import parse_digest
 from clew.memory.question import understand
-from clew.memory.stem import stem
-from clew.memory.words import terms
+from clew.memory.terms import stem, terms
 from clew.message import Item, Message, Origin, Role, said
 from clew.rules.find import find_candidates
 from clew.rules.rule import Kind, Pin, Scope

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
-from clew.memory.tools.passages import fenced
+from clew.memory.tools.recall import fenced
 from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
 from clew.providers.model import Reply, Stop, Streamed, Usage
 from clew.providers.scripted import in_pieces

@@ -14,7 +14,7 @@ from clew.memory.documents.manifest import Document, File, Manifest, files_of, r
 from clew.memory.documents.split import DocumentPiece, front_matter, split_document, title, topic_of
 from clew.memory.index.protocol import Embedder, Entry, EntryKind, Filters, Index, Mark
 from clew.memory.search import Hit, Query, search
-from clew.memory.words import analyse
+from clew.memory.terms import analyse
 from clew.message import Trust
 from clew.secrets import mask
 

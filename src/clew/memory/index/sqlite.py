@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from clew.errors import MissingExtra
 from clew.log.store.database import Database, statements
+from clew.memory.index.approximate import Signs, spelled_like
 from clew.memory.index.protocol import (
     SHIPPED_MODEL,
     Analysed,
@@ -27,8 +28,6 @@ from clew.memory.index.protocol import (
     Wanted,
 )
 from clew.memory.index.rows import KEYS, entry_row, quoted, row_of, scope_words
-from clew.memory.index.spelling import spelled_like
-from clew.memory.index.vectors import Signs
 
 POSTINGS = 5_000
 """How many matches are read for one query, over all its terms, rarest terms first. Terms too common to fit in

@@ -1,20 +1,28 @@
 """Notes: facts that a person approved for later sessions, stored as events. See README.md."""
 
 from clew.log.fold import NOTE
-from clew.memory.notes.events import note_to_json
-from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes
+from clew.memory.notes.log import NO_NOTES, Notes, fold_notes, note_to_json
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
-from clew.memory.notes.origin import Stem, stem_of
-from clew.memory.notes.render import render_notes
-from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, select, situation_of
-from clew.memory.notes.standing import Conflict, Standing, standing
+from clew.memory.notes.rules import Stem, stem_of
+from clew.memory.notes.select import (
+    CAP_TOKENS,
+    ActiveNotes,
+    Conflict,
+    Selection,
+    Situation,
+    active_notes,
+    render_notes,
+    select,
+    situation_of,
+)
 
 __all__ = [
     "CAP_TOKENS",
     "NOTE",
     "NOTES_SESSION",
     "NO_NOTES",
+    "ActiveNotes",
     "Author",
     "Category",
     "Change",
@@ -28,14 +36,13 @@ __all__ = [
     "Selection",
     "Situation",
     "Source",
-    "Standing",
     "Status",
     "Stem",
+    "active_notes",
     "fold_notes",
     "note_to_json",
     "render_notes",
     "select",
     "situation_of",
-    "standing",
     "stem_of",
 ]

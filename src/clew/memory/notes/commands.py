@@ -13,15 +13,23 @@ from typing import Any
 
 from clew.log.fold import MEMORY_FILE
 from clew.log.protocol import Ctx, Store
-from clew.memory.notes.file_text import (
+from clew.memory.notes.log import Clock, Journal, unix_ms
+from clew.memory.notes.memory_files import (
+    CLEARED,
     DIRECTORY_BYTES,
     MOST_LINES,
+    NO_FILES,
     ROOT,
+    Files,
+    Version,
     around,
     file_of,
+    fold_files,
     listing,
+    moved,
     numbered,
     refused,
+    removed,
     require_directory,
     require_once,
     resolve,
@@ -29,16 +37,6 @@ from clew.memory.notes.file_text import (
     text_of,
     written_text,
 )
-from clew.memory.notes.files import (
-    CLEARED,
-    NO_FILES,
-    Files,
-    Version,
-    fold_files,
-    moved,
-    removed,
-)
-from clew.memory.notes.journal import Clock, Journal, unix_ms
 from clew.memory.notes.notebook import NOTES_SESSION
 from clew.message import JsonObject
 

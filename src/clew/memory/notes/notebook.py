@@ -14,14 +14,22 @@ from clew.errors import InputError, NotFound
 from clew.log import iso_time
 from clew.log.fold import NOTE
 from clew.log.protocol import Ctx, Store
-from clew.memory.notes.events import added, changed, shown
-from clew.memory.notes.fold import NO_NOTES, Notes, fold_notes, vouched
-from clew.memory.notes.journal import Clock, Fold, Journal, unix_ms
+from clew.memory.notes.log import (
+    NO_NOTES,
+    Clock,
+    Fold,
+    Journal,
+    Notes,
+    added,
+    changed,
+    fold_notes,
+    shown,
+    unix_ms,
+    vouched,
+)
 from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
-from clew.memory.notes.origin import stem_of
-from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling
-from clew.memory.notes.select import Selection
-from clew.memory.notes.standing import Conflict, standing
+from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, stem_of
+from clew.memory.notes.select import Conflict, Selection, active_notes
 from clew.message import Item, JsonObject, Trust
 from clew.secrets import mask
 
@@ -167,7 +175,7 @@ def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:
 
 def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:
     """Return the conflicts that a note is part of now."""
-    held = standing(notebook.notes(), notebook.now)
+    held = active_notes(notebook.notes(), notebook.now)
     return [one for one in held.conflicts if any(other.id == note.id for other in one.notes)]
 
 

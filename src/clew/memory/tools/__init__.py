@@ -1,7 +1,6 @@
 """Tools for an agent to use its own memory. See README.md."""
 
-from clew.memory.tools.desk import Approve, Consent, Desk, OpenSession, Wish, ask_later
-from clew.memory.tools.tool import Tool, ToolAnswer
+from clew.memory.tools.tool import Approve, Consent, Desk, OpenSession, Tool, ToolAnswer, Wish, ask_later
 from clew.memory.tools.toolbox import TOOLS, Toolbox
 
 __all__ = [

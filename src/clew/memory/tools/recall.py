@@ -2,24 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
-from clew.memory.in_view import InView
-from clew.memory.index.protocol import EntryKind, Filters
-from clew.memory.injecting import excerpt_start, reasons
-from clew.memory.opening import Opened, Quotation
-from clew.memory.scope import Where
+from clew.memory.index.protocol import Entry, EntryKind, Filters
+from clew.memory.references import Opened, Quotation
+from clew.memory.scope import InView, Where
 from clew.memory.search import Hit
-from clew.memory.tools.desk import MOST_CHARACTERS, Desk
-from clew.memory.tools.names import lost_names
-from clew.memory.tools.passages import fenced, quoted
-from clew.memory.tools.schema import between, takes, text, whole
-from clew.memory.tools.tool import Tool, ToolAnswer
-from clew.message import Role
+from clew.memory.selection import excerpt_start, reasons
+from clew.memory.tools.tool import (
+    MOST_CHARACTERS,
+    Desk,
+    Tool,
+    ToolAnswer,
+    between,
+    integer,
+    object_schema,
+    string,
+)
+from clew.message import Role, Trust
+
+_BACKTICKS = re.compile("`+")
+
+
+def quoted(quotations: Iterable[Quotation], heading: str = "", most: int = MOST_CHARACTERS) -> ToolAnswer:
+    """Return quotations as one answer of about ``most`` characters, with the lowest trust among them."""
+    listed = list(quotations)
+    blocks = [*([heading] if heading else []), *_blocks(listed, most)]
+    return ToolAnswer("\n".join(blocks), min((one.trust for one in listed), default=Trust.SEMI_TRUSTED))
+
+
+def _blocks(quotations: list[Quotation], room: int) -> Iterator[str]:
+    for waiting, one in zip(range(len(quotations), 0, -1), quotations, strict=True):
+        shown = one.text[: room // waiting]  # room left by a short one goes to the next ones
+        room -= len(shown)
+        about = (one.ref, one.role, one.trust.label, one.time, one.about)
+        yield f"[{', '.join(dict.fromkeys(filter(None, about)))}]"
+        yield fenced(shown)
+        if len(shown) < len(one.text):
+            missing = len(one.text) - len(shown)
+            yield f"({missing:,} more characters: artifact_open {one.ref} from {len(shown)})"
+
+
+def fenced(text: str) -> str:
+    """Return a text verbatim, in a fence that it cannot close."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+MOST_NAMES = 16
+"""Names per message: those nearest to the hit. The limits here were chosen by hand."""
+NAMES_CHARACTERS = 500
+"""Characters of the names of one message."""
+FAR = 12_000
+"""Characters around a hit in which names are searched."""
+# Paths and files, names of several parts in camelCase, PascalCase or snake_case, ids of hexadecimal digits.
+_NAME = re.compile(
+    r"(?<![\w/.@-])(?:"
+    r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"
+    r"|\w[\w-]*\.[A-Za-z]\w{0,4}(?![\w/(])"
+    r"|[A-Za-z_]*[a-z0-9](?:_[A-Za-z0-9]+)+"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
+    r"|[A-Za-z]*[a-z0-9][A-Z][A-Za-z0-9]*"
+    r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![\w-])"
+    r")"
+)
+SHORTEST = 5
+
+
+def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
+    """Yield names near each hit in its message that neither the hits nor the view show.
+
+    ``found`` are hits with the whole text of their messages; each message is searched once.
+    """
+    shown = "\n".join(entry.text for entry, _ in found)
+    messages = {(entry.session, entry.ref): (entry, text) for entry, text in reversed(found)}
+    for entry, text in reversed(messages.values()):
+        middle = entry.start + len(entry.text) // 2
+        names: list[str] = []
+        for name in _nearest(text, middle):
+            if name not in shown and not view.holds(name):
+                names.append(name)
+                shown += f"\n{name}"
+            if len(names) == MOST_NAMES or sum(map(len, names)) > NAMES_CHARACTERS:
+                break
+        if names:
+            yield entry, names
+
+
+def _nearest(text: str, middle: int) -> list[str]:
+    """Return the names around a position of a text, nearest first."""
+    found = _NAME.finditer(text, max(0, middle - FAR), middle + FAR)
+    near = sorted((abs(match.start() - middle), match[0].rstrip(".")) for match in found)
+    return list(dict.fromkeys(name for _, name in near if SHORTEST <= len(name) <= 200))
+
 
 MOST_HITS = 20
 EXCERPT = 1_600
@@ -100,17 +181,17 @@ RECALL_SEARCH = Tool(
     "Search what was said or seen before, in this session and in others of this project, including what is "
     "no longer in view. Finds exact values (paths, ids, error texts) verbatim, words in any form, and "
     "dates such as 'last Tuesday'. Each hit has a reference for recall_open.",
-    takes(
-        query=text("What to look for: a question, words, or an exact value."),
-        limit=whole(f"How many hits, at most {MOST_HITS}; 5 if null.", optional=True),
-        where=text(
+    object_schema(
+        query=string("What to look for: a question, words, or an exact value."),
+        limit=integer(f"How many hits, at most {MOST_HITS}; 5 if null.", optional=True),
+        where=string(
             "Where to look; this_project if null. Use everywhere only if asked.", optional=True, of=Where
         ),
-        kind=text("What to look for; anything if null.", optional=True, of=EntryKind),
-        role=text("Who said it; anyone if null.", optional=True, of=_ROLES),
-        file=text("The path of a file that it is about; any if null.", optional=True),
-        after=text("Not before this time, like 2026-11-15T08:00; any if null.", optional=True),
-        before=text("Before this time; any if null.", optional=True),
+        kind=string("What to look for; anything if null.", optional=True, of=EntryKind),
+        role=string("Who said it; anyone if null.", optional=True, of=_ROLES),
+        file=string("The path of a file that it is about; any if null.", optional=True),
+        after=string("Not before this time, like 2026-11-15T08:00; any if null.", optional=True),
+        before=string("Before this time; any if null.", optional=True),
     ),
     _search,
 )
@@ -159,9 +240,9 @@ RECALL_OPEN = Tool(
     "Show original messages, whatever the view shows of them now. Takes the reference of a message "
     "(m12, or m12@SESSION), of a digest (d1), of a line of one (d1.4), of a digest of the archive (a1), or "
     "of a rule (p2).",
-    takes(
-        ref=text("The reference."),
-        neighbours=whole(
+    object_schema(
+        ref=string("The reference."),
+        neighbours=integer(
             f"Messages to show before and after it, at most {MOST_NEIGHBOURS}; 1 if null.", optional=True
         ),
     ),
@@ -195,14 +276,16 @@ ARTIFACT_OPEN = Tool(
     "artifact_open",
     "Show a range of one message verbatim, for instance of a tool output that is too long to show "
     f"whole. At most {MOST_CHARACTERS} characters at once.",
-    takes(
-        ref=text("The reference of the message: m41, or m41@SESSION."),
-        unit=text("What start and end count; characters if null.", optional=True, of=("characters", "lines")),
-        start=whole(
+    object_schema(
+        ref=string("The reference of the message: m41, or m41@SESSION."),
+        unit=string(
+            "What start and end count; characters if null.", optional=True, of=("characters", "lines")
+        ),
+        start=integer(
             "The first character, counted from 0, or the first line, counted from 1; the beginning if null.",
             optional=True,
         ),
-        end=whole("The character to stop before, or the last line; the end if null.", optional=True),
+        end=integer("The character to stop before, or the last line; the end if null.", optional=True),
     ),
     _range,
 )

@@ -1,14 +1,226 @@
-"""``Tool``: name, parameters, function, and its definition for each provider."""
+"""``Tool``: name, JSON schema, function and provider definitions; and what tools work with.
+
+Strict mode requires every property to be listed as required, so an optional one may be null instead. A
+model that omits it anyway is accepted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, Protocol
 
-from clew.errors import UnknownWire
-from clew.memory.tools.desk import Desk
-from clew.message import JsonObject, Trust
+from clew.budget import Policy, Window
+from clew.errors import InputError, UnknownWire
+from clew.memory.memory import Memory
+from clew.memory.notes.notebook import Notebook
+from clew.message import Item, Json, JsonObject, Trust
+
+_TYPES: dict[str, type] = {"string": str, "integer": int, "array": list}
+_CALLED = {"string": "text", "integer": "a whole number", "array": "a list of texts"}
+
+
+def string(about: str, *, optional: bool = False, of: type[StrEnum] | Sequence[str] = ()) -> JsonObject:
+    """Return the schema of a text, or of one of some words."""
+    property_ = _property("string", about, optional)
+    if of:
+        property_["enum"] = [*(str(one) for one in of), *([None] if optional else [])]
+    return property_
+
+
+def integer(about: str, *, optional: bool = False) -> JsonObject:
+    """Return the schema of an integer."""
+    return _property("integer", about, optional)
+
+
+def strings(about: str, *, optional: bool = False) -> JsonObject:
+    """Return the schema of a list of texts."""
+    return {**_property("array", about, optional), "items": {"type": "string"}}
+
+
+def _property(kind: str, about: str, optional: bool) -> JsonObject:
+    return {"type": [kind, "null"] if optional else kind, "description": about}
+
+
+def object_schema(**properties: JsonObject) -> JsonObject:
+    """Return the schema of a tool's parameters."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_arguments(schema: JsonObject, given: Mapping[str, Any] | str) -> dict[str, Any]:
+    """Return the value of each property, None if omitted; raise ``InputError`` for invalid arguments."""
+    values = _object(given)
+    properties: dict[str, Any] = schema["properties"]  # type: ignore[assignment]  # as ``object_schema`` wrote it
+    unknown = [name for name in values if name not in properties]
+    wrong = [f"there is no argument {name!r}" for name in unknown]
+    wrong += [
+        said for name, one in properties.items() if (said := _what_is_wrong(name, one, values.get(name)))
+    ]
+    if wrong:
+        raise InputError("; ".join(wrong), f"it takes {', '.join(properties) or 'nothing'}")
+    return {name: values.get(name) for name in properties}
+
+
+def between(given: Mapping[str, Any], name: str, least: int, most: int, default: int) -> int:
+    """Return the given number, or a default; raise ``InputError`` if it is out of bounds."""
+    number: int | None = given[name]
+    if number is None:
+        return default
+    if not least <= number <= most:
+        raise InputError(f"{name} is {number}", f"it must be from {least} to {most}")
+    return number
+
+
+def _object(given: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    if not isinstance(given, str):
+        return given
+    try:
+        values = json.loads(given or "{}")
+    except (ValueError, RecursionError) as cause:
+        raise InputError(f"the arguments are not JSON ({cause})", "give an object") from cause
+    if not isinstance(values, dict):
+        raise InputError("the arguments are not an object", "give an object")
+    return values
+
+
+def _what_is_wrong(name: str, schema: Mapping[str, Any], value: Json) -> str:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if value is None:
+        return "" if "null" in kinds else f"{name} is missing"
+    if isinstance(value, bool) or not isinstance(value, _TYPES[kinds[0]]):
+        return f"{name} is not {_CALLED[kinds[0]]}"
+    if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+        return f"{name} is not a list of texts"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{name} is not one of {', '.join(one for one in schema['enum'] if one)}"
+    return ""
+
+
+class Expanded(Protocol):
+    """What a reference points to."""
+
+    @property
+    def what(self) -> str:
+        """Return ``message``, ``digest``, ``claim`` or ``rule``."""
+
+    @property
+    def text(self) -> str:
+        """Return its own text, if it is not a message."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the messages it comes from."""
+
+
+class Measured(Protocol):
+    """The size of a session's window."""
+
+    @property
+    def window(self) -> Window:
+        """Return the window."""
+
+    @property
+    def policy(self) -> Policy:
+        """Return the compaction policy."""
+
+
+class Named(Protocol):
+    """Something with an id."""
+
+    @property
+    def id(self) -> str:
+        """Return the id."""
+
+
+class OpenSession(Protocol):
+    """What the tools need of a session; ``clew.Session`` implements it."""
+
+    @property
+    def name(self) -> str:
+        """Return the session's name."""
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of the current view."""
+
+    @property
+    def gauge(self) -> Measured:
+        """Return the size of the window."""
+
+    def view(self) -> list[Item]:
+        """Return the current view."""
+
+    def originals(self, ids: Iterable[str]) -> Iterator[Item]:
+        """Yield original messages; unknown ids are skipped."""
+
+    def expand(self, ref: str) -> Expanded:
+        """Return what a reference points to."""
+
+    def number(self, seq: int) -> int:
+        """Return how many messages there were at a position of the log."""
+
+    def pin(self, quote: str) -> Named:
+        """Pin a rule, kept verbatim."""
+
+
+class Consent(StrEnum):
+    """A person's answer to a write request of the agent."""
+
+    GIVEN = "given"
+    DENIED = "denied"
+    LATER = "later"
+    """Not now: the request stays pending if it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A write that an agent asks for."""
+
+    tool: str
+    summary: str
+    """What would happen, in one sentence for people; the quoted words are the agent's."""
+    trust: Trust
+
+
+LEAST_CHARACTERS = 2_000
+MOST_CHARACTERS = 16_000
+"""Characters of one answer, so that it does not fill the window (chosen by hand)."""
+PER_TOKEN = 4
+"""Characters per token, roughly."""
+
+Approve = Callable[[Wish], Consent]
+
+
+def ask_later(_: Wish) -> Consent:
+    """Leave every request pending."""
+    return Consent.LATER
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the tools work with."""
+
+    session: OpenSession
+    memory: Memory
+    approve: Approve
+
+    @property
+    def answer_characters(self) -> int:
+        """Return the longest answer: a tenth of the window, so that it cannot fill it."""
+        tokens = self.session.gauge.window.usable_tokens // 10
+        return max(LEAST_CHARACTERS, min(MOST_CHARACTERS, tokens * PER_TOKEN))
+
+    @property
+    def notebook(self) -> Notebook:
+        """Return the notes that apply to the session."""
+        return self.memory.notebook
 
 
 @dataclass(frozen=True, slots=True)

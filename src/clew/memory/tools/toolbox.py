@@ -1,4 +1,4 @@
-"""All tools of an agent for one session: their definitions, and running them."""
+"""All tools of an agent for one session, and the context_budget tool."""
 
 from __future__ import annotations
 
@@ -7,13 +7,47 @@ from typing import Any
 
 from clew.errors import ClewError
 from clew.memory.memory import Memory
-from clew.memory.tools.budget import CONTEXT_BUDGET
-from clew.memory.tools.desk import Approve, Desk, OpenSession, ask_later
-from clew.memory.tools.noting import FORGET, NOTES_SEARCH, PIN, REMEMBER
+from clew.memory.tools.notes import FORGET, NOTES_SEARCH, PIN, REMEMBER
 from clew.memory.tools.recall import ARTIFACT_OPEN, RECALL_OPEN, RECALL_SEARCH
-from clew.memory.tools.schema import read_arguments
-from clew.memory.tools.tool import Tool, ToolAnswer
-from clew.message import JsonObject
+from clew.memory.tools.tool import (
+    Approve,
+    Desk,
+    OpenSession,
+    Tool,
+    ToolAnswer,
+    ask_later,
+    object_schema,
+    read_arguments,
+)
+from clew.message import JsonObject, Origin
+
+
+def _budget(desk: Desk, _: dict[str, Any]) -> ToolAnswer:
+    gauge, used = desk.session.gauge, desk.session.tokens
+    usable = gauge.window.usable_tokens
+    compact_at = gauge.policy.compact_at.of(usable)
+    view = desk.session.view()
+    digests = [item.id for item in view if item.message.origin is Origin.SUMMARY]
+    shown = f"{len(view):,} messages are in view"
+    return ToolAnswer(
+        "\n".join(
+            [
+                f"{used:,} of {usable:,} usable tokens are in use; "
+                f"{gauge.window.reply_tokens:,} more are reserved for the reply.",
+                f"Compaction starts at {compact_at:,}: {max(0, compact_at - used):,} tokens from now.",
+                f"{shown}, earlier ones as {', '.join(digests)}." if digests else f"{shown}.",
+            ]
+        )
+    )
+
+
+CONTEXT_BUDGET = Tool(
+    "context_budget",
+    "Report how many tokens of the context window are in use, and how many are left before compaction.",
+    object_schema(),
+    _budget,
+)
+
 
 TOOLS = (
     RECALL_SEARCH,

@@ -18,10 +18,10 @@ from clew.log import MESSAGE
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import OWN, imported_events
-from clew.memory.condensed import line_of, own_digests
-from clew.memory.findable import said_at, text_of, trust_of
 from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
+from clew.memory.indexing import said_at, text_of, trust_of
 from clew.memory.tiers import NOTHING_LEFT, Move, Span, Tiers, move_from_json, tiers_of
+from clew.memory.tiers.events import line_of, own_digests
 from clew.message import Trust
 
 MOST_PIECES = 1_000

@@ -1,4 +1,4 @@
-"""Resolve dates in text: ``yesterday`` in a turn of 8 May 2023 is 7 May 2023.
+"""Resolve dates in text (``yesterday`` on 8 May 2023 is 7 May 2023), and normalize search periods.
 
 A turn's dates are relative to its own time, a question's to the time of asking.
 """
@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+
+from clew.errors import InputError
+from clew.memory.index.protocol import Filters
 
 MONTHS = {
     name: number
@@ -232,3 +235,25 @@ def _patterns() -> Iterator[str]:
 
 
 _ANY = re.compile(r"\b(?:" + "|".join(_patterns()) + r")\b", re.IGNORECASE)
+
+
+def in_utc(filters: Filters) -> Filters:
+    """Return filters with their period in UTC; raise ``InputError`` for an invalid time."""
+    if not (filters.after or filters.before):
+        return filters
+    return replace(filters, after=_utc(filters.after), before=_utc(filters.before))
+
+
+def _utc(text: str) -> str:
+    if not text:
+        return ""
+    try:
+        if "T" not in text.upper() and ":" not in text:
+            return date.fromisoformat(text).isoformat()
+        time = datetime.fromisoformat(text.upper())
+    except ValueError:
+        told = "use a form like 2026-11-15 or 2026-11-15T09:30:00Z"
+        raise InputError(f"{text!r} is not a valid time", told) from None
+    if time.tzinfo is not None:
+        time = time.astimezone(UTC)
+    return time.replace(tzinfo=None).isoformat()

@@ -1,0 +1,201 @@
+"""Embedders: the one shipped with clew and any OpenAI-compatible endpoint; computing an index's vectors.
+
+The shipped one has one fixed vector per word piece and averages them; no model runs. Its table
+(``static.npz``) was made by ``bench/retrieval_table.py``: vectors of word pieces, fitted so that their mean
+approximates the sentence encoder all-MiniLM-L6-v2 (Apache-2.0) on the definitions and examples in
+WordNet 3.0 (WordNet licence), reduced by PCA to one byte per dimension.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import as_file, files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import MissingExtra, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout
+from clew.memory.index.protocol import SHIPPED_MODEL, Embedder, VectorIndex
+from clew.memory.terms import surface
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+
+LONGEST_WORD = 40
+REMEMBERED = 65_536
+MOST_WORDS = 2_000
+"""Words of a text that are embedded."""
+
+
+@cache
+def shipped_embedder() -> StaticEmbedder | None:
+    """Return the shipped embedder; None without numpy. Its table is loaded on first use."""
+    return StaticEmbedder() if find_spec("numpy") else None
+
+
+class StaticEmbedder:
+    """Embeds texts by table look-up: thousands of texts a second, offline."""
+
+    name = SHIPPED_MODEL
+
+    def __init__(self) -> None:
+        try:
+            import numpy
+        except ImportError as cause:
+            raise MissingExtra("clew[embeddings]") from cause
+        self._numpy = numpy
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    @cached_property
+    def _table(self) -> tuple[dict[str, int], NDArray[numpy.float32]]:
+        """Return the index of each word piece, and the vectors."""
+        with as_file(files("clew.memory").joinpath("static.npz")) as path, self._numpy.load(path) as table:
+            pieces = bytes(table["pieces"]).decode().split("\n")
+            numbers = table["vectors"] * table["scales"].astype("f4")[:, None]
+        return {piece: place for place, piece in enumerate(pieces)}, numbers
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return one vector per text: unit length, each number times 127 as a signed byte."""
+        np = self._numpy
+        return [np.clip(np.round(self._mean(text) * 127), -127, 127).astype("i1").tobytes() for text in texts]
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            known = self._known[word] = word_pieces(word, self._table[0])
+        return known
+
+    def _mean(self, text: str) -> NDArray[numpy.float32]:
+        np = self._numpy
+        words = list(surface(text))[:MOST_WORDS]
+        places = [place for word in words for place in self._pieces(word)]
+        total = self._table[1][places].sum(axis=0)
+        length = float(np.sqrt(total @ total))
+        unit: NDArray[numpy.float32] = total / length if length else total
+        return unit
+
+
+def word_pieces(word: str, places: dict[str, int]) -> tuple[int, ...]:
+    """Split a word greedily into the longest known pieces; empty if a piece is unknown."""
+    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    if len(plain) > LONGEST_WORD:
+        return ()
+    found: list[int] = []
+    start = 0
+    while start < len(plain):
+        prefix = "##" if start else ""
+        for end in range(len(plain), start, -1):
+            place = places.get(prefix + plain[start:end])
+            if place is not None:
+                found.append(place)
+                start = end
+                break
+        else:
+            return ()
+    return tuple(found)
+
+
+BATCH = 256
+
+
+def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) -> Iterator[tuple[int, int]]:
+    """Embed entries without a vector of this model; yield how many have one, and how many there are.
+
+    Each batch is stored before the next begins, so an interrupted run can be resumed.
+    """
+    done, there = index.progress(embedder.name)
+    yield done, there
+    while made := _embed_some(index, embedder, batch):
+        done += made
+        yield done, max(there, done)
+
+
+def embed_new(index: VectorIndex, embedder: Embedder, most: int) -> None:
+    """Embed about ``most`` entries that have no vector of this model, oldest first."""
+    made = 0
+    while made < most and (some := _embed_some(index, embedder, BATCH)):
+        made += some
+
+
+def _embed_some(index: VectorIndex, embedder: Embedder, batch: int) -> int:
+    found = index.lacking(embedder.name, batch)
+    if found:
+        vectors = embedder.embed([text for _, text in found])
+        index.put(embedder.name, dict(zip((key for key, _ in found), vectors, strict=True)))
+    return len(found)
+
+
+AT_ONCE = 96
+"""Texts per request; accepted by all common servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointEmbedder:
+    """Embeds texts on a server. The only part of memory that sends texts off this computer."""
+
+    base_url: str
+    """``http://localhost:8080/v1``"""
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout_s: float = 60.0
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model: vectors of two names are never compared."""
+        return f"endpoint/{self.model}"
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return one vector per text, or raise a ``ModelError``."""
+        found: list[bytes] = []
+        for start in range(0, len(texts), AT_ONCE):
+            found += self._ask(texts[start : start + AT_ONCE])
+        return found
+
+    def _ask(self, texts: Sequence[str]) -> list[bytes]:
+        body = json.dumps({"model": self.model, "input": list(texts)}).encode()
+        headers = {"Content-Type": "application/json"}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        request = urllib.request.Request(f"{self.base_url.rstrip('/')}/embeddings", body, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=self.timeout_s) as reply:
+                answer = json.load(reply)
+        except urllib.error.HTTPError as cause:
+            raise _refusal(cause.code)(f"{self.name}: HTTP {cause.code}") from cause
+        except TimeoutError as cause:
+            raise ModelTimeout(self.name) from cause
+        except (urllib.error.URLError, ValueError, ConnectionError) as cause:
+            raise ModelFailed(f"{self.name}: {cause}") from cause
+        return _vectors(answer, len(texts))
+
+
+def _refusal(status: int) -> type[ModelError]:
+    if status == 429:
+        return ModelBusy
+    return ModelFailed if status >= 500 else ModelRefused
+
+
+def _vectors(answer: Any, count: int) -> list[bytes]:  # noqa: ANN401 - JSON enters here
+    try:
+        rows = sorted(answer["data"], key=lambda row: row["index"])
+        vectors = [_packed([float(number) for number in row["embedding"]]) for row in rows]
+    except (KeyError, TypeError, ValueError) as cause:
+        raise ModelFailed("the server's response contains no embeddings") from cause
+    if len(vectors) != count:
+        raise ModelFailed(f"the server returned {len(vectors)} embeddings for {count} texts")
+    return vectors
+
+
+def _packed(numbers: Sequence[float]) -> bytes:
+    length = math.sqrt(sum(number * number for number in numbers)) or 1.0
+    return bytes(round(number / length * 127) & 0xFF for number in numbers)

@@ -1,0 +1,290 @@
+"""The agent's memory files as a fold of events: current files, earlier versions, paths and listings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from clew.errors import InputError, StoreDamaged
+from clew.log import digest
+from clew.log.protocol import StoredEvent
+from clew.message import JsonObject
+from clew.secrets import mask
+
+Path: TypeAlias = tuple[str, ...]
+"""The names below the root, from the top; empty for the root itself."""
+
+
+class Version(NamedTuple):
+    """A file as it was from some event on."""
+
+    seq: int
+    time: str
+    does: str
+    """``create``, ``str_replace``, ``insert``, ``rename``, ``delete`` or ``clear``."""
+    path: str
+    """Its path then, below the root."""
+    text: str | None
+    """None if it was deleted."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Return the hash of its bytes."""
+        return None if self.text is None else digest(self.text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Directories and files, with their versions."""
+
+    texts: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
+    directories: frozenset[Path] = frozenset({()})
+    versions: Mapping[Path, tuple[Version, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """By current or last path; a moved file keeps its versions."""
+
+    def exists(self, path: Path) -> bool:
+        """Return True if there is a file or directory at a path."""
+        return path in self.texts or path in self.directories
+
+    def below(self, directory: Path) -> list[Path]:
+        """Return the direct children of a directory, by name."""
+        depth = len(directory) + 1
+        every = (*self.texts, *self.directories)
+        return sorted(path for path in every if len(path) == depth and path[:-1] == directory)
+
+
+NO_FILES = Files()
+
+
+def written(does: str, path: Path, text: str) -> JsonObject:
+    """Return the event body for a file's new text."""
+    return {"does": does, "path": "/".join(path), "text": text}
+
+
+def removed(path: Path) -> JsonObject:
+    """Return the event body for a deletion."""
+    return {"does": "delete", "path": "/".join(path)}
+
+
+def moved(path: Path, to: Path) -> JsonObject:
+    """Return the event body for a move."""
+    return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
+
+
+CLEARED: JsonObject = {"does": "clear", "path": ""}
+
+
+def fold_files(events: Iterable[StoredEvent], files: Files = NO_FILES) -> Files:
+    """Replay events into files, starting from earlier ones, which are not changed."""
+    shelf = _Shelf(files)
+    for stored in events:
+        shelf.take(stored)
+    return shelf.files()
+
+
+class _Shelf:
+    """The mutable state during a replay."""
+
+    def __init__(self, files: Files) -> None:
+        self.texts = dict(files.texts)
+        self.directories = set(files.directories)
+        self.versions = dict(files.versions)
+
+    def files(self) -> Files:
+        """Return the current state."""
+        return Files(
+            MappingProxyType(self.texts), frozenset(self.directories), MappingProxyType(self.versions)
+        )
+
+    def take(self, stored: StoredEvent) -> None:
+        """Apply an event."""
+        match stored.event.body:
+            case {"does": "create" | "str_replace" | "insert", "path": str(path), "text": str(text)}:
+                self._write(stored, _path(path), text)
+            case {"does": "delete" | "clear", "path": str(path)}:
+                self._remove(stored, _path(path))
+            case {"does": "rename", "path": str(path), "to": str(to)}:
+                self._move(stored, _path(path), _path(to))
+            case body:
+                raise StoreDamaged(f"unknown action on a memory file: {body.get('does')!r}")
+
+    def _write(self, stored: StoredEvent, path: Path, text: str) -> None:
+        self._make_room(path)
+        self.texts[path] = text
+        self._remember(stored, path, text)
+
+    def _remove(self, stored: StoredEvent, path: Path) -> None:
+        for gone in _at_or_below(self.texts, path):
+            del self.texts[gone]
+            self._remember(stored, gone, None)
+        self.directories = {one for one in self.directories if not one or one[: len(path)] != path}
+
+    def _move(self, stored: StoredEvent, path: Path, to: Path) -> None:
+        self._make_room(to)
+        for old in _at_or_below(self.texts, path):
+            new = to + old[len(path) :]
+            self.texts[new] = self.texts.pop(old)
+            # Keep the versions of a file deleted here earlier, then add those of the moved file.
+            self.versions[new] = (*self.versions.get(new, ()), *self.versions.pop(old, ()))
+            self._remember(stored, new, self.texts[new])
+        for old in [one for one in self.directories if one[: len(path)] == path]:
+            self.directories.discard(old)
+            self.directories.add(to + old[len(path) :])
+
+    def _make_room(self, path: Path) -> None:
+        self.directories.update(path[:depth] for depth in range(len(path)))
+
+    def _remember(self, stored: StoredEvent, path: Path, text: str | None) -> None:
+        does = str(stored.event.body["does"])
+        version = Version(stored.seq, stored.event.time, does, "/".join(path), text)
+        self.versions[path] = (*self.versions.get(path, ()), version)
+
+
+def _at_or_below(texts: Mapping[Path, str], path: Path) -> list[Path]:
+    return sorted(one for one in texts if one[: len(path)] == path)
+
+
+def _path(text: str) -> Path:
+    return tuple(text.split("/")) if text else ()
+
+
+ROOT = "/memories"
+MOST_LINES = 999_999
+LINE_NUMBER_WIDTH = 6
+DIRECTORY_BYTES = 4_096
+"""The size of a directory on most disks, and in the listings that models know."""
+FILE_BYTES = 1_000_000
+"""Most bytes of one file, because every version of it is kept (chosen by hand)."""
+NAME_BYTES = 255
+MOST_PLACES = 1_000
+"""Most line numbers in a refusal."""
+
+
+def refused(detail: str) -> InputError:
+    """Return an error with exactly the memory tool's message, because a model reads it."""
+    return InputError(detail, advice="")
+
+
+# Paths -----------------------------------------------------------------------------------------------
+
+
+def resolve(path: str) -> Path:
+    """Return the place of a path below the root; refuse a path that leads outside.
+
+    Nothing is decoded: ``%2e%2e`` is an ordinary name.
+    """
+    if not path.startswith(ROOT):
+        raise refused(f"Path must start with {ROOT}, got: {path}")
+    names = [ROOT.strip("/")]
+    for name in path.removeprefix(ROOT).split("/"):
+        if name == "..":
+            if not names:
+                raise refused(f"Path {path} would escape {ROOT} directory")
+            names.pop()
+        elif name not in ("", "."):
+            names.append(name)
+    if not names or names[0] != ROOT.strip("/"):
+        raise refused(f"Path {path} would escape {ROOT} directory")
+    if "\0" in path or any(len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES for name in names):
+        raise refused(f"The path {path!r} contains an invalid file name")
+    return tuple(names[1:])
+
+
+def require_directory(files: Files, place: Path, path: str) -> None:
+    """Refuse a place below a file."""
+    if any(place[:depth] in files.texts for depth in range(1, len(place))):
+        raise refused(f"The path {path} leads through a file")
+
+
+# Texts -----------------------------------------------------------------------------------------------
+
+
+def text_of(files: Files, place: Path, path: str) -> str:
+    """Return the text of an existing file."""
+    text = files.texts.get(place)
+    if text is None:
+        raise refused(f"The path {path} does not exist. Please provide a valid path.")
+    return text
+
+
+def file_of(files: Files, place: Path, path: str) -> str:
+    """Return the text of a file to edit; refuse a directory."""
+    if place in files.directories:
+        raise refused(f"The path {path} is not a file.")
+    return text_of(files, place, path)
+
+
+def written_text(does: str, place: Path, text: str) -> JsonObject:
+    """Return the event body for a file's new text, secrets masked; refuse a file that is too large."""
+    weight = size_bytes(text)
+    if weight > FILE_BYTES:
+        raise refused(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
+    return written(does, place, mask(text).text)
+
+
+def require_once(text: str, old: str, path: str) -> None:
+    """Refuse a text that does not occur, or occurs more than once."""
+    count = text.count(old)
+    if count == 0:
+        raise refused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+    if count > 1:
+        lines = ", ".join(map(str, islice(_lines_of(text, old), MOST_PLACES)))
+        raise refused(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
+            "Please ensure it is unique"
+        )
+
+
+def _lines_of(text: str, wanted: str) -> Iterator[int]:
+    """Yield the line number of each occurrence of a text, overlapping ones included."""
+    line, counted, at = 1, 0, text.find(wanted)
+    while at != -1:
+        line += text.count("\n", counted, at)
+        counted = at
+        yield line
+        at = text.find(wanted, at + 1)
+
+
+def around(text: str, old: str, new: str) -> str:
+    """Return the lines around a replacement: two before it and two after."""
+    at = text.count("\n", 0, text.find(old))
+    lines = text.replace(old, new).split("\n")
+    first = max(0, at - 2)
+    return numbered(lines[first : at + 3], first + 1)
+
+
+def numbered(lines: Sequence[str], first: int) -> str:
+    """Return lines with line numbers, in the format that models know."""
+    return "\n".join(f"{i:>{LINE_NUMBER_WIDTH}}\t{line}" for i, line in enumerate(lines, start=first))
+
+
+# Listings --------------------------------------------------------------------------------------------
+
+
+def listing(files: Files, directory: Path, shown: str, levels: int) -> Iterator[str]:
+    """Yield the content of a directory with sizes; hidden names are left out."""
+    for path in files.below(directory):
+        if path[-1].startswith("."):
+            continue
+        name = f"{shown}/{path[-1]}"
+        if path in files.texts:
+            yield f"{size(size_bytes(files.texts[path]))}\t{name}"
+            continue
+        yield f"{size(DIRECTORY_BYTES)}\t{name}/"
+        if levels > 1:
+            yield from listing(files, path, name, levels - 1)
+
+
+def size_bytes(text: str) -> int:
+    """Return the number of bytes of a text as UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def size(count: int) -> str:
+    """Return ``0B``, ``12B``, ``1.5K``, ``4K``."""
+    power = min(max(0, count.bit_length() - 1) // 10, 3)
+    shown = count / 1024**power
+    return f"{int(shown) if shown == int(shown) else f'{shown:.1f}'}{'BKMG'[power]}"
