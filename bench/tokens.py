@@ -25,7 +25,7 @@ from clew.message import Message, Role, Text, ToolCall, ToolResult
 from clew.tokens import FAMILIES, TokenCounter, counter_for
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs
-from clew.tokens.tally import total
+from clew.tokens.families import total
 
 RESULTS = Path(__file__).parent / "results" / "tokens.md"
 ONE_REPORT_CHARS = 20_000

@@ -19,7 +19,7 @@ from tokens_corpus import DATA, records, result_text
 
 from clew.message import Message, Role, Text, Thinking, ToolCall, ToolResult
 from clew.tokens import Calibration, TokenCounter
-from clew.tokens.tally import total
+from clew.tokens.families import total
 
 
 class Step(NamedTuple):

@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.tail import Keep, last_cuts, leading_system, tail_start, water_level
-from clew.message import Message, cut_points
+from clew.compaction.propose.tail import Keep, last_cuts, tail_start, water_level
+from clew.message import Message, cut_points, fixed_prefix
 from tests.compaction_propose.sessions import COUNTER, items, kinds, session
 from tests.strategies import wild_histories
 
@@ -46,7 +46,7 @@ def test_the_last_cuts_are_those_of_the_whole_history(steps: list[str], messages
 @given(wild_histories, st.integers(0, 60))
 def test_so_are_they_in_any_history(messages: list[Message], tokens: int):
     view = items(messages)
-    floor = leading_system(view)
+    floor = fixed_prefix(view)
     sizes = [COUNTER.count(item.message) for item in view]
     found = last_cuts(view, sizes, floor, messages=0, tokens=tokens)
     legal = [point for point in cut_points(messages) if floor <= point < len(view)]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from clew.errors import StoreDamaged
 from clew.log import canonical, message_from_json, message_to_json, parse_body
-from clew.log.messages import _TYPES
 from clew.message import Message, Native, Part, Role, Text, ToolCall, ToolResult, Trust, said
+from clew.message.codec import _TYPES
 from clew.providers import ANTHROPIC, WIRES
 from tests.log.generated import messages
 from tests.strategies import ITEMS, json_values, mangled

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.errors import InputError
 from clew.message import Message, Native, Role, Text, Thinking, ToolResult, Trust, said
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.request import Fence, session_key
 from clew.request.fence import fence_results
 from tests.conftest import real_data

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.log.messages import message_from_json, message_to_json
 from clew.message import Json, JsonObject, Media, Message, Part, Role, Thinking, ToolCall, Unknown, said
+from clew.message.codec import message_from_json, message_to_json
 from clew.providers import WIRES
 from clew.secrets import MessageSecret, find_in_message, mask, mask_json, mask_message
 from clew.secrets.mask import key_file

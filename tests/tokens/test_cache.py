@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tokens.cache import SHORT, TextCache, key_of
+from clew.tokens.counter import SHORT, TextCache, key_of
 
 LONG = "x" * (SHORT + 1)
 

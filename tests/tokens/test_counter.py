@@ -26,8 +26,8 @@ from clew.message import (
     said,
 )
 from clew.tokens import FAMILIES, Calibration, Tally, TokenCounter, counter_for
+from clew.tokens.counter import UNKNOWN_MEDIA_TOKENS
 from clew.tokens.images import UNKNOWN_IMAGE_TOKENS
-from clew.tokens.weigh import UNKNOWN_MEDIA_TOKENS
 from tests.strategies import wild_histories
 from tests.tokens.test_images import png
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs
-from clew.tokens.families import FAMILIES
-from clew.tokens.tally import NOTHING, Tally
+from clew.tokens.families import FAMILIES, NOTHING, Tally
 
 O200K = FAMILIES["o200k"].scale
 # Words, marks or digits may join where two texts meet; no pattern is wider than this is high.

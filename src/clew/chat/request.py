@@ -15,7 +15,7 @@ from clew.chat.trackers import InstructionTracker, ProgressTracker
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.log import CALL
 from clew.memory import Injection, Memory
-from clew.message import Item, JsonObject, Origin, Role, Trust
+from clew.message import Item, JsonObject, Origin, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
 from clew.request.assemble import Parts, Room, assemble
 from clew.request.assembled import Assembled
@@ -143,22 +143,13 @@ class RequestBuilder:
 
     def _injection(self, view: Sequence[Item]) -> Injection | None:
         """Return what memory brings back, looked for once for each turn of the user's."""
-        last = last_words(view)
+        last = last_user_message(view)
         if last is None:
             return None
         if self._injected is None or self._injected[0] != last.id:
             room = self.session.gauge.policy.memory.of(self.session.gauge.window.usable_tokens)
             self._injected = last.id, self.memory.inject(last.message.text, room)
         return self._injected[1]
-
-
-def last_words(view: Sequence[Item]) -> Item | None:
-    """Return what the user said last."""
-    for item in reversed(view):
-        message = item.message
-        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
-            return item
-    return None
 
 
 WARNING_STEP = 0.05

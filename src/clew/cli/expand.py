@@ -11,7 +11,6 @@ from rich.text import Text as Styled
 
 from clew.cli.inputs import Input
 from clew.cli.jobs import read_list
-from clew.cli.neutral import message_to_json
 from clew.cli.quoted import Span, marked_lines
 from clew.cli.show import SIGNS, part_words, speaker
 from clew.cli.stored import Log, history, log_or_input
@@ -22,6 +21,7 @@ from clew.compaction.plan.codec import claim_to_json
 from clew.compaction.plan.digest import spans
 from clew.errors import NotFound
 from clew.message import Cite, Item, JsonObject, Part, Text, Thinking, ToolResult, Trust, words
+from clew.message.codec import message_to_plain_json
 from clew.session import CompactResult, Expansion, Quote
 from clew.session.provenance import how_ended
 
@@ -193,7 +193,7 @@ def _to_json(found: Found) -> JsonObject:
         "ids": list(what.ids),
         "quotes": [{**_cite_to_json(quote.cite), "words": quote.words} for quote in what.quotes],
         "claims": [claim_to_json(claim) for claim in found.claims],
-        "messages": [{"id": item.id, **message_to_json(item.message)} for item in found.items],
+        "messages": [{"id": item.id, **message_to_plain_json(item.message)} for item in found.items],
     }
 
 

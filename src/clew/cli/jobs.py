@@ -14,10 +14,9 @@ from clew.cli.stored import Log
 from clew.cli.text import count
 from clew.compaction.plan import Digest
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message
+from clew.message import Item, Message, fixed_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, Outcome, Session, compact
 from clew.session.fit import Gauge, by_region
@@ -99,7 +98,7 @@ class Done:
     @property
     def system_tokens(self) -> int:
         """Return the tokens of the system prompt, which is never compacted."""
-        return self.tokens(self.before[: leading_system(self.before)])
+        return self.tokens(self.before[: fixed_prefix(self.before)])
 
     def converted(self) -> Converted:
         """Return the view in the provider format to write."""
@@ -243,7 +242,7 @@ def _usual(items: Sequence[Item], counter: TokenCounter, gauge: Gauge, order: Or
         raise BudgetExceeded(verdict.why)
     if not isinstance(verdict, Compact):
         return None
-    return verdict.target_tokens - sum(sizes[: leading_system(items)])
+    return verdict.target_tokens - sum(sizes[: fixed_prefix(items)])
 
 
 def _possible(order: Order, work: Callable[[], Result | None], proposed: Proposing) -> Result | None:
@@ -293,7 +292,7 @@ def _snug(target: int, proposed: Proposing, wire: Wire, counter: TokenCounter) -
             view = proposed(aim)
         except (BudgetExceeded, CompactionRefused):
             return target  # compacting for real reports and records what does not fit
-        sent = convert([item.message for item in view[leading_system(view) :]], wire)
+        sent = convert([item.message for item in view[fixed_prefix(view) :]], wire)
         over = sum(map(counter.count, wire.parse(sent.items))) - target
         if over <= 0:
             break

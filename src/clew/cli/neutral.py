@@ -6,7 +6,8 @@ import dataclasses
 import re
 from typing import cast
 
-from clew.message import Json, JsonObject, Message, Part, ToolResult, Trust, Unknown
+from clew.message import Json, JsonObject, Trust
+from clew.message.codec import message_to_plain_json
 from clew.transcripts import Entry, Record
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -15,30 +16,11 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def record_to_json(record: Record) -> JsonObject:
     """Return a record as JSON; ``type`` says which: start, message, boundary, dropped or problem."""
     if isinstance(record, Entry):
-        return {"type": "message", **message_to_json(record.message), **_fields(record, but="message")}
+        return {"type": "message", **message_to_plain_json(record.message), **_fields(record, but="message")}
     return {"type": _name(record), **_fields(record)}
 
 
-def message_to_json(message: Message) -> JsonObject:
-    """Return a message as JSON, without the object it was read from."""
-    return {
-        "role": message.role.value,
-        "origin": message.origin.value,
-        "parts": [part_to_json(part) for part in message.parts],
-    }
-
-
-def part_to_json(part: Part) -> JsonObject:
-    """Return a part as JSON; of an unknown one, its original value."""
-    value: JsonObject = {"type": _name(part), **_fields(part, but="parts"), "trust": part.trust.label}
-    if isinstance(part, ToolResult):
-        value["parts"] = [part_to_json(inner) for inner in part.parts]
-    if isinstance(part, Unknown) and part.native:
-        value["value"] = part.native.value
-    return value
-
-
-def _fields(value: Part | Record, but: str = "") -> JsonObject:
+def _fields(value: Record, but: str = "") -> JsonObject:
     """Return the fields that are not null, empty or the default."""
     fields: JsonObject = {}
     for field in dataclasses.fields(value):

@@ -16,7 +16,7 @@ from clew.compaction.propose.brief import MandatoryContent, Outline, Written
 from clew.compaction.propose.ladder import Situation, outline, propose
 from clew.compaction.propose.ledger_claims import mandatory_content
 from clew.compaction.propose.summary import SessionRequest, write
-from clew.compaction.propose.tail import AS_USUAL, Keep, leading_system
+from clew.compaction.propose.tail import AS_USUAL, Keep
 from clew.compaction.verify import Evidence, LedgerEntry, Level, Report, repair, verify
 from clew.errors import (
     BudgetExceeded,
@@ -27,7 +27,7 @@ from clew.errors import (
     SummaryFailed,
 )
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message
+from clew.message import Item, Message, fixed_prefix
 from clew.providers import Wire
 from clew.providers.model import Steps, Usage
 from clew.rules.rule import MadeBy
@@ -129,7 +129,7 @@ def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
 
 
 def _prompt(job: Job) -> list[Message]:
-    return [item.message for item in job.view[: leading_system(job.view)]]
+    return [item.message for item in job.view[: fixed_prefix(job.view)]]
 
 
 def _found(job: Job) -> list[str]:

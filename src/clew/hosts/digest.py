@@ -8,7 +8,7 @@ from clew.budget import DEFAULT
 from clew.hosts.reading import HostSession
 from clew.hosts.reminder import SEARCH
 from clew.message import Origin, Role, said
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.secrets import mask
 from clew.session import compact
 

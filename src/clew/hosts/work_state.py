@@ -17,7 +17,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.message import Trust
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.rules.rule import Kind, Lasts, MadeBy, Pin
 
 SURE = 0.8

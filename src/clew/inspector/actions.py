@@ -7,14 +7,13 @@ from typing import Any
 
 from clew.compaction.plan import Condense, Shrink
 from clew.compaction.plan.digest import spans
-from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError
 from clew.inspector.history import find, report_to_json
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_at
 from clew.memory.notes import Category, Draft, Scope, note_to_json
 from clew.memory.notes.rules import key_of
-from clew.message import Json, JsonObject, Trust, words
+from clew.message import Json, JsonObject, Trust, fixed_prefix, words
 from clew.session import Compaction, Outcome
 
 MOST_WORDS = 20_000
@@ -107,7 +106,7 @@ def _redo(handle: OpenSession, given: Fields) -> JsonObject:
     """Compact again as an undone compaction did: to the same size, with the same focus."""
     past = find(handle, text_of(given, "name")).compaction
     items = handle.session.view()
-    prompt = sum(handle.session.counter.count(item.message) for item in items[: leading_system(items)])
+    prompt = sum(handle.session.counter.count(item.message) for item in items[: fixed_prefix(items)])
     target = max(1, past.plan.target_tokens - prompt)
     return {"compaction": _told(handle.session.compact(target_tokens=target, focus=past.focus))}
 

@@ -38,7 +38,7 @@ def speaker(message: Message) -> str:
     return message.role.value if message.origin is Origin.SPOKEN else message.origin.value
 
 
-def message_to_json(message: Message, *, whole: bool = False) -> JsonObject:
+def message_view(message: Message, *, whole: bool = False) -> JsonObject:
     """Return a message for the page."""
     return {
         "role": speaker(message),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from clew.inspector.message_json import excerpt, message_to_json
+from clew.inspector.message_json import excerpt, message_view
 from clew.inspector.session_pool import OpenSession
 from clew.log import COMPACTION, MESSAGE, PIN, REFUSAL, SWITCH, UNDO, Ref, VisibleMessage
 from clew.log.protocol import StoredEvent
@@ -70,7 +70,7 @@ def _row(handle: OpenSession, stored: StoredEvent, *, whole: bool = False) -> Js
         "seq": stored.seq,
         "time": said_at(stored),
         "tokens": handle.tokens(seen),
-        **message_to_json(message, whole=whole),
+        **message_view(message, whole=whole),
     }
 
 

@@ -43,10 +43,10 @@ from clew.log.fold import (
     named_messages,
     splices_to_json,
 )
-from clew.log.messages import message_from_json, message_to_json
 from clew.log.transfer import ImportResult, export_session, export_session_zstd, import_session
 from clew.log.verify import ChainCheck, EventRow, Flaw, check_session
 from clew.log.view import CompactionStep, LogProblem, Prefix, Ref, Splice, View, view_from_json, view_to_json
+from clew.message.codec import message_from_json, message_to_json
 
 __all__ = [
     "ABOUT",

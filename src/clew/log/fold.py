@@ -13,10 +13,10 @@ from typing import Any
 
 from clew.errors import InputError, StoreDamaged, StoreTooNew
 from clew.log.chain import new_event
-from clew.log.messages import message_from_json, message_to_json
 from clew.log.protocol import Ctx, Event, Store, StoredEvent
 from clew.log.view import LogProblem, Ref, Splice, View
 from clew.message import Json, JsonObject, Message
+from clew.message.codec import message_from_json, message_to_json
 
 
 @dataclass(frozen=True, slots=True)

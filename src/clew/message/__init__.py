@@ -1,8 +1,23 @@
 """Provider-neutral messages: frozen values, trust labels, and the messages that must stay together."""
 
 from clew.message.atoms import Pairing, Place, atoms, cut_points, pair
-from clew.message.item import LONGEST_RULE, Cite, Item, words
-from clew.message.message import ROLE_TRUST, Message, Origin, Role, said, text_message, trust_of, turns
+from clew.message.message import (
+    LONGEST_RULE,
+    ROLE_TRUST,
+    Cite,
+    Item,
+    Message,
+    Origin,
+    Role,
+    fixed_prefix,
+    last_user_message,
+    said,
+    system_prefix,
+    text_message,
+    trust_of,
+    turns,
+    words,
+)
 from clew.message.parts import (
     ApprovalAnswer,
     ApprovalRequest,
@@ -16,9 +31,10 @@ from clew.message.parts import (
     Thinking,
     ToolCall,
     ToolResult,
+    Trust,
     Unknown,
+    lowest,
 )
-from clew.message.trust import Trust, lowest
 
 __all__ = [
     "LONGEST_RULE",
@@ -46,9 +62,12 @@ __all__ = [
     "Unknown",
     "atoms",
     "cut_points",
+    "fixed_prefix",
+    "last_user_message",
     "lowest",
     "pair",
     "said",
+    "system_prefix",
     "text_message",
     "trust_of",
     "turns",

@@ -1,13 +1,13 @@
-"""A message: its role, its parts, and where its text came from."""
+"""Messages (role, parts, origin), items (messages with ids), citations, and simple questions to a history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
-from clew.message.parts import Native, Part, Text, ToolCall, ToolResult
-from clew.message.trust import Trust
+from clew.message.parts import Compacted, Native, Part, Text, Thinking, ToolCall, ToolResult, Trust
 
 
 class Role(StrEnum):
@@ -30,6 +30,8 @@ class Origin(StrEnum):
     SUMMARY = "summary"
     """A compaction by clew or another tool: machine-written, never the user's own words."""
 
+
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
 
 ROLE_TRUST = {
     Role.SYSTEM: Trust.SYSTEM,
@@ -96,3 +98,77 @@ def turns(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
             start = i
     if messages:
         yield start, len(messages)
+
+
+LONGEST_RULE = 600
+"""Characters of a rule that are quoted at most; a longer one is cut after a clause (chosen by hand)."""
+
+
+class Item(NamedTuple):
+    """A message with the id it has in its session."""
+
+    id: str
+    message: Message
+
+
+class Cite(NamedTuple):
+    """A citation: characters ``start`` to ``end`` of one part's text, as ``words`` returns it."""
+
+    message: str
+    """The id of the message."""
+    part: int = 0
+    start: int = 0
+    end: int | None = None
+    """None means the end of the text."""
+
+    def quote(self, message: Message) -> str:
+        """Return the cited text."""
+        return words(message.parts[self.part])[self.start : self.end]
+
+
+_HOLDS_TEXT = (Text, ToolResult, Thinking)
+"""Made once, because ``words`` is called tens of thousands of times in one compaction."""
+
+
+def words(part: Part) -> str:
+    """Return a part's text (for a tool call, its arguments); ``Cite`` offsets refer to it."""
+    if isinstance(part, _HOLDS_TEXT):
+        return part.text
+    return part.input_text if isinstance(part, ToolCall) else ""
+
+
+# Questions to a history --------------------------------------------------------------------------------
+
+
+def system_prefix(messages: Sequence[Message]) -> int:
+    """Return the number of leading system and developer messages."""
+    leading = 0
+    while leading < len(messages) and messages[leading].role in _INSTRUCTIONS:
+        leading += 1
+    return leading
+
+
+def fixed_prefix(items: Sequence[Item]) -> int:
+    """Return the number of leading messages that must stay: the system prompt, a provider's own compaction.
+
+    A provider's compaction item is first in the list, or after the user messages it was returned with; it is
+    signed or encrypted for exactly that position.
+    """
+    prompt = sealed = 0
+    for i, item in enumerate(items):
+        if any(isinstance(part, Compacted) for part in item.message.parts):
+            sealed = i + 1
+        elif item.message.role in _INSTRUCTIONS:
+            prompt = i + 1 if prompt == i else prompt
+        elif item.message.role is not Role.USER:
+            break
+    return max(prompt, sealed)
+
+
+def last_user_message(items: Sequence[Item]) -> Item | None:
+    """Return the last message that the user wrote, or None."""
+    for item in reversed(items):
+        message = item.message
+        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
+            return item
+    return None

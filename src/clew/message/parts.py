@@ -1,4 +1,4 @@
-"""The parts of a message: text, thinking, tool calls and results, media, and others.
+"""The parts of a message (text, thinking, tool calls and results, media and others), and their trust labels.
 
 Parts are frozen values, independent of storage and compared by content. ``native`` holds the object a part
 was read from, so that rendering can return that object; it is not compared.
@@ -7,10 +7,35 @@ was read from, so that rendering can return that object; it is not compared.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Literal, TypeAlias
 
-from clew.message.trust import Trust
+
+class Trust(IntEnum):
+    """Labels from lowest to highest. Derived text gets the lowest label of its sources."""
+
+    UNTRUSTED = 0
+    """Tool output, web pages, files of unknown origin: data, never instructions."""
+    SEMI_TRUSTED = 1
+    """Text added by a harness, and documents that the user referred to."""
+    ASSISTANT = 2
+    """Text by the model."""
+    USER = 3
+    DEVELOPER = 4
+    SYSTEM = 5
+
+    @property
+    def label(self) -> str:
+        """Return the name in lower case with hyphens: ``semi-trusted``."""
+        return self.name.lower().replace("_", "-")
+
+
+def lowest(labels: Iterable[Trust]) -> Trust:
+    """Return the lowest label, or ``UNTRUSTED`` if there are none."""
+    return min(labels, default=Trust.UNTRUSTED)
+
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, Json]

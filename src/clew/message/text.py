@@ -1,4 +1,15 @@
-"""Helpers for text shown to people: put it on one line, cut it to a length with an ellipsis."""
+"""Helpers for text: put it on one line, cut it with an ellipsis, escape what looks like one of clew's tags.
+
+A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
+characters in between, as the end of a fence. ``escaped`` puts a backslash after the bracket of anything that
+reads as an opening bracket followed by the letters of *clew*, in one pass, linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
 
 _CHARACTERS_READ = 4
 """Read per character shown, so that a message of megabytes is not split for one line (chosen by hand)."""
@@ -18,3 +29,56 @@ def ellipsize(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[: limit - 1].rstrip()}…" if limit > 0 else ""
+
+
+_BRACKETS = "<＜﹤‹〈〈⟨❮❰ᐸ˂≺❬《⟪≪⋖⧼⦑"
+_SPELT_BRACKETS = (
+    "&(?i:lt);?", "&#0*60;?", "&#[xX]0*3[cC];?", r"\\u003[cC]", r"\\[ux]\{0*3[cC]\}", r"\\x3[cC]",
+    r"\\0*74", "%(?:25)*3[cC]",
+)  # fmt: skip
+# Characters that a reader skips: white space, invisible characters, combining marks, slashes and dashes.
+_PASSED_OVER = (
+    r"\s/\\|∕⁄／⧸╱\-_.*~‐-―−－﹣\u1806"
+    "\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_TWINS = {
+    "c": "сСϲϹᴄⲤⲥⅽⅭƈҫ¢©ꓚᏟ",
+    "l": "ӏӀІіΙιıI1ǀⅼⅠ∣ℓɭɫʟ│┃ꓲꓡᏞ",
+    "e": "еЕҽεΕ℮эⲈⲉɛᴇ3€ꓰᎬ",
+    "w": "ԝԜѡѠωɯʍᴡⱳⲱшШꓪᎳ",
+}
+_TWO_FOR_W = "[vVνѵⅴⅤᴠ]{2}"
+_IN_BOXES = (0x1F150, 0x1F170, 0x1F1E6)
+"""First code points of the boxed and regional-indicator alphabets, which Unicode does not decompose."""
+_STYLED = (range(0xA0, 0x250), range(0x1E00, 0x1F00), range(0x2070, 0x2150), range(0x24B6, 0x24EA))
+_STYLED_FURTHER = (range(0xFF21, 0xFF5B), range(0x1D400, 0x1D800), range(0x1F110, 0x1F170))
+
+
+def escaped(text: str) -> str:
+    """Return the text with everything that reads as one of clew's tags escaped; other text is unchanged."""
+    return _pattern().sub(r"\1\\\2", text)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    opening = "|".join((f"[{_BRACKETS}]", *_SPELT_BRACKETS))
+    gap = f"[{_PASSED_OVER}]*"
+    c, l, e, w = (f"[{_spellings(letter)}]" for letter in "clew")  # noqa: E741  # they are these letters
+    # A vertical bar is skipped, except directly after the c, where it can be read as the l.
+    name = f"{c}(?:{gap}{l}|\\|){gap}{e}{gap}(?:{w}|{_TWO_FOR_W})"
+    # A bracket that is already followed by a backslash is escaped again, so that input cannot imitate
+    # text that clew has escaped.
+    return re.compile(f"({opening})({gap}{name})")
+
+
+def _spellings(letter: str) -> str:
+    """Return every character that can be read as this letter: styled, accented, or of another alphabet."""
+    styled = "".join(
+        chr(code)
+        for codes in (*_STYLED, *_STYLED_FURTHER)
+        for code in codes
+        if unicodedata.normalize("NFKD", chr(code))[0].casefold() == letter
+    )
+    boxed = "".join(chr(first + ord(letter) - ord("a")) for first in _IN_BOXES)
+    return re.escape(letter + letter.upper() + _TWINS[letter] + styled + boxed)

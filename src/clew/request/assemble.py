@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clew.budget import DEFAULT, Limit, Policy
-from clew.message import Item, Message, Origin, Role, Text, Trust, lowest
-from clew.message.lookalike import escaped
+from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
+from clew.message.text import escaped
 from clew.request.assembled import Assembled, Offered
 from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, needed
 from clew.request.pieces import DATA_SOURCE
@@ -225,9 +225,7 @@ def _wanted(parts: Parts, rest: Sequence[Item]) -> list[Piece]:
 
 
 def _split(view: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
-    leading = 0
-    while leading < len(view) and view[leading].message.role in (Role.SYSTEM, Role.DEVELOPER):
-        leading += 1
+    leading = system_prefix([item.message for item in view])
     return view[:leading], view[leading:]
 
 
@@ -241,9 +239,9 @@ def _tools(tools: Sequence[Offered], counter: TokenCounter) -> Iterator[Contribu
 
 
 def _said(items: Sequence[Item], counter: TokenCounter) -> Iterator[Contribution]:
-    task = _task(items)
+    task = last_user_message(items)
     for item in items:
-        section = TASK if item.id == task else _section_of(item.message)
+        section = TASK if item is task else _section_of(item.message)
         trust = lowest(part.trust for part in item.message.parts)
         yield _whole(section, item.id, trust, counter.count(item.message))
 
@@ -259,15 +257,6 @@ def _headings(
 
 def _whole(section: Section, source: str, trust: Trust, tokens: int) -> Contribution:
     return Contribution(section, source, trust, tokens, tokens)
-
-
-def _task(items: Sequence[Item]) -> str | None:
-    """Return the id of the message that says what to do now: the last one the user wrote."""
-    for item in reversed(items):
-        message = item.message
-        if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
-            return item.id
-    return None
 
 
 def _section_of(message: Message) -> Section:

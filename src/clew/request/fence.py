@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from clew.errors import InputError
 from clew.message import Message, Part, Text, ToolResult, Trust
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 
 TAG = "clew-data"
 ANNOUNCEMENT = (

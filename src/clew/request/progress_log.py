@@ -21,7 +21,7 @@ from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent
 from clew.message import Cite, Json, JsonObject, Trust
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.request.sections import PLAN, Piece
 
 _LISTS = ("changed", "evidence", "open")

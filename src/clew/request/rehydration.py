@@ -16,7 +16,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.message import Cite, Item, Message, Origin, Trust, words
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.request.sections import PLAN, Piece
 
 _SKILL_TOOLS = frozenset({"skill", "use_skill", "useskill", "activate_skill", "load_skill", "invoke_skill"})

@@ -23,10 +23,9 @@ from clew.compaction.plan import Plan
 from clew.compaction.plan.codec import shown_messages
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose.brief import MandatoryContent
-from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, InputError
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Origin, Role
+from clew.message import Item, Origin, Role, fixed_prefix
 from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.secrets import mask_message
@@ -265,7 +264,7 @@ def _wish(now: CompactResult, carry: Carry, gauge: Gauge, options: Options) -> W
     """Return the goal set by the caller or by the window; None if nothing is to be done."""
     view = carry.view
     if options.target_tokens is not None:
-        target = options.target_tokens + sum(view.sizes[: leading_system(view.items)])
+        target = options.target_tokens + sum(view.sizes[: fixed_prefix(view.items)])
         reason = f"down to {options.target_tokens:,} tokens, as asked"
         return Wish(target, Trigger.MANUAL, reason, options.focus) if view.tokens > target else None
     verdict = now.budget.verdict if now.budget else None

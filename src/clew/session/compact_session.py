@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from clew.budget import Asked, Asker, Cache, Compact, Move, Region, Signal, Stop, TokenBudget, Trigger
 from clew.compaction.decide import Job, Outcome, Writer, decide
 from clew.compaction.plan.plan import apply
-from clew.compaction.propose.tail import leading_system
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NothingToGain, StalePlan
 from clew.log import UNDO, new_event
 from clew.log.protocol import Event
-from clew.message import JsonObject
+from clew.message import JsonObject, fixed_prefix
 from clew.providers.model import Steps, drive
 from clew.session.fit import Fitted, Gauge, budget_event, with_unread
 from clew.session.history import Compaction, compaction_event, refusal_event
@@ -54,7 +53,7 @@ class Request:
 def wish_of(replay: Replay, gauge: Gauge, target_tokens: int | None, focus: str | None) -> Wish | None:
     """Return the goal of a compaction that a person asks for; None if there is nothing to gain."""
     if target_tokens is not None:
-        prompt = replay.items[: leading_system(replay.items)]
+        prompt = replay.items[: fixed_prefix(replay.items)]
         target = target_tokens + sum(replay.counter.count(item.message) for item in prompt)
         reason = f"down to {target_tokens:,} tokens, as asked"
         return Wish(target, Trigger.MANUAL, reason, focus) if replay.tokens > target else None

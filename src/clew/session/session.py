@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from clew.budget import DEFAULT, Policy, Trigger
 from clew.compaction.decide import Outcome, Writer
 from clew.compaction.propose.summary import SessionRequest
-from clew.compaction.propose.tail import leading_system
 from clew.errors import InputError, NotFound
 from clew.ledger.ledger import Ledger
 from clew.ledger.turns import KeptFact
 from clew.log import ABOUT, KINDS, LOOP, MESSAGE, PIN, RESHAPING, RULES, SWITCH, LogProblem, new_event
 from clew.log.protocol import Ctx, Event, Store, StoredEvent
-from clew.message import Item, Json, JsonObject, Message, Native, words
+from clew.message import Item, Json, JsonObject, Message, Native, fixed_prefix, words
 from clew.providers import Converted, convert, wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
@@ -405,7 +404,7 @@ class Session:
 
     def _own_request(self) -> SessionRequest:
         messages = tuple(item.message for item in self._replay.items)
-        system = leading_system(self._replay.items)
+        system = fixed_prefix(self._replay.items)
         return SessionRequest(messages[system:], messages[:system], self.own_requests)
 
     def _drive(self, steps: Steps[Result]) -> Result:

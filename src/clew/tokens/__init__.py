@@ -2,9 +2,8 @@
 
 from clew.tokens.calibrate import Calibration
 from clew.tokens.counter import TokenCounter, counter_for
-from clew.tokens.families import FAMILIES, Family
+from clew.tokens.families import FAMILIES, Family, Tally
 from clew.tokens.models import UNKNOWN, Model, model_named, models
-from clew.tokens.tally import Tally
 
 __all__ = [
     "FAMILIES",

@@ -16,8 +16,7 @@ from typing import Any
 
 from clew.errors import InputError
 from clew.message import JsonObject
-from clew.tokens.families import Family
-from clew.tokens.tally import KINDS, Scale, Tally
+from clew.tokens.families import KINDS, Family, Scale, Tally
 
 UNSURE: Scale = (0.12, 0.25, 0.20, 0.35, 0.50, 0.50)
 """The standard deviation of each factor before the first report, relative to the factor (chosen by hand)."""

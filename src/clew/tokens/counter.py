@@ -1,19 +1,196 @@
-"""Count the tokens of texts and messages for one model."""
+"""Count the tokens of texts, parts, messages and histories for one model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, Protocol, TypeAlias, TypeVar, assert_never
 
-from clew.message import Message, Part
-from clew.tokens.cache import TextCache
+from clew.message import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Compacted,
+    Media,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+)
 from clew.tokens.calibrate import Calibration
 from clew.tokens.estimate import estimate
 from clew.tokens.exact import BytePairs, available
-from clew.tokens.families import FAMILIES, OTHER, Family
+from clew.tokens.families import FAMILIES, NOTHING, OTHER, Family, Tally, total
+from clew.tokens.images import UNKNOWN_IMAGE_TOKENS, image_size
 from clew.tokens.models import Model, model_named
-from clew.tokens.protocol import Tokenizer
-from clew.tokens.tally import Tally, total
-from clew.tokens.weigh import Balance
+
+
+class Tokenizer(Protocol):
+    """Counts the tokens of a text exactly as one family of models does.
+
+    The same text must always give the same number, every text must be accepted, and the empty text has 0
+    tokens. Special tokens in the text are counted as ordinary characters.
+    """
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens in ``text``."""
+        ...
+
+
+Value = TypeVar("Value")
+
+Key: TypeAlias = str | tuple[int, int]
+
+SHORT = 64
+
+
+def key_of(text: str) -> Key:
+    """Return the cache key of a text: the text itself if short, else its hash and length.
+
+    Python stores a string's hash in the string, so a second lookup of the same object is cheap, and the cache
+    keeps no long text alive. Two long texts of equal length collide with probability 2**-64.
+    """
+    return text if len(text) <= SHORT else (hash(text), len(text))
+
+
+class TextCache(Generic[Value]):
+    """A cache of at most ``size`` values in two generations, an approximation of LRU.
+
+    Lookups move values from the old generation to the young one; when the young one is full, the old one is
+    dropped and replaced by it.
+    """
+
+    def __init__(self, size: int = 65_536) -> None:
+        """Hold at most ``size`` values."""
+        self._half = max(1, size // 2)
+        self._young: dict[Key, Value] = {}
+        self._old: dict[Key, Value] = {}
+
+    def __len__(self) -> int:
+        """Return the number of cached values."""
+        return len(self._young) + len(self._old)
+
+    def get(self, text: str, compute: Callable[[str], Value]) -> Value:
+        """Return the value of a text, computing it only if it is not cached."""
+        key = key_of(text)
+        found = self._young.get(key)
+        if found is not None:
+            return found
+        value = self._old.pop(key, None)
+        if value is None:
+            value = compute(text)
+        if len(self._young) >= self._half:
+            self._old, self._young = self._young, {}
+        self._young[key] = value
+        return value
+
+
+BYTES_PER_TOKEN = {"document": 25, "audio": 500, "video": 1_000, "file": 25}
+"""For media whose tokens only the provider knows, assuming 2,000 tokens for a PDF page of 50 kB, 32 for a
+second of audio of 16 kB, 250 for a second of video of 250 kB."""
+UNKNOWN_MEDIA_TOKENS = 2_000
+"""For media given by URL or file id (chosen by hand)."""
+SEAL_CHARS = 250
+"""The length of a signature of the shortest thinking block, in base64 characters."""
+CHARS_PER_HIDDEN_TOKEN = 5.0
+"""Signature characters per token of thinking. Both numbers were measured on Claude and assumed for others."""
+
+
+class Balance:
+    """Computes the tallies of messages for one family, with a function for texts."""
+
+    def __init__(self, family: Family, weigh_text: Callable[[str], Tally]) -> None:
+        self.family = family
+        self.weigh_text = weigh_text
+        framing = family.framing
+        self._message = Tally(framing=framing.message)
+        self._result = Tally(framing=framing.result)
+        self._call = Tally(framing=framing.call)
+
+    def message(self, message: Message) -> Iterator[Tally]:
+        """Yield the tallies of a message: its framing and its parts."""
+        yield self._message
+        for part in message.parts:
+            if type(part) is Text:  # most parts are text: avoid the nested generator
+                yield self.weigh_text(part.text)
+            else:
+                yield from self.part(part)
+
+    def part(self, part: Part) -> Iterator[Tally]:
+        """Yield the tallies of a part."""
+        match part:
+            case Text(text):
+                yield self.weigh_text(text)
+            case ToolResult(parts=parts):
+                yield self._result
+                for inner in parts:
+                    yield from self.part(inner)
+            case ToolCall(name=name):
+                yield self._call
+                yield self.weigh_text(name)
+                yield self.weigh_text(part.input_text)
+            case Thinking():
+                yield self._thinking(part)
+            case Media():
+                yield self._media(part)
+            case Compacted(text=text, encrypted=encrypted):
+                yield self.weigh_text(text) if text else _sealed(encrypted or "")
+            case ApprovalRequest() | ApprovalAnswer() | Unknown():
+                yield self._message
+                yield self.weigh_text(_as_json(part))
+            case _:
+                assert_never(part)
+
+    def _thinking(self, part: Thinking) -> Tally:
+        """Return the tally of the thinking text or of its signature, whichever is more.
+
+        A signature is not sent to the model as text. But if a provider shows only a summary of the thinking,
+        the signature holds all of it, and has five characters for each hidden token.
+        """
+        said = self.weigh_text(part.text)
+        sealed = _sealed(part.signature or "")
+        return max(said, sealed, key=lambda tally: tally.tokens(self.family.scale))
+
+    def _media(self, part: Media) -> Tally:
+        if part.kind == "image":
+            size = image_size(part.data) if part.data else None
+            return Tally(known=self.family.image(size) if size else UNKNOWN_IMAGE_TOKENS)
+        if part.data is None:
+            return Tally(known=UNKNOWN_MEDIA_TOKENS)
+        if (part.media_type or "").startswith("text/"):
+            return self.weigh_text(_plain(part.data))
+        file_bytes = len(part.data) * 3 // 4
+        return Tally(known=math.ceil(file_bytes / BYTES_PER_TOKEN[part.kind]))
+
+
+def _plain(data: str) -> str:
+    """Return the text of a text document, which is base64 in some wire formats and plain in others."""
+    try:
+        return base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return data
+
+
+def _sealed(data: str) -> Tally:
+    hidden = (len(data) - SEAL_CHARS) / CHARS_PER_HIDDEN_TOKEN
+    return Tally(known=hidden) if hidden > 0 else NOTHING
+
+
+def _as_json(part: ApprovalRequest | ApprovalAnswer | Unknown) -> str:
+    """Return the part as JSON, as its provider would write it."""
+    if part.native is not None:
+        return json.dumps(part.native.value, ensure_ascii=False)
+    match part:
+        case ApprovalRequest(name=name, arguments=arguments):
+            return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+        case ApprovalAnswer(approved=approved, reason=reason):
+            return json.dumps({"approve": approved, "reason": reason}, ensure_ascii=False)
+        case Unknown(kind=kind):
+            return kind
 
 
 class TokenCounter:

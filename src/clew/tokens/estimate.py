@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter, mul
 from typing import Literal, NamedTuple
 
-from clew.tokens.tally import NOTHING, Tally
+from clew.tokens.families import NOTHING, Tally
 
 _LETTERS = string.ascii_letters.encode()
 _DIGITS = string.digits.encode()

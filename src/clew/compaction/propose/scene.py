@@ -10,19 +10,11 @@ from functools import cached_property
 from clew.compaction.plan import Claim, Digest, Shrink
 from clew.compaction.propose.brief import MandatoryContent
 from clew.compaction.propose.stubs import without_thinking
-from clew.compaction.propose.tail import (
-    AS_USUAL,
-    Keep,
-    faded_sizes,
-    leading_system,
-    opens_turn,
-    tail_room,
-    tail_start,
-)
+from clew.compaction.propose.tail import AS_USUAL, Keep, faded_sizes, opens_turn, tail_room, tail_start
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turns
 from clew.ledger.values import Values
-from clew.message import Item, Message, Role
+from clew.message import Item, Message, Role, fixed_prefix
 from clew.tokens import TokenCounter
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -113,7 +105,7 @@ class Scene:
             if drop_thinking
             else self.sizes_now
         )
-        self.first = leading_system(now.view)
+        self.first = fixed_prefix(now.view)
         """Index after the system prompt, which is never touched."""
         self.fixed = sum(self.sizes[: self.first])
         self.room = now.target_tokens - self.fixed

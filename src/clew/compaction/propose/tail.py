@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clew.message import (
-    Compacted,
     Item,
     Message,
     Origin,
@@ -48,23 +47,6 @@ class Keep:
 
 
 AS_USUAL = Keep()
-
-
-def leading_system(view: Sequence[Item]) -> int:
-    """Return how many leading messages may not be touched: system prompt, a provider's own compaction.
-
-    A provider's compaction item is first in the list, or after the user messages it was returned with; it is
-    signed or encrypted for exactly that position.
-    """
-    prompt = sealed = 0
-    for i, item in enumerate(view):
-        if any(isinstance(part, Compacted) for part in item.message.parts):
-            sealed = i + 1
-        elif item.message.role in (Role.SYSTEM, Role.DEVELOPER):
-            prompt = i + 1 if prompt == i else prompt
-        elif item.message.role is not Role.USER:
-            break
-    return max(prompt, sealed)
 
 
 def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep: Keep, floor: int) -> int:

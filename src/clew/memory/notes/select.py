@@ -15,7 +15,7 @@ from clew.memory.notes.note import LIVE, Category, Note, Priority, Scope, Status
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
 from clew.message import Item, Json, JsonObject, Text, ToolCall, Trust, words
-from clew.message.lookalike import escaped
+from clew.message.text import escaped
 from clew.tokens import TokenCounter, counter_for
 
 TAG_SCORE = 3.0

@@ -31,6 +31,7 @@ from clew.message import (
     ToolResult,
     Unknown,
     pair,
+    system_prefix,
 )
 from clew.message.atoms import Place
 from clew.providers.conversion.carry import Crossing, carry_message, is_freeform, same_parts
@@ -87,9 +88,7 @@ def _system_apart(messages: Sequence[Message], target: Target) -> int:
     """Return the number of leading messages that go to the system field."""
     if target.wire.system_key is None:
         return 0
-    leading = 0
-    while leading < len(messages) and messages[leading].role in _INSTRUCTING:
-        leading += 1
+    leading = system_prefix(messages)
     if not target.instructions_anywhere:
         return leading
     # A single plain text can be the field; anything else keeps its structure in the list.

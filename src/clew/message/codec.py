@@ -81,6 +81,29 @@ def message_to_json(message: Message) -> JsonObject:
     return _MessageWriter().message(message)
 
 
+def message_to_plain_json(message: Message) -> JsonObject:
+    """Return the message as plain JSON without the objects it was read from, for ``clew show --json``."""
+    return {
+        "role": message.role.value,
+        "origin": message.origin.value,
+        "parts": [_plain_part(part) for part in message.parts],
+    }
+
+
+def _plain_part(part: Part) -> JsonObject:
+    value: JsonObject = {"type": _NAMES[type(part)]}
+    for name, default in _FIELDS[type(part)]:
+        item = getattr(part, name)
+        if name not in ("parts", "trust") and item is not None and item != default:
+            value[name] = item
+    value["trust"] = part.trust.label
+    if isinstance(part, ToolResult):
+        value["parts"] = [_plain_part(inner) for inner in part.parts]
+    if isinstance(part, Unknown) and part.native:
+        value["value"] = part.native.value
+    return value
+
+
 class _ValuePaths:
     """The path of each value in a native object: by identity, and for long texts also by content."""
 
