@@ -11,6 +11,7 @@ from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.ledger.tool_actions import Does
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
+from clew.message.patterns import lazy_pattern
 from clew.rules.speech import ASSISTANT, USER, Said
 
 MOST = 2_000
@@ -46,25 +47,25 @@ class Approval:
     """First line of the result of a refused call, verbatim."""
 
 
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"\b(?:shall|should|may|can)\s+(?:I|we)\b|\b(?:would|do)\s+you\s+(?:like|want)\s+(?:me|us)\b|\b(?:ready|ok(?:ay)?|good)\s+to\s+(?:proceed|go|start|"
     r"continue|implement|commit|push|merge)\b|\bwant\s+me\s+to\b|\bproceed\b|\bsound\s+good\b|\blook\s+(?:good|right|ok)\b|\bapprove\b|\bgo\s+ahead\b",
     re.IGNORECASE,
 )
-_YES = re.compile(
+_YES = lazy_pattern(
     r"\W*(?:yes|yeah|yep|yup|sure|go\s+(?:ahead|for\s+it)|proceed|do\s+(?:it|that)|please\s+do|approved?|lgtm|sounds?\s+good|looks?\s+good|"
     r"let[’']?s\s+(?:go|do\s+it)|absolutely|definitely|make\s+it\s+so|ship\s+it|oui|ja|sí)\b|\W*(?:はい|是的|好的)"
     r"|\W*(?:ok(?:ay)?|perfect|correct|continue|great)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
-_NO = re.compile(
+_NO = lazy_pattern(
     r"\W*(?:no(?:pe|t\s+yet)?|nah|don[’']?t|do\s+not|stop|wait|hold\s+(?:on|off)|cancel|never\s*mind|rather\s+not|nein|non)\b(?!\s+(?:problem|worries|rush))",
     re.IGNORECASE,
 )
-_EITHER_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_EITHER_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
 _LONGEST_ANSWER = 400
 _LONGEST_SUBJECT = 200
-_APPROVED_PLAN = re.compile(
+_APPROVED_PLAN = lazy_pattern(
     r"\s*(?:(?:The )?user has approved (?:the|your|exiting)(?: the)? plan"
     r"|(?:Your )?plan (?:was |has been )?approved)\b",
     re.IGNORECASE,

@@ -15,15 +15,16 @@ from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, counts_in, only_shows, run_of
 from clew.ledger.tool_actions import Does
 from clew.message import Cite
+from clew.message.patterns import lazy_pattern
 
 _SUMS_UP = 4_000
 """Characters at the end of an output that are searched for a summary; chosen by hand."""
 LONGEST_VERDICT = 120
-_CHECKS = re.compile(
+_CHECKS = lazy_pattern(
     r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
     r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
 )
-_VERDICT = re.compile(
+_VERDICT = lazy_pattern(
     r"^[ \t]*(?:✖ |× )?(?:"
     r"Found \d+ (?:errors?|warnings?|problems?|issues?)\b[^\n]*"
     r"|\d+ (?:errors?|problems?|issues?)\b[^\n]*"

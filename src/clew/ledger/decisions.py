@@ -15,6 +15,7 @@ from enum import StrEnum
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
 from clew.message import Cite, Message, Role, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import may_state_rule
@@ -57,7 +58,7 @@ _CORRECTION = r"""
   | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
 """
 """A correction or a change of fact: it overrides what was said before."""
-_BY_USER = re.compile(
+_BY_USER = lazy_pattern(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
     (?:{_CHOOSE}\b|not\s+(?!worry)|merge|rename|remove|make|do\s+(?:it\s+in|option|an?\b|\d))
@@ -79,7 +80,7 @@ _BY_USER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_BY_ASSISTANT = re.compile(
+_BY_ASSISTANT = lazy_pattern(
     rf"""
     \b(?:I|we)(?:[’']ve|\s+have)?\s+(?:decided|chose|chosen|opted|settled|picked|went\s+with)\b
     (?!\s+(?:if|whether))
@@ -95,12 +96,12 @@ _BY_ASSISTANT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_REASON = re.compile(
+_REASON = lazy_pattern(
     r"\b(?:because|since|so that|as it|as this|in order to|to avoid|otherwise|that way|due to|given that"
     r"|so (?:we|it|the|that))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-_NOT_YET = re.compile(
+_NOT_YET = lazy_pattern(
     r"\?\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
     r"|\bor\s+(?:should|do|would)\s+(?:i|we)\b|\bif you(?:[’']d)? (?:prefer|want|like)",
     re.IGNORECASE,

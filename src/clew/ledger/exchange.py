@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from clew.ledger.tool_actions import Deed, Does, deed
 from clew.message import Cite, Item, Json, ToolCall, ToolResult
+from clew.message.patterns import lazy_pattern
 from clew.rules.speech import Said, said
 
 
@@ -39,7 +40,7 @@ _SAID = r"\s*(?:<tool_use_error>|Error: )?\[?"
 _WORDS = r"(?:[\w-]{1,40} ){0,4}"
 _BY_USER = r"by (?:the )?user(?=\s*$|\s*[][.,;:!()\n]| after \d)"
 """At the end of a sentence, so that "user agent" or "user policy" does not match."""
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     rf"{_SAID}(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)"
     r"|(?:The )?user (?:has )?(?:rejected|denied|declined|refused|disallowed|chose not to|chosen to disallow"
     r"|did not (?:allow|approve)|specified a rule which prevents)\b"
@@ -50,24 +51,24 @@ _REFUSED = re.compile(
     r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))",
     re.IGNORECASE,
 )
-_BROKEN_OFF = re.compile(
+_BROKEN_OFF = lazy_pattern(
     rf"{_SAID}(?:(?:The )?user (?:has )?(?:cancell?ed|aborted|interrupted|skipped|dismissed)\b"
     rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
     re.IGNORECASE,
 )
 """A person interrupted it; part of it may have been done."""
-_EXIT_AT_START = re.compile(
+_EXIT_AT_START = lazy_pattern(
     r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
     r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
 )
-_EXIT_AT_END = re.compile(
+_EXIT_AT_END = lazy_pattern(
     r"^(?:<(?:exited|[^\n<>]{0,80}completed) with exit code |Exit Code: "
     r"|\[(?:The command completed|Command finished) with exit code |\[?[Ee]xit (?:code|status):? "
     r"|Command exited with (?:code|non-zero status code:?) )(-?\d+)",
     re.MULTILINE,
 )
-_EXIT_IN_JSON = re.compile(r'"exit_code":\s?(-?\d+)')
-_TOOL_ERROR = re.compile(
+_EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d+)')
+_TOOL_ERROR = lazy_pattern(
     r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
     r"|No replacement was performed|Your proposed edit|File not found|File does not exist"
     r"|apply_patch verification failed|Tool execution aborted|Ran into \[Errno|MCP error"
@@ -75,7 +76,7 @@ _TOOL_ERROR = re.compile(
     r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found"
     r"|Permission denied\b)"
 )
-_SHELL_ERROR = re.compile(
+_SHELL_ERROR = lazy_pattern(
     r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
     r"|error: |error\[E\d+\]|panic: |\W*ELIFECYCLE\b|make: \*\*\* |FAILED \(|[\w.]*(?:Error|Exception)(?::|$)"
     r"|=* ?[1-9]\d* failed\b|FAIL\b|\s*× |Found [1-9]\d* errors?\b|\S+\(\d+,\d+\): error TS\d+"
@@ -85,7 +86,7 @@ _SHELL_ERROR = re.compile(
 _LAST_LINES = 3
 _TELLS_FAILURE = frozenset(("Bash",))
 """Shell tools that flag every failed command as an error, so that unflagged results succeeded."""
-_READS_OF_NOTHING = re.compile(
+_READS_OF_NOTHING = lazy_pattern(
     r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
 )
 _SHORT_ANSWER = 600

@@ -21,15 +21,16 @@ from clew.ledger.shell import Simple, simple_commands, without_prefixes
 from clew.ledger.testruns import run_of, selected_by
 from clew.ledger.tool_actions import BY_NAME, Deed, Does, touches
 from clew.message import Cite
+from clew.message.patterns import lazy_pattern
 
 LONGEST_SUBJECT = 300
 _WORDS_THAT_TELL = 2
-_OPTION_VALUE = re.compile(r"-|\d+$|.*=")
+_OPTION_VALUE = lazy_pattern(r"-|\d+$|.*=")
 _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
 _RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
 _STARTERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
 """Programs that start another program and return its exit code."""
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
 _LOOKS = frozenset(
     (
         *(
@@ -70,8 +71,8 @@ _LOOKS = frozenset(
 _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
 _TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
 _LOOKING = frozenset((Does.READ, Does.SEARCH))
-_NAMES_PROGRAM = re.compile(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
-_SAID_BY_GIT = re.compile(r"\s*(?:fatal|error|hint): ")
+_NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
+_SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")
 
 
 class Attempt(NamedTuple):
@@ -370,8 +371,8 @@ def _runner(exchange: Exchange) -> str:
     return run.runner if run else ""
 
 
-_NOT_ITS_OWN = re.compile(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
-_TELLING = re.compile(
+_NOT_ITS_OWN = lazy_pattern(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
+_TELLING = lazy_pattern(
     r"""^[ \t]*+(?:
       (?P<cause>
         (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
@@ -392,9 +393,9 @@ _TELLING = re.compile(
     )$""",
     re.VERBOSE | re.MULTILINE,
 )
-_FRAME = re.compile(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_BEFORE_OUTPUT = re.compile(
+_FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_BEFORE_OUTPUT = lazy_pattern(
     r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
     r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
 )

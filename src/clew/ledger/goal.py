@@ -16,6 +16,7 @@ from enum import StrEnum
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases
 from clew.message import Cite, Message, Role, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.find import find_candidates
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
 from clew.rules.rule import Kind, Rule
@@ -31,25 +32,25 @@ _FACT_VERBS = (
     *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
     *("belong", "belongs", "contain", "contains", "stand", "stands"),
 )
-_FACT = re.compile(
+_FACT = lazy_pattern(
     r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
     rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
     re.IGNORECASE,
 )
 _FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
-_TROUBLE = re.compile(
+_TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
     r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
     r"|n[’']t\b",
     re.IGNORECASE,
 )
 """Words that turn a stated fact into a problem report, which asks for a fix."""
-_OF_A_HOOK = re.compile(
+_OF_A_HOOK = lazy_pattern(
     r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
     r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
     re.IGNORECASE,
 )
-_WANTS = re.compile(
+_WANTS = lazy_pattern(
     r"\?|\b(?:can|could|would)\ (?:you|we)\b|\b(?:please|help|fix|explain|why|how)\b"
     r"|\bi\ (?:want|need|get|got)\b",
     re.IGNORECASE,
@@ -122,7 +123,7 @@ class Goal:
     trust: Trust
 
 
-_EMPTY_WORDS = re.compile(
+_EMPTY_WORDS = lazy_pattern(
     r"""\W*+(?:(?>
     good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
     |commit\ (?:this|it|and\ push|please)
@@ -134,11 +135,11 @@ _EMPTY_WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Greetings, thanks, and words that only continue the work."""
-_FIRST_WORD = re.compile(r"\W*(\w+)")
+_FIRST_WORD = lazy_pattern(r"\W*(\w+)")
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
 )
-_TURN = re.compile(
+_TURN = lazy_pattern(
     _OPENERS
     + r"""(?:
       (?:now|next)\b[\s,]+
@@ -158,7 +159,7 @@ _TURN = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_REQUEST = re.compile(
+_REQUEST = lazy_pattern(
     _OPENERS
     + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
     (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
@@ -184,7 +185,7 @@ _REQUEST_WORDS = frozenset(
     """.split()
 )
 """First words of ``_REQUEST``, as a prefilter."""
-_DONE = re.compile(
+_DONE = lazy_pattern(
     r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
     r"|created|updated|summary|successfully|ready)\b"
 )
@@ -195,13 +196,13 @@ _DONE_WORDS = Phrases(
         " summary successfully ready",
     )
 )
-_ASIDE = re.compile(
+_ASIDE = lazy_pattern(
     r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
     r"|why|what|how)\b",
     re.IGNORECASE,
 )
 """Requests to be shown something do not change the goal."""
-_WITHDRAWN = re.compile(
+_WITHDRAWN = lazy_pattern(
     r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
     (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
       |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
@@ -211,7 +212,7 @@ _WITHDRAWN = re.compile(
 """Words that withdraw the last request and ask for nothing instead."""
 _LONGEST_WITHDRAWAL = 80
 _OPENING = 60
-_WORD = re.compile(r"[^\W\d_]{4,}")
+_WORD = lazy_pattern(r"[^\W\d_]{4,}")
 _NEW_TASK_WORDS = 5
 _FAMILIAR = 0.34
 """Share of a request's words also in the current goal, from which on it is about the same thing; chosen by

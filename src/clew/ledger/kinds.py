@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.prefilter import CHUNKS, chunks_with
 
 
@@ -44,7 +45,7 @@ class Known(NamedTuple):
     value: str
 
 
-WORD = re.compile(r"[^\s\"'`<>()\[\]{},;|=:*!?&\\^“”‘’«»…—→│·•]{3,}|#\d")
+WORD = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|=:*!?&\\^“”‘’«»…—→│·•]{3,}|#\d")
 
 _EXTENSIONS = (
     "go|py|pyi|ipynb|tsx?|jsx?|mjs|cjs|json|jsonl|jsonc|json5|ndjson|md|mdx|rst|ya?ml|toml|rs|php|sh|bash|zsh|fish|sql|s?css|"
@@ -56,14 +57,14 @@ _ERRNO = (
     "E(?:NOENT|ACCES|PERM|EXIST|NOTDIR|ISDIR|NOTEMPTY|INVAL|TIMEDOUT|CONN[A-Z]+|ADDRINUSE|PIPE|NOSPC|MFILE|NOTFOUND|"
     "BUSY|ROFS|NOEXEC|LIFECYCLE|INTR|AGAIN|RESOLVE|USAGE|HOSTUNREACH|PROTO|BADF|XDEV|LOOP)"
 )
-_WITH_SLASH = re.compile(
+_WITH_SLASH = lazy_pattern(
     r"""
     (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+%$#~-]+/)+[\w.@+%$#~-]*|(?:~|\.{1,2})?/[\w.@+-]{3,})
   | (?P<issue>[\w.-]+/[\w.-]+\#\d+)
     """,
     re.VERBOSE,
 )
-_WITHOUT_SLASH = re.compile(
+_WITHOUT_SLASH = lazy_pattern(
     rf"""
     (?P<uuid>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}})
   | (?P<number>
@@ -94,11 +95,11 @@ _WITHOUT_SLASH = re.compile(
     """,
     re.VERBOSE,
 )
-_SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+_SNAKE = lazy_pattern(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 """The most common identifier form, tried before the larger pattern."""
 _KINDS = {kind.value: kind for kind in ValueKind}
-_SLASHED_WORDS = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
-_NO_LETTER = re.compile(r"[\d./+~-]+")
+_SLASHED_WORDS = lazy_pattern(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
+_NO_LETTER = lazy_pattern(r"[\d./+~-]+")
 _NAMES = frozenset(
     {
         *(
@@ -171,7 +172,7 @@ KNOWN_WORDS = KnownWords()
 """Shared by all ledgers: the classification depends on the word alone."""
 
 
-_PIECE = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
+_PIECE = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])|\d{3,}")
 
 
 def pieces_of(name: str) -> tuple[str, ...]:
@@ -179,19 +180,19 @@ def pieces_of(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str.lower, _PIECE.findall(name))))
 
 
-_URL = re.compile(r"https?://[^\s\"'<>)\]}`,\\|]+")
-_WINDOWS = re.compile(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
+_URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
+_WINDOWS = lazy_pattern(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
 _UNIT = (
     r"\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
     r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b"
 )
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     # Match the first digit before the lookbehinds, so that most positions are rejected at once.
     rf"\d(?<!\d\d)(?<!\d\.\d)\d*+(?:(?:,\d{{3}})++(?:\.\d++)?(?:{_UNIT})?|(?:\.\d++)?{_UNIT})"
 )
 """A number with a unit, or with thousands separators; other numbers are matched as words."""
 _CURRENCIES = ("$", "€", "£")
-_QUOTE = re.compile(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
+_QUOTE = lazy_pattern(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
 
 
 def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
@@ -227,7 +228,7 @@ def _quoted(text: str) -> Iterator[tuple[Known, int]]:
 
 # All values of a text --------------------------------------------------------------------------------
 
-_MARKS = re.compile(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
+_MARKS = lazy_pattern(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
 """Markers of values that contain punctuation. An amount has white space between number and unit."""
 _IS_VALUE = KNOWN_WORDS.__getitem__
 

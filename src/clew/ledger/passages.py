@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 from clew.message import Json, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message.patterns import lazy_pattern
 
 WHOLE = 200_000
 HEAD = 120_000
@@ -26,7 +26,7 @@ SHORT_ARGUMENT = 300
 """Characters up to which an argument counts as typed by the model; longer ones are bodies: files, patches."""
 _LONGEST_LINE = 1_000
 _WITH_TEXT = (Text, ToolResult, Thinking)
-_ESCAPED = re.compile(r"[\x00-\x1f\"\\]")
+_ESCAPED = lazy_pattern(r"[\x00-\x1f\"\\]")
 """Characters that JSON escapes."""
 
 ERROR_SIGNS = ("rror", "ERROR", "FAIL", "Traceback", "panic", "fatal", "xception")
@@ -166,7 +166,7 @@ Place: TypeAlias = tuple[str, int, int, int]
 
 LONG_LINE = 240
 """Characters above which a piece of a line is cited instead of the whole; chosen by hand."""
-_LINE_NUMBER = re.compile(r"\s*\d+[→\t│:]")
+_LINE_NUMBER = lazy_pattern(r"\s*\d+[→\t│:]")
 
 
 class Lines:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_SENTENCE = 600
-_END = re.compile(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECASE)
-_MARKER = re.compile(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?(?:\*\*|__)?")
-_FOREIGN_LINE = re.compile(r"[ \t]*(?:>|\||//|/\*|\$ |@@|<\w)|\t| {8,}")
+_END = lazy_pattern(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
+_ABBREVIATION = lazy_pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECASE)
+_MARKER = lazy_pattern(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?(?:\*\*|__)?")
+_FOREIGN_LINE = lazy_pattern(r"[ \t]*(?:>|\||//|/\*|\$ |@@|<\w)|\t| {8,}")
 _CLOSERS = "\"'”’)*_`"
 _LOWER = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalpha() else ord(" ") for n in range(256))
 """Translation table: ASCII letters to lower case, everything else to spaces."""

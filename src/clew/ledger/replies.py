@@ -17,12 +17,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from clew.ledger.loop import LATER, Loop
+from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""
 _LONGEST_REFUSAL = 1_200
-_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
+_SENTENCE = lazy_pattern(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
 _COURTESY = (
     r"(?:thanks?(?:\ you|\ a\ lot)?|thx|ok(?:ay)?|noted|understood|got\ it|i\ see|i\ understand"
     r"|sure(?:\ thing)?"
@@ -32,9 +33,9 @@ _COURTESY = (
     r"|sorry|apologies|i\ apologi[sz]e|good\ (?:point|catch|question|idea)|interesting|hm+|hi|hello|hey"
     r"|for\ (?:that|this|the\ \w+|letting\ me\ know|flagging\ (?:it|this|that)))"
 )
-_COURTESIES = re.compile(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
-_OPENER = re.compile(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
-_AHEAD = re.compile(
+_COURTESIES = lazy_pattern(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
+_OPENER = lazy_pattern(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
+_AHEAD = lazy_pattern(
     r"""(?:
       (?:i|we)(?:[’']ll|\ will|\ shall|[’']?m\ going\ to|\ am\ going\ to|[’']re\ going\ to)\b
     | (?:i|we)\ (?:have\ to|need\ to|must|should|want\ to)\ (?:\w+\ )?
@@ -48,7 +49,7 @@ _AHEAD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Openings of sentences about future work."""
-_UNSETTLED = re.compile(
+_UNSETTLED = lazy_pattern(
     r"""(?:unfortunately,?\ )?(?:
       i\ (?:really\ |honestly\ )?(?:don[’']?t|do\ not)[ ]
       (?:know|have\ (?:an?\ answer|any\ idea|that\ information))\b
@@ -62,14 +63,14 @@ _UNSETTLED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Openings of sentences that refuse, or know no answer."""
-_STILL_TELLS = re.compile(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
-_TOLD_BEHIND_COLON = re.compile(r":\s+(?:\S+\s+){2}\S")
-_ALL_DONE = re.compile(
+_STILL_TELLS = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
+_TOLD_BEHIND_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
+_ALL_DONE = lazy_pattern(
     r"\b(?:all|everything)\b[^.!?\n]{0,40}"
     r"\b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]{3,}")
+_WORD = lazy_pattern(r"[^\W_]{3,}")
 _STEM = 6
 _REMEMBERED = 50_000
 _ENOUGH = 2

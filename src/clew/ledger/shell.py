@@ -15,6 +15,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from clew.message.patterns import lazy_pattern
+
 
 class Action(StrEnum):
     """What was done to a file, a command line or a URL."""
@@ -42,8 +44,8 @@ class Touch(NamedTuple):
     """Of a move: the new path."""
 
 
-_HEADER = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-_DIFF = re.compile(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_HEADER = lazy_pattern(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_DIFF = lazy_pattern(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 _ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete File": Action.DELETED}
 _NOWHERE = "/dev/null"
 
@@ -78,7 +80,7 @@ LONGEST = 20_000
 """Characters of a command line that are parsed (chosen by hand); here-documents are skipped and do not
 count."""
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""
     (?P<blank>[ \t\r]+|\\\n|(?:(?<=\s)|(?<=\A))\#[^\n]*)
   | (?P<heredoc><<-?[ \t]*(?P<mark>['"]?)(?P<tag>\w+)(?P=mark))
@@ -90,15 +92,15 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SYNTAX = re.compile(r"[\n'\"\\;|&<>()#]")
+_SYNTAX = lazy_pattern(r"[\n'\"\\;|&<>()#]")
 """Characters that a line of plain words does not contain."""
-_QUOTED = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_QUOTED = lazy_pattern(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
     ("sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!", "{")
 )
-_NO_PATH = re.compile(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
-_URL = re.compile(r"https?://[^\s\"'<>)\]}`,\\|]+")
+_NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
+_URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 
 
 @dataclass(slots=True)

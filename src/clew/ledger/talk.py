@@ -21,6 +21,7 @@ from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_
 from clew.ledger.replies import PutOff, is_report
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json
+from clew.message.patterns import lazy_pattern
 from clew.rules.sentences import sentences
 from clew.rules.speech import ASSISTANT, USER, Said
 
@@ -30,17 +31,17 @@ _OF_THE_USER = frozenset((LoopKind.REQUEST, LoopKind.QUESTION))
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 _LAST_WORDS = 900
-_NO_TASK = re.compile(
+_NO_TASK = lazy_pattern(
     r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
     r"|haha|sorry|job|work|very|much|so)\W*)+",
     re.IGNORECASE,
 )
-_LATER = re.compile(
+_LATER = lazy_pattern(
     r"\b(?:I|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b",
     re.IGNORECASE,
 )
 """A promise for another time: the next report does not keep it."""
-_PROMISE = re.compile(
+_PROMISE = lazy_pattern(
     rf"""
     \b(?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
     (?:I[’']?ll|I\s+will|I[’']m\s+going\s+to|we[’']?ll)\s+\w+

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from clew.ledger.shell import simple_commands, without_prefixes
+from clew.message.patterns import lazy_pattern
 
 LONGEST = 400_000
 """Characters of an output that are read (chosen by hand): the last ones, with the runner's summary."""
@@ -21,7 +22,7 @@ LONGEST_COMMAND = 4_000
 MOST_FAILED = 200
 """Failed tests of one run that are listed; chosen by hand."""
 
-_RUNS_TESTS = re.compile(
+_RUNS_TESTS = lazy_pattern(
     r"\bbin/tests?\b|"
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|cypress|playwright|rspec|phpunit|ctest|nextest|runtests|trial)\b"
     r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
@@ -42,7 +43,7 @@ class Runner(NamedTuple):
 
 
 def _lines(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
+    return lazy_pattern(pattern, re.MULTILINE)
 
 
 _TIME = r"(?:[ \t]+[\[(]?[\d.]+ ?m?s[\])]?)?[ \t]*$"
@@ -128,7 +129,7 @@ RUNNERS = (
         _lines(r"^[ \t]*(?:#|ℹ) fail \d+"),
     ),
 )
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_ANSI = lazy_pattern(r"\x1b\[[0-9;]*m")
 
 
 class FailedTest(NamedTuple):
@@ -214,13 +215,13 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
 
 
 _EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
-_RUNNER_WORDS = re.compile(
+_RUNNER_WORDS = lazy_pattern(
     r"(?:py)?\.?tests?|unittest|python[\d.]*|go|cargo|npm|pnpm|yarn|bun|npx|run|jest|vitest|mocha|uv|poetry|make|mise|node|nextest|rtk"
 )
 _TASK_RUNNERS = frozenset(
     {"npm", "pnpm", "yarn", "bun", "mise", "make", "just", "task", "turbo", "nx", "rtk"}
 )
-_TASK_NAME = re.compile(r"[a-z][a-z0-9:_-]*")
+_TASK_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
 
 
 _SHOWS = frozenset(
@@ -238,7 +239,7 @@ def only_shows(words: Sequence[str]) -> bool:
     return words[0].rsplit("/", 1)[-1] in _SHOWS
 
 
-_NAMED = re.compile(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
+_NAMED = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
 _RUNNER_OF = {"py.test": "pytest"}
 
 
@@ -311,11 +312,11 @@ _LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 """The summary lines of each runner; a run in several parts has several of them."""
-_PASSED = re.compile(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
-_FAILED = re.compile(
+_PASSED = lazy_pattern(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
+_FAILED = lazy_pattern(
     r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)|\b(?:failures|errors)=(\d+)"
 )
-_RAN = re.compile(r"Ran (\d+)")
+_RAN = lazy_pattern(r"Ran (\d+)")
 
 
 def counts_in(runner: str, output: str) -> Counts:

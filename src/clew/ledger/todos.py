@@ -18,6 +18,7 @@ from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.phrases import Foreign
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Json, JsonObject
+from clew.message.patterns import lazy_pattern
 from clew.rules.speech import Said
 
 
@@ -36,8 +37,8 @@ class Key(NamedTuple):
     name: str
 
 
-_CHECK = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
-_TASK_NUMBER = re.compile(r"[Tt]ask #(\w+) created")
+_CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")
 _ENDED = {
     "completed": Closed.DONE,
     "complete": Closed.DONE,

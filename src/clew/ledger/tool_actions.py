@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from clew.ledger.shell import Action, Touch, effects, patched
 from clew.message import Json, JsonObject, ToolCall
+from clew.message.patterns import lazy_pattern
 
 
 class Does(Enum):
@@ -140,8 +141,8 @@ _EDITOR_COMMANDS = MappingProxyType(
 )
 _COMMAND_KEYS = ("command", "cmd", "commands")
 _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "dir_path", "directory")
-_QUALIFIED = re.compile(r".*(?:__|[.:/])")
-_SHELL_WRAPPER = re.compile(r"(?:bash|sh|zsh|/bin/\w+)$")
+_QUALIFIED = lazy_pattern(r".*(?:__|[.:/])")
+_SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+)$")
 
 
 def deed(call: ToolCall) -> Deed:
@@ -243,14 +244,14 @@ def _patch_text(given: JsonObject) -> str:
 
 # What a successful call did -------------------------------------------------------------------------------
 
-_IN_RESULT = re.compile(
+_IN_RESULT = lazy_pattern(
     r"^The file (?P<edited>\S.*?) has been (?:updated|created)"
     r"|^File created successfully at: (?P<made>.+?)\s*$"
     r"|^\(Open file: (?P<open>[^)\n]+)\)",
     re.MULTILINE,
 )
-_OVERWRITTEN = re.compile(r"\b(?:overwr\w+|updated|modified)\b")
-_MADE = re.compile(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
+_OVERWRITTEN = lazy_pattern(r"\b(?:overwr\w+|updated|modified)\b")
+_MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
 _SAMPLE = 400
 
 

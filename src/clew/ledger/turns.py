@@ -25,6 +25,7 @@ from clew.errors import NotFound
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.tool_actions import Does
 from clew.message import Cite, Message, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
 from clew.rules.speech import ASSISTANT, USER, WHOLE_SPEECH, Said
@@ -37,7 +38,7 @@ SHORTEST_FINDING, LONGEST_FINDING = 30, 420
 """Characters of a sentence that is informative on its own and not a paragraph; chosen by hand."""
 _LONGEST_READ = 40_000
 """Characters of one text that are searched for findings; agents rarely write more at once."""
-_FINDING = re.compile(
+_FINDING = lazy_pattern(
     r"""(?P<strong>
       root\ cause | turns\ out | \bconfirmed\b | \bculprit\b | \bverified\ that
     | \bruled\ out\b | \bno\ longer\b
@@ -58,15 +59,15 @@ _FINDING = re.compile(
     re.VERBOSE,
 )
 """Matched against lower-case text: a conclusion or a reason."""
-_NAMES = re.compile(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
+_NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
-_STEP = re.compile(
+_STEP = lazy_pattern(
     r"(?:thought:\s*)?(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait)\b"
 )
 """Matched against lower-case text: openings of sentences that announce a step and state no finding."""
-_SENTENCES = re.compile(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
-_MARKS = re.compile(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
+_SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
+_MARKS = lazy_pattern(r"(?:\s+|>+|#+|[-–•*+](?=\s)|\d{1,3}[.)](?=\s))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
     return found
 
 
-_ACKNOWLEDGEMENT = re.compile(
+_ACKNOWLEDGEMENT = lazy_pattern(
     r"\W*(?:(?:yes|yeah|yep|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome|lgtm"
     r"|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
 )
@@ -179,13 +180,13 @@ MOST_CHARACTERS = 3_000
 """Budget for restricting lines (chosen by hand): every digest repeats all of it."""
 _LONG_TEXT = 6_000
 """Characters above which a text is mostly pasted: only plain prohibitions on their own lines count."""
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
     r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
     r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
 )
 """A path or a command."""
-_FORBIDS = re.compile(
+_FORBIDS = lazy_pattern(
     r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
       |off[ -]limits
       |avoid|only|hands\ off|read-?only|frozen|keep\ out|leave\b.{0,40}\balone|untouched|shall\ not
@@ -200,18 +201,18 @@ _FORBIDS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A prohibiting word in some thirty languages. False positives are harmless: only a quote is kept."""
-_PLAIN_BAN = re.compile(
+_PLAIN_BAN = lazy_pattern(
     r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
     r"[^\n]{3,230}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_LINE = re.compile(r"[^\n]+")
-_PIECE = re.compile(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
-_ANSWERED = re.compile(r'"="([^"\n]{3,240})"')
+_LINE = lazy_pattern(r"[^\n]+")
+_PIECE = lazy_pattern(r"[^\n.!?。！？।]+(?:\.(?=\S)[^\n.!?。！？।]*)*[.!?。！？।]*")
+_ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
 """An answer in the result of a tool by which an agent asks the user."""
-_REASON = re.compile(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
+_REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
 """The user's words in the result of a refused call."""
-_SAYS_NOTHING = re.compile(
+_SAYS_NOTHING = lazy_pattern(
     r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
     r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
     re.IGNORECASE,

@@ -8,12 +8,12 @@ and a new choice follows.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.permission import without_reason
 from clew.rules.rule import Kind, Rule, Scope
@@ -26,7 +26,7 @@ _REMEMBERED = 8_192
 MOST_NEAR = 200
 """Active rules on one subject that a sentence is compared with; chosen by hand."""
 _UNPLACED, _PLACED = "word", "word of a place"
-_QUANTITY = re.compile(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
+_QUANTITY = lazy_pattern(r"(\d[\d.,]*)\s*([^\W\d_]{2,})")
 
 
 @lru_cache(maxsize=_REMEMBERED)

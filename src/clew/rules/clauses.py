@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence, Surroundings, evidence
 from clew.rules.permission import LEAVE, is_no_leave
@@ -18,11 +19,11 @@ from clew.rules.words import PATH, Token, model, table, tokens, words
 from clew.rules.words import words as known_words
 
 _COMMAS = ",;，；、"
-_JOINT = re.compile(
+_JOINT = lazy_pattern(
     rf"(?:[{_COMMAS}]\s*|\s+)"
     r"(?:(?:and|but|also|then|plus|et|mais|und|aber|y|pero|e|ma|mas|en|maar|i|ale|и|но)\s+)?\Z"
 )
-_HELD_BACK = re.compile(
+_HELD_BACK = lazy_pattern(
     r"[,;]?\s+(?P<held>(?:but|just|only|aber|nur|mais|pero|ma|mas|maar|ale|но|только)\s+"
     r"(?:not|never|nicht|nie|pas|no|non|não|niet|nie|не)\b"
     r"|(?:except|außer|sauf|salvo|excepto|tranne|exceto|behalve|oprócz|кроме)\b)"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -36,29 +36,24 @@ Entry = str | frozenset[str]
 """A word of a phrase: itself, an ending ("-ing"), or a class of words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """One phrase of a cue, and where it counts. A word ``-ing`` matches any word with that ending."""
 
     cue: str
     words: tuple[Entry, ...]
     tail: tuple[Entry, ...]
     """The words after its gap, if it has one."""
-    place: Place
-    far: bool = False
-    """The gap may be long and cross clauses: "show me the diff, all of it, before you push"."""
-    unless_next: frozenset[str] = frozenset()
-    """Words directly after it that change its meaning."""
-    unless_after: frozenset[str] = frozenset()
-    """Words directly before it that change its meaning: "how to keep"."""
-    goes_on: bool = False
-    """It counts only if a word of the same clause follows: "no mocks", not "no, leave it"."""
-    tail_words: frozenset[str] = field(init=False, repr=False, compare=False)
+    tail_words: frozenset[str]
     """The literal words of the tail, required for a match."""
-
-    def __post_init__(self) -> None:
-        words = frozenset(entry for entry in self.tail if isinstance(entry, str) and entry[0] != "-")
-        object.__setattr__(self, "tail_words", words)
+    place: Place
+    far: bool
+    """The gap may be long and cross clauses: "show me the diff, all of it, before you push"."""
+    unless_next: frozenset[str]
+    """Words directly after it that change its meaning."""
+    unless_after: frozenset[str]
+    """Words directly before it that change its meaning: "how to keep"."""
+    goes_on: bool
+    """It counts only if a word of the same clause follows: "no mocks", not "no, leave it"."""
 
     def fits(self, before: Token | None, behind: Token | None) -> bool:
         """Return True if the phrase counts between these words of its clause."""
@@ -79,17 +74,27 @@ def is_entry(word: str, entry: Entry) -> bool:
 
 
 class Node:
-    """A node of the phrase tree: the phrases that end here, and the words that continue."""
+    """A node of the phrase tree: the phrases that end here, and the words that continue.
 
-    __slots__ = ("_led", "leads", "phrases", "wide")
+    Its successors are created when a text first reaches it, because most are never reached.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_depth", "_led", "_pending", "_plain", "_wide", "phrases")
+
+    def __init__(self, depth: int = 0) -> None:
         self.phrases: list[Phrase] = []
-        self.leads: dict[str, Node] = {}
-        self.wide: list[tuple[Entry, Node]] = []
-        """Edges for endings and word classes."""
+        self._depth = depth
+        self._pending: list[Phrase] = []
+        """Longer phrases that are not yet in a successor."""
+        self._plain: dict[str, Node] = {}
+        self._wide: list[tuple[Entry, Node]] = []
+        """Successors for endings and word classes."""
         self._led: dict[str, tuple[Node, ...]] = {}
         """Cache of ``after``."""
+
+    def put(self, phrase: Phrase) -> None:
+        """Add a phrase whose first words lead here, before the node is first used."""
+        (self.phrases if len(phrase.words) == self._depth else self._pending).append(phrase)
 
     def along(self, words: Sequence[Token], i: int, fillers: frozenset[str]) -> Iterator[tuple[Phrase, int]]:
         """Yield the phrases whose first words start at ``i``, each with the index after them.
@@ -98,7 +103,7 @@ class Node:
         """
         for phrase in self.phrases:
             yield phrase, i
-        if not (self.leads or self.wide):
+        if not (self._pending or self._plain or self._wide):
             return
         while i < len(words):
             word = words[i].word
@@ -109,43 +114,37 @@ class Node:
             i += 1
 
     def after(self, word: str) -> tuple[Node, ...]:
-        """Return the successors for a word; the tree must be complete."""
+        """Return the successors for a word."""
+        if self._pending:
+            self._expand()
         found = self._led.get(word)
         if found is None:
             if len(self._led) >= _REMEMBERED:
                 self._led.clear()
-            plain = (self.leads[word],) if word in self.leads else ()
-            wide = (node for entry, node in self.wide if is_entry(word, entry))
+            plain = (self._plain[word],) if word in self._plain else ()
+            wide = (node for entry, node in self._wide if is_entry(word, entry))
             found = self._led[word] = (*plain, *wide)
         return found
 
-    def all(self) -> Iterator[Phrase]:
-        """Yield every phrase of the tree."""
-        yield from self.phrases
-        for node in (*self.leads.values(), *(node for _, node in self.wide)):
-            yield from node.all()
+    def _expand(self) -> None:
+        wide: dict[Entry, Node] = {}
+        for phrase in self._pending:
+            entry = phrase.words[self._depth]
+            if isinstance(entry, str) and entry[0] != "-":
+                node = self._plain.get(entry) or self._plain.setdefault(entry, Node(self._depth + 1))
+            else:
+                node = wide.get(entry) or wide.setdefault(entry, Node(self._depth + 1))
+            node.put(phrase)
+        self._wide = list(wide.items())
+        self._pending = []
 
 
 def tree(phrases: Iterable[Phrase]) -> Node:
-    """Build the tree in which phrases are matched word by word."""
+    """Return the tree in which phrases are matched word by word."""
     root = Node()
     for phrase in phrases:
-        node = root
-        for entry in phrase.words:
-            node = _lead(node, entry)
-        node.phrases.append(phrase)
+        root.put(phrase)
     return root
-
-
-def _lead(node: Node, entry: Entry) -> Node:
-    """Return the successor for an entry, creating it if needed."""
-    if isinstance(entry, str) and entry[0] != "-":
-        return node.leads.setdefault(entry, Node())
-    for known, onward in node.wide:
-        if known == entry:
-            return onward
-    node.wide.append((entry, Node()))
-    return node.wide[-1][1]
 
 
 NOTHING = "nothing"
@@ -211,11 +210,7 @@ class Language:
     openers: Node
     """Phrases that count only at the start of the sentence."""
     grammar: Grammar
-
-    def all(self) -> Iterator[Phrase]:
-        """Yield every phrase."""
-        yield from self.openers.all()
-        yield from self.phrases.all()
+    all: tuple[Phrase, ...]
 
     def hits(self, text: str, words: Sequence[Token]) -> Iterator[Hit]:
         """Yield the cues of a sentence from left to right."""

@@ -5,10 +5,10 @@ Collect the evidence for and against a sentence being a rule.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import product
 from typing import NamedTuple
 
 from clew.rules.cues import Hit, Language, Phrase
@@ -115,7 +115,8 @@ def may_matter(chunk: str) -> bool:
 @cache
 def _telling_words() -> frozenset[str]:
     """Return the words of which a non-silent English text contains at least one."""
-    return language(ENGLISH).heading_words | _anchors(ENGLISH).keys()
+    needs = _needs(ENGLISH)
+    return language(ENGLISH).heading_words | needs.by_word.keys() | needs.by_member.keys()
 
 
 def _told_by(hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool) -> Iterator[Hit]:
@@ -156,55 +157,83 @@ def _is_order(words: Sequence[Token]) -> bool:
     return False
 
 
+class _Need(NamedTuple):
+    """What a sentence must contain to match a phrase: all these words, and a word of each of the classes."""
+
+    words: frozenset[str]
+    classes: tuple[frozenset[str], ...] = ()
+
+    def is_met(self, words: frozenset[str]) -> bool:
+        """Return True if these words are enough."""
+        return self.words <= words and not any(one.isdisjoint(words) for one in self.classes)
+
+
+class _Needs(NamedTuple):
+    """The needs of the heavy phrases of a language, indexed by distinctive words."""
+
+    by_word: dict[str, dict[str, list[_Need]]]
+    """By the most distinctive of their words, and the next one (or the same)."""
+    by_member: dict[str, list[list[_Need]]]
+    """Those without a distinctive word, by the members of their class."""
+
+
 def _may_tell(name: str, words: frozenset[str]) -> bool:
     """Return True if a sentence has all the words of a phrase that could state or end a rule."""
-    anchors = _anchors(name)
-    for anchor in words & anchors.keys():
-        by_second = anchors[anchor]
+    by_word, by_member = _needs(name)
+    for anchor in words & by_word.keys():
+        by_second = by_word[anchor]
         for second in words & by_second.keys():
-            if any(needed <= words for needed in by_second[second]):
+            if any(need.is_met(words) for need in by_second[second]):
                 return True
-    return False
+    return any(
+        need.is_met(words) for word in words & by_member.keys() for group in by_member[word] for need in group
+    )
 
 
 @cache
-def _anchors(name: str) -> dict[str, dict[str, list[frozenset[str]]]]:
-    """Return the word sets of the heavy phrases, indexed by their two most distinctive words."""
+def _needs(name: str) -> _Needs:
     cues = model().cues
     telling = {cue for cue, row in cues.items() if row.weight >= _FAINT} | _TAKING_BACK | _LEADING_ON
     tongue = language(name)
     if not isinstance(tongue, Language):
-        return {}
-    phrases = [phrase for phrase in tongue.all() if phrase.cue in telling]
-    alone = (frozenset((negator,)) for negator in tongue.grammar.negators)
-    needs = [*alone, *(words for phrase in phrases for words in _needed(phrase))]
-    uses = Counter(word for needed in needs for word in needed)
-
+        return _Needs({}, {})
+    needs = [
+        *(_Need(frozenset((negator,))) for negator in tongue.grammar.negators),
+        *{_need(phrase) for phrase in tongue.all if phrase.cue in telling},
+    ]
+    uses = Counter[str]()
+    for need in needs:
+        many = math.prod(map(len, need.classes))
+        uses.update(dict.fromkeys(need.words, many))
     everywhere = known_words("evidence", "everywhere")
 
+    @cache
     def tells(word: str) -> tuple[bool, bool, bool, int, str]:
         # "never" combines with most verbs: it is cheaper to look for that one word.
         makes_rules = uses[word] >= _MANY and word not in everywhere
         return makes_rules, not is_function_word(word), word not in everywhere, len(word), word
 
-    anchors: dict[str, dict[str, list[frozenset[str]]]] = {}
-    for needed in needs:
-        first, *others = sorted(needed, key=tells, reverse=True)
-        anchors.setdefault(first, {}).setdefault(others[0] if others else first, []).append(needed)
-    return anchors
+    found, by_class = _Needs({}, {}), dict[frozenset[str], list[_Need]]()
+    for need in needs:
+        first, second, *_ = *sorted(need.words, key=tells, reverse=True), "", ""
+        if need.classes and not (first and tells(first)[0]):
+            by_class.setdefault(need.classes[0], []).append(need)
+        else:
+            found.by_word.setdefault(first, {}).setdefault(second or first, []).append(need)
+    for members, group in by_class.items():
+        for member in members:
+            found.by_member.setdefault(member, []).append(group)
+    return found
 
 
-def _needed(phrase: Phrase) -> Iterator[frozenset[str]]:
-    """Yield word sets, one of which a sentence must contain to match a phrase."""
+def _need(phrase: Phrase) -> _Need:
     entries = (*phrase.words, *phrase.tail)
     words = frozenset(entry for entry in entries if isinstance(entry, str) and entry[0] != "-")
     classes = [entry for entry in entries if isinstance(entry, frozenset)]
     if classes and all(map(is_function_word, words)):
         # "is frozen": most sentences have an "is", so the words of the class must be distinctive.
-        smallest = sorted(classes, key=len)[: 1 if words else 2]
-        yield from (words.union(members) for members in product(*smallest))
-    else:
-        yield words
+        return _Need(words, tuple(sorted(classes, key=len)[: 1 if words else 2]))
+    return _Need(words)
 
 
 def _over(sentence: Sentence, around: Surroundings, name: str) -> Iterator[Hit]:

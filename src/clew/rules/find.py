@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from clew.message import Cite, Message, Origin, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.clauses import (
     borrows,
     joint_of,
@@ -44,13 +45,13 @@ _SAMPLE = 2_000
 _REMEMBERED = 512
 """Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
 _REMEMBERED_LONG = 4
-_TAKEN_BACK = re.compile(
+_TAKEN_BACK = lazy_pattern(
     r"\W*(?:oh |uh |um |hm+ )*(?:wait|actually|hold on|scratch that|on second thought"
     r"|correction)\W+(?:no|nope|never|don['’]t|do not)\b",
     re.IGNORECASE,
 )
 """Words that withdraw the sentence before them and say something else."""
-_PLAINLY = re.compile(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
+_PLAINLY = lazy_pattern(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
 
 
 def find(message: Message) -> list[Rule]:

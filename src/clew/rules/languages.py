@@ -8,30 +8,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Entry, Grammar, Language, Phrase, Place, UnspacedLanguage, tree
 from clew.rules.words import table
 
 ENGLISH = "english"
 
 _SCRIPTS = (
-    (re.compile(r"[\u3040-\u30ff]"), "japanese"),
-    (re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"), "korean"),
-    (re.compile(r"[\u4e00-\u9fff]"), "chinese"),
-    (re.compile(r"[\u0400-\u04ff]"), "russian"),
+    (lazy_pattern(r"[\u3040-\u30ff]"), "japanese"),
+    (lazy_pattern(r"[\uac00-\ud7af\u1100-\u11ff]"), "korean"),
+    (lazy_pattern(r"[\u4e00-\u9fff]"), "chinese"),
+    (lazy_pattern(r"[\u0400-\u04ff]"), "russian"),
 )
 _SPELLINGS = (
-    (re.compile(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
-    (re.compile(r"[ãõ]|nça|[ln]h[ao]s?\b"), "portuguese"),
-    (re.compile(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
-    (re.compile(r"[çœêûîâ]|\bé\w|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
-    (re.compile(r"ß|[äöü]|sch"), "german"),
-    (re.compile(r"[łżźćśąęń]"), "polish"),
+    (lazy_pattern(r"ñ|[¿¡]|ci(?:ó|o)n(?:es)?\b"), "spanish"),
+    (lazy_pattern(r"[ãõ]|nça|[ln]h[ao]s?\b"), "portuguese"),
+    (lazy_pattern(r"zion[ei]\b|ità\b|\b[dl]ell"), "italian"),
+    (lazy_pattern(r"[çœêûîâ]|\bé\w|\b(?:qu|l|d|n|j|c|s|m)['’](?=[aeiouyhéèêà])", re.IGNORECASE), "french"),
+    (lazy_pattern(r"ß|[äöü]|sch"), "german"),
+    (lazy_pattern(r"[łżźćśąęń]"), "polish"),
 )
 """Spellings that distinguish languages that share many words."""
-_OTHER_SCRIPT = re.compile("|".join(script.pattern for script, _ in _SCRIPTS))
+_OTHER_SCRIPT = lazy_pattern("|".join(script.pattern for script, _ in _SCRIPTS))
 _FEW_WORDS = 6
-_GAP = " * "
-_LONG_GAP = " ... "
+_GAP = "*"
+_LONG_GAP = "..."
 _UNLESS = ("unless_next", "unless_after")
 
 
@@ -84,11 +85,12 @@ def language(name: str) -> Language | UnspacedLanguage:
             {ord(pair[0]): ord(pair[1]) for pair in grammar.get("variants", "").split()},
         )
     classes = {f"{{{key}}}": frozenset(words.split()) for key, words in content.get("classes", {}).items()}
-    phrases = list(_spaced_phrases(content["cues"], classes, content.get("slips", {})))
+    phrases = tuple(_spaced_phrases(content["cues"], classes, content.get("slips", {})))
     return Language(
         tree(phrase for phrase in phrases if phrase.place is not Place.FIRST),
         tree(phrase for phrase in phrases if phrase.place is Place.FIRST),
         Grammar(**{key: frozenset(words.split()) for key, words in grammar.items()}),
+        phrases,
     )
 
 
@@ -97,8 +99,9 @@ Cues = dict[str, list[dict[str, Any]]]
 
 def _unspaced_phrases(cues: Cues) -> Iterator[Phrase]:
     """Yield the phrases of a language written without spaces, one piece each."""
-    for cue, text, place, entry in _entries(cues):
-        yield Phrase(cue, (text,), (), place, **_conditions(entry))
+    for cue, place, texts, conditions in _entries(cues):
+        for text in texts:
+            yield Phrase(cue, (text,), (), frozenset(), place, False, *conditions)
 
 
 def _spaced_phrases(
@@ -109,29 +112,34 @@ def _spaced_phrases(
     Common misspellings are added as variants: "lets keep".
     """
 
-    def words(text: str) -> tuple[Entry, ...]:
-        return tuple(classes[word] if word[0] == "{" else word for word in text.split())
+    def parsed(written: list[str]) -> tuple[Entry, ...]:
+        return tuple(classes[word] if word[0] == "{" else word for word in written)
 
-    for cue, text, place, entry in _entries(cues):
-        far = _LONG_GAP in text
-        slipped = " ".join(slips.get(word, word) for word in text.split())
-        for said in {text, slipped}:
-            head, _, tail = said.partition(_LONG_GAP if far else _GAP)
-            yield Phrase(cue, words(head), words(tail), place, far, **_conditions(entry))
+    for cue, place, texts, conditions in _entries(cues):
+        for text in texts:
+            written = text.split()
+            variants = [written]
+            if not slips.keys().isdisjoint(written):
+                variants.append([slips.get(word, word) for word in written])
+            gap = next((written.index(sign) for sign in (_LONG_GAP, _GAP) if sign in written), len(written))
+            far = _LONG_GAP in written
+            for words in variants:
+                tail = words[gap + 1 :]
+                literal = frozenset(word for word in tail if word[0] not in "{-")
+                yield Phrase(cue, parsed(words[:gap]), parsed(tail), literal, place, far, *conditions)
 
 
-def _entries(cues: Cues) -> Iterator[tuple[str, str, Place, dict[str, Any]]]:
+Conditions = tuple[frozenset[str], frozenset[str], bool]
+
+
+def _entries(cues: Cues) -> Iterator[tuple[str, Place, list[str], Conditions]]:
+    """Yield the texts of each cue and place, with the conditions of their phrases."""
     for cue, entries in cues.items():
         for entry in entries:
+            after, before = (frozenset(entry.get(key, "").split()) for key in _UNLESS)
             for place in Place:
-                for text in entry.get(place.value, ()):
-                    yield cue, text, place, entry
-
-
-def _conditions(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the conditions of an entry's phrases."""
-    conditions: dict[str, Any] = {key: frozenset(entry.get(key, "").split()) for key in _UNLESS}
-    return {**conditions, "goes_on": entry.get("goes_on", False)}
+                if place.value in entry:
+                    yield cue, place, entry[place.value], (after, before, entry.get("goes_on", False))
 
 
 @cache

@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_LINE = re.compile(r"[^\n]+")
-_PRINTED = re.compile(
+from clew.message.patterns import lazy_pattern
+
+_LINE = lazy_pattern(r"[^\n]+")
+_PRINTED = lazy_pattern(
     r"""[ \t]*(?:
       ={2,}\ .*\S\ ?={2,}[ \t]*$ | -{3,}\ .*\S\ -{3,}[ \t]*$
     | \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b
@@ -28,7 +30,7 @@ _PRINTED = re.compile(
     re.VERBOSE,
 )
 """How lines begin that only programs print."""
-_LIKE_PRINTED = re.compile(
+_LIKE_PRINTED = lazy_pattern(
     r"""[ \t]*(?:
       [A-Z]\w+ing\b[^.!?\n]{0,80}(?:\.\.\.|…|:[ ]\S+)[ \t]*$
     | [A-Z][\w ]{1,30}:[ ][^\s/]*+/\S++[ \t]*+$ | [\w.~-]*+/\S++[ \t]*+$
@@ -37,7 +39,7 @@ _LIKE_PRINTED = re.compile(
     re.VERBOSE,
 )
 """Forms of lines that both programs and people write."""
-_STATUS = re.compile(r"[A-Z]\w+ing\b[^.!?\n]{0,80}:[ ][~.\w-]*/\S+[ \t]*$")
+_STATUS = lazy_pattern(r"[A-Z]\w+ing\b[^.!?\n]{0,80}:[ ][~.\w-]*/\S+[ \t]*$")
 _LOOKED_AT = 300
 """Characters of a line by which it is judged."""
 _FEWEST_LINES = 3
@@ -46,8 +48,8 @@ _WIDEST_GAP = 12
 
 
 _MARGIN = 40
-_BLANK_BEFORE = re.compile(r"\n[ \t]*\n[ \t]*\Z")
-_BLANK_BEHIND = re.compile(r"[ \t]*\n[ \t]*(?:\n|\Z)")
+_BLANK_BEFORE = lazy_pattern(r"\n[ \t]*\n[ \t]*\Z")
+_BLANK_BEHIND = lazy_pattern(r"[ \t]*\n[ \t]*(?:\n|\Z)")
 
 
 def is_status(line: str) -> bool:
@@ -87,37 +89,37 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     return _BLANK_BEFORE.search(before) is not None and _BLANK_BEHIND.match(behind) is not None
 
 
-_HEADING = re.compile(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
-_PLAN = re.compile(
+_HEADING = lazy_pattern(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
+_PLAN = lazy_pattern(
     r"^.*\b(?:plan|spec|specification|design|proposal|prd|rfc|ticket|story|issue|brief|document|doc)s?\b"
     r".{0,80}:\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_MATERIAL = re.compile(
+_MATERIAL = lazy_pattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted)\b.{0,40}"
     r"\b(?:reviews?|comments?|feedback|findings?|audit|analysis|assessment|critique|article|e-?mail|text"
     r"|passage|paragraphs?|logs?|output"
     r"|errors?|message|transcript|report|snippet|content|letter|readme|sentences?|story|document)\b.{0,40}:\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_TO_THE_AGENT = re.compile(
+_TO_THE_AGENT = lazy_pattern(
     r"(?<![\"'`“‘])\b(?:you are (?:an?|the|now|taking|working|going)|you're an?"
     r"|your (?:name|task|job|role|goal|mission) is|act as"
     r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
     re.IGNORECASE,
 )
 _FILE = r"[\w./-]*[\w-]\.(?:md|mdc|mdx|ya?ml|toml|json|txt|cfg|ini|rules)"
-_FILE_SHOWN = re.compile(
+_FILE_SHOWN = lazy_pattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted|my|our|the)\b.{0,60}"
     r"\b(?:workflow|pipeline|config(?:uration)?|settings|manifest|template|prompt|skill|playbook|runbook|policy"
     rf"|file|script|action|{_FILE})s?`?\b.{{0,40}}:[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line that introduces the content of a file."""
-_PLACE_NAMED = re.compile(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
+_PLACE_NAMED = lazy_pattern(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
 """End of a line that names where to work, not what is shown: "update only the files under:"."""
-_FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
-_TAKEN_UP = re.compile(
+_FRONT_MATTER = lazy_pattern(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
+_TAKEN_UP = lazy_pattern(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
     r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
     re.IGNORECASE,
@@ -125,14 +127,14 @@ _TAKEN_UP = re.compile(
 """Words before a file by which a person adopts its rules."""
 _SKILL = "Base directory for this skill:"
 """Text that an agent's tool puts before a page that it loads in the name of the user."""
-_REQUEST = re.compile(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
+_REQUEST = lazy_pattern(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
 """The heading by which an editor separates its own additions from the person's request."""
-_REPORTED = re.compile(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
+_REPORTED = lazy_pattern(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
 """The line by which an editor hands over its reviewer's findings."""
-_TASK = re.compile(
+_TASK = lazy_pattern(
     r"^(?:#{1,3} )?(?:your |the )?(?:task|question|problem):[ \t]*\n", re.MULTILINE | re.IGNORECASE
 )
-_TASK_ENDS = re.compile(r"\n[ \t]*(?:\n|-{3,}|={3,}|#)")
+_TASK_ENDS = lazy_pattern(r"\n[ \t]*(?:\n|-{3,}|={3,}|#)")
 _FRONT_WITHIN = 2_000
 LONG = 600
 """Characters from which on a text may be a document or a briefing; chosen by hand."""
@@ -240,28 +242,28 @@ _MATTER = (
     r"|sentences?|contents?|notes?|transcripts?|conversations?|chats?|stories|story|errors?|logs?|outputs?"
     r"|responses?|answers?|descriptions?|proposals?|nachricht|courriel|mensaje|correo|messaggio)"
 )
-_ANNOUNCED = re.compile(
+_ANNOUNCED = lazy_pattern(
     rf"^[^\n]{{0,80}}?\b{_WORKED_ON}\b[^\n]{{0,60}}?\b(?:this|these|that|the|following|below|my|our|a|an|from"
     rf"|diese\w*|folgende\w*|ce(?:tte|t)?|este|esta|questo)\b[^\n]{{0,40}}?"
     rf"\b{_MATTER}\b[^\n]{{0,60}}?[:?：][ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line that announces a text to be worked on, on the lines below."""
-_ON_ONE_LINE = re.compile(
+_ON_ONE_LINE = lazy_pattern(
     r"^[^\n:]{0,40}\b(?:translate|summari[sz]e|proofread|rephrase|paraphrase|rewrite|explain|answer|correct"
     r"|[üu]bersetze?|traduis|traduce)\b"
     r"[^\n:]{0,60}:[ \t]+(?=\S)",
     re.MULTILINE | re.IGNORECASE,
 )
-_FORWARDED = re.compile(
+_FORWARDED = lazy_pattern(
     r"^[ \t>]*-{2,}[ \t]*(?:forwarded|original|weitergeleitete|urspr[üu]ngliche)\b[^\n]*$"
     r"|^[ \t]*begin forwarded message:?[ \t]*$|^(?:from|von|de|da):[ \t]+\S[^\n]*\n"
     r"(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|[àa]|objet|para|asunto)[^\n:]{0,20}:[^\n]*\n){1,6}"
     r"|^on [^\n]{6,80} wrote:[ \t]*$|^am [^\n]{6,80} schrieb [^\n]{1,60}:[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_TRIPLE = re.compile(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
-_ASKED_ABOUT = re.compile(
+_TRIPLE = lazy_pattern(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
+_ASKED_ABOUT = lazy_pattern(
     rf"""\W*(?:(?:so|and|ok|now|please|can\ you|could\ you|hey|hi)\W+)*(?:
       what\ (?:does|do|did|is|are|should\ i|would\ you)\b[^\n]{{0,40}}\b(?:this|that|it|the|he|she|they|i)\b
         [^\n]{{0,40}}\b(?:mean|say|about|want|think|answer|reply|respond|ask(?:ing)?|saying|{_MATTER})
@@ -275,14 +277,14 @@ _ASKED_ABOUT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A last paragraph that asks about the text above it as a text."""
-_TO_FOLLOW = re.compile(
+_TO_FOLLOW = lazy_pattern(
     r"\b(?:rules?|guidelines?|constraints?|conventions?|instructions|polic(?:y|ies)|requirements?|steps|plan|spec"
     r"|follow|obey|adhere|stick)\b",
     re.IGNORECASE,
 )
 """Words saying that the announced text is to be followed or carried out."""
-_FENCED = re.compile(r"\s*(?:`{3}|~{3}|>|<)")
-_DIVIDER = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
+_FENCED = lazy_pattern(r"\s*(?:`{3}|~{3}|>|<)")
+_DIVIDER = lazy_pattern(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 _ASKING_WITHIN = 200
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
 from clew.rules.rule import Kind, Rule
@@ -82,7 +83,7 @@ _OTHERS_SAY = (
     r"\b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+"
     r"(?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b"
 )
-_FRAMED = re.compile(
+_FRAMED = lazy_pattern(
     rf"""
       [?？]\W*\Z                                                            # asked
     | \b{_MAY}\s+(?:\w+\s+){{0,2}}?{_NOT}\b                                 # denied: "darfst das nicht"
@@ -112,7 +113,7 @@ _PROGRAM = (
     r"|workflow|command"
     r"|method|class|worker|library|plugin|it|he|she|they)"
 )
-_TOLD = re.compile(
+_TOLD = lazy_pattern(
     rf"""
       \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
     | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*
@@ -126,7 +127,7 @@ _TOLD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_REMINDS = re.compile(
+_REMINDS = lazy_pattern(
     r"\b(?:don['’]t|do\s+not|never)\s+(?:forget|drop|ignore|scrap|disregard)\b"
     r"|\bforget\s+about\s+\w+ing\b|\bvergiss\b.*\bnicht\b|\bn['’]oublie\w*"
     r"|\bno\s+(?:te\s+)?olvid\w*|\bnon\s+dimentic\w*|\bnão\s+(?:te\s+)?esque\w*|\bне\s+забуд\w*|别忘|不要忘",
@@ -149,14 +150,14 @@ def reminds(text: str) -> bool:
     return _REMINDS.search(text) is not None
 
 
-_RISKY = re.compile(
+_RISKY = lazy_pattern(
     r"\b(?:secrets?|credentials?|passwords?|tokens?|api keys?|\.env|sensitive|personal data|delet\w*"
     r"|drop|truncate|wipe|rm|push\w*"
     r"|force|deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer)\b",
     re.IGNORECASE,
 )
 """Subjects of rules that only an explicit permission ends."""
-_DIRECTED = re.compile(
+_DIRECTED = lazy_pattern(
     r"\b(?:you|u|we)(?:['’]re| are)? (?:now |also |again |then )?(?:can|may|could|are (?:now )?allowed"
     r"|allowed|free|are free|have (?:my )?permission"
     r"|are good|good) ?(?:now |to |again )*\b|\bfeel free\b|\bgo ahead\b|\bplease (?:do|go)\b"
@@ -169,7 +170,7 @@ _DIRECTED = re.compile(
     r"|void|applies)\b|\bapproved\b|\bafter all\b|\bagain\b|\bnow\b",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(
+_ADDRESSED = lazy_pattern(
     r"\b(?:you|u|your|feel free|go ahead|i (?:now )?(?:allow|permit|approve|lift)|forget|never mind"
     r"|drop|ignore)\b",
     re.IGNORECASE,
@@ -191,13 +192,13 @@ def is_directed(text: str, language: str, cues: set[str], rule: Rule) -> bool:
     return _ADDRESSED.search(text) is not None or _RISKY.search(rule.quote) is None
 
 
-_WORK = re.compile(
+_WORK = lazy_pattern(
     r"\b(?:cod(?:e|ing)|implement\w*|chang\w+|edits?|editing|modif\w+|anything|action|actions|start"
     r"|begin|proceed|build\w*"
     r"|fix\w*|refactor\w*|touch\w*|write|writing|execut\w*|run(?:ning)?)\b",
     re.IGNORECASE,
 )
-_FOR_NOW = re.compile(
+_FOR_NOW = lazy_pattern(
     r"\byet\b|\bfor now\b|\bright now\b|\bat this (?:point|stage)\b|\bfor the moment\b"
     r"|\bjust (?:the )?(?:analysis|plan|report|review"
     r"|explanation)\b|\b(?:only|just) (?:look|read|analy[sz]e|explain|plan|discuss|investigate"
@@ -205,13 +206,13 @@ _FOR_NOW = re.compile(
     r"|\bwithout (?:implement|chang|writ|edit|modify|touch|making|doing)\w*",
     re.IGNORECASE,
 )
-_CODE_ONLY = re.compile(
+_CODE_ONLY = lazy_pattern(
     r"\b(?:do not|don['’]?t|no|without|never)\b[^.]{0,30}\b(?:cod(?:e|ing)|implementation|implement\w*"
     r"|any(?:thing)? changes|anything"
     r"|any changes|changes|action|commands?)\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"[\w.-]+/|\w\.[a-z]{1,4}\b|\b(?:always|never|ever)\b", re.IGNORECASE)
+_PLACE = lazy_pattern(r"[\w.-]+/|\w\.[a-z]{1,4}\b|\b(?:always|never|ever)\b", re.IGNORECASE)
 _ACTS = (
     "push",
     "commit",
@@ -226,7 +227,7 @@ _ACTS = (
     "drop",
 )
 """Acts that a plain "go ahead" does not permit: they must be named."""
-_GO_AHEAD = re.compile(
+_GO_AHEAD = lazy_pattern(
     r"(?:\A|[.!,;:\n]\s*|\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and"
     r"|looks good|sounds good|approved)\W+)"
     r"(?:please |now |let['’]?s |you can (?:now )?|feel free to |start to |then |just )*"
@@ -240,7 +241,7 @@ _GO_AHEAD = re.compile(
     r"|looks good|sounds good)\b",
     re.IGNORECASE,
 )
-_NOT_GO = re.compile(
+_NOT_GO = lazy_pattern(
     r"\b(?:don['’]?t|do not|not|never|before|until|once|after|if|when|should|shall|can|could|would"
     r"|may) (?:you |we |i )?(?:\w+ )?"
     r"(?:go ahead|do it|proceed|implement|get started|start)\b(?!\W*please)|\?\s*\Z",

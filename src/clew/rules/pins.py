@@ -7,13 +7,13 @@ their rules are not pinned.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.errors import NotFound
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.codec import copied
 from clew.rules.find import find, find_candidates
@@ -349,7 +349,7 @@ def _in_pieces(message: Message, id_: str) -> Iterator[tuple[Message, Cite]]:
                 yield Message(message.role, (Text(text, trust=part.trust),)), Cite(id_, index, start)
 
 
-_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)|\n")
+_SENTENCE_END = lazy_pattern(r"[.!?。！？](?=\s|$)|\n")
 
 
 def _pieces(text: str) -> Iterator[int]:
@@ -359,7 +359,7 @@ def _pieces(text: str) -> Iterator[int]:
             yield zlib.crc32(plain.encode("utf-8", "surrogatepass"))
 
 
-_CLAUSE_END = re.compile(r"[,;:.!?)\]](?=\s)|[，；：。！？、）]|\n")
+_CLAUSE_END = lazy_pattern(r"[,;:.!?)\]](?=\s)|[，；：。！？、）]|\n")
 
 
 def _within(quote: str, most: int = LONGEST_RULE) -> str:

@@ -9,10 +9,10 @@ The prefilter for rules: skip texts whose words show that they state and end no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.evidence import may_matter
 from clew.rules.pasted import LONG
 
@@ -21,7 +21,7 @@ _LONGEST = 80
 _REMEMBERED = 200_000
 _LONGEST_TEXT = 10_000
 """Characters of a text whose marks are cached, so that the cache does not hold long texts."""
-_LETTERS = re.compile(r"[A-Za-z]+")
+_LETTERS = lazy_pattern(r"[A-Za-z]+")
 
 
 class Chunks(dict[str, int]):

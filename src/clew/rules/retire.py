@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
+from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules, IndexedRule, ends_rule, has_bound, let_go, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
@@ -125,7 +126,7 @@ def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retir
             yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
 
 
-_INSTEAD = re.compile(
+_INSTEAD = lazy_pattern(
     r"\b(?:use|using|go with|switch to|take|prefer|with"
     r"|do)\s+[`'\"]?([\w.+#-]{2,30})[`'\"]?(?:\s+\w+){0,3}?\s+"
     r"(?:instead of|rather than)\s+(?:the |using )?[`'\"]?([\w.+#-]{2,30})",

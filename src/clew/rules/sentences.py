@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.words import words
 
 
@@ -36,19 +37,19 @@ class Line(NamedTuple):
     indent: int = 0
 
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_FENCE = re.compile(r" {0,12}(`{3,}(?=[^`]*$)|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
-_BOLD_HEADING = re.compile(r"\s*(?:[-*+]\s+(?=.*:\W*$))?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
-_ITEM = re.compile(
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
+_FENCE = lazy_pattern(r" {0,12}(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = lazy_pattern(r" {0,3}(#{1,6})\s+(.*?)[\s#]*$")
+_BOLD_HEADING = lazy_pattern(r"\s*(?:[-*+]\s+(?=.*:\W*$))?(\*\*|__)([^*_]{2,60}?):?\1:?\s*$")
+_ITEM = lazy_pattern(
     r"(\s*)(?:[-*+•‣–—·]|\(?\d{1,3}[.)、．]|\(?[a-zA-Z][.)])(?:\s+\[[ xX]\])?(?:\s+|(?<=[、．]))(?=\S)"
 )
-_OPEN_TAG = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
-_TAG_WITHIN = re.compile(
+_OPEN_TAG = lazy_pattern(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_TAG_WITHIN = lazy_pattern(
     r"<([a-z]+[-_][\w-]*|files?|documents?|attachments?|context|output|results?|page|e?mail|logs?)(?:\s[^<>]*)?>"
 )
 """Tags that tools put around text they add to a person's words, anywhere in a line."""
-_LOG = re.compile(
+_LOG = lazy_pattern(
     r"""\s*(?:
       \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d\b | \[\d\d/\d\d/\d\d
     | \[?(?:ERROR|FATAL|INFO|DEBUG|TRACE|WARN)\b[\]:| ]
@@ -64,22 +65,22 @@ _LOG = re.compile(
     )""",
     re.VERBOSE,
 )
-_DIFF_HEAD = re.compile(r"(?:diff --git |Index: |@@ -|--- [ab]/|\+\+\+ [ab]/)")
-_DIFF_BODY = re.compile(r"[-+ @\\]|index |new file|deleted file|similarity |rename ")
-_CODE_END = re.compile(r"(?:[{;}]|\)\s*[{;,]|=>|\],?|\*/)\s*$")
-_CODE_START = re.compile(
+_DIFF_HEAD = lazy_pattern(r"(?:diff --git |Index: |@@ -|--- [ab]/|\+\+\+ [ab]/)")
+_DIFF_BODY = lazy_pattern(r"[-+ @\\]|index |new file|deleted file|similarity |rename ")
+_CODE_END = lazy_pattern(r"(?:[{;}]|\)\s*[{;,]|=>|\],?|\*/)\s*$")
+_CODE_START = lazy_pattern(
     r"\s*(?:(?:def|class|async def|import|from|const|let|var|function|func|public|private|static|return"
     r"|package)\s+[\w{*.(]+.*(?:[={(;]|:$|\bimport\b)|#include|@\w+\(|//|/\*|<\?|</"
     r"|(?:if|for|while)\s*\(.*\)\s*\{"
     r"|[\w.\]\[\"']+\s*[+*/-]?=\s*\S+\s*$|[a-z-]+:\s?[^\s;]+(?:\s[^\s;]+){0,3};\s*$)"
 )
-_PLAIN_PROSE = re.compile(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
-_MAY_BE_CODE = re.compile(r"import|WARN")
+_PLAIN_PROSE = lazy_pattern(r"(?!diff )(?:I|[A-Z]?[a-z]+),?(?: [\w'/.,!?-]+)+\n?", re.ASCII)
+_MAY_BE_CODE = lazy_pattern(r"import|WARN")
 """A line of plain words is prose unless this matches; the other checks are skipped."""
-_SYMBOL = re.compile(r"[^\w\s.,'\"!?:;()/`*-]")
-_CODE_MARK = re.compile(r"[(){}=<>\[\]]")
+_SYMBOL = lazy_pattern(r"[^\w\s.,'\"!?:;()/`*-]")
+_CODE_MARK = lazy_pattern(r"[(){}=<>\[\]]")
 
-_SAYS = re.compile(
+_SAYS = lazy_pattern(
     r"""(?:
       \b(?!(?:i|we|which|that|this|it)\b)[\w.'’`"/)-]+\s+(?:(?:just|also|always|still|then|now|even|once)\s+)?
         (?:says?|said|writes|wrote|replied|answered|responded|complains|complained|prints|printed|reads|claims
@@ -94,8 +95,8 @@ _SAYS = re.compile(
 """A line that introduces the words of another person or of a program."""
 _WORDS = frozenset((LineKind.PROSE, LineKind.ITEM))
 
-_KEY_ONLY = re.compile(r"(?:- )?[a-z_][\w./-]*:(?: *[|>][-+]?)?\s*$")
-_KEY = re.compile(r"(?:- )?[\"']?[A-Za-z_$][\w./${}-]*[\"']?:(?:\s|$)|#|- [\"']?[\w./@*$:{}-]+[\"']?\s*$")
+_KEY_ONLY = lazy_pattern(r"(?:- )?[a-z_][\w./-]*:(?: *[|>][-+]?)?\s*$")
+_KEY = lazy_pattern(r"(?:- )?[\"']?[A-Za-z_$][\w./${}-]*[\"']?:(?:\s|$)|#|- [\"']?[\w./@*$:{}-]+[\"']?\s*$")
 _FEWEST_KEYS = 2
 """Keys below another key that make it a settings block; people write "notes:" above a list too."""
 
@@ -280,11 +281,11 @@ class Sentence(NamedTuple):
 
 
 # A run of punctuation is tried once, from its start: it may be as long as the text.
-_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[」』”）]*|;(?=\s)")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
-_CONTINUES = re.compile(r"[a-zà-öø-ÿа-яё(`/0-9]")
-_SAYS_SOMETHING = re.compile(r"[^\W_]")
-_LEADS_ON = re.compile(
+_STOP = lazy_pattern(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?=\s)|[。！？；]+[」』”）]*|;(?=\s)")
+_LAST_WORD = lazy_pattern(r"[^\s(\[\"'“‘«]+$")
+_CONTINUES = lazy_pattern(r"[a-zà-öø-ÿа-яё(`/0-9]")
+_SAYS_SOMETHING = lazy_pattern(r"[^\W_]")
+_LEADS_ON = lazy_pattern(
     r"\b(?:not|never|no|to|should|must|shall|will|would|can|could|may|might|and|or|but|the|an?|of|in|on|with|without|that|you|we|i"
     r"|do|don['’]t|won['’]t|cannot|nicht|nie|niemals|zu|soll(?:st)?|darfst?|und|oder|die|der|das|pas|de|ne|jamais|ni|y|no|nunca|que|non|mai|e)\Z",
     re.IGNORECASE,

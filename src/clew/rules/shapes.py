@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.permission import is_passing
 from clew.rules.words import Token, model
@@ -20,21 +21,21 @@ _TINY_WORDS = 2
 _LONG_WORDS = 35
 _NUMBER_WITHIN = 20
 _BOUND_WITHIN = 40
-_NUMERAL = re.compile(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
-_VERSION = re.compile(
+_NUMERAL = lazy_pattern(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
+_VERSION = lazy_pattern(
     r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
 )
 """A platform with its version, after words that may introduce it: "Node 18", "python 3.8"."""
 _TOLD_OF = frozenset(("the", "this", "that", "it", "there"))
-_MEASURE = re.compile(
+_MEASURE = lazy_pattern(
     r"\b\d[\d.,k-]*\s?"
     r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
-_LABEL = re.compile(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
+_CAPITALS = lazy_pattern(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
+_LABEL = lazy_pattern(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
 """A label that makes a rule of what follows: "Never: edit this file"."""
-_ERROR_TEXT = re.compile(
+_ERROR_TEXT = lazy_pattern(
     r"(?:Error|Exception)\b:\s|\b[Ee]xception\b[^:\n]{1,40}:\s|\bnpm (?:warn|error|ERR!)\s"
     r"|\b(?:error|warning) [A-Z]{2,5}\d{3,5}\b"
 )

@@ -12,11 +12,12 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
+from clew.message.patterns import lazy_pattern
 
 DIGEST_TAG = "clew-digest"
 """The tag around a rendered digest."""
 _DIGEST = f"<{DIGEST_TAG} "
-_DIGEST_BLOCK = re.compile(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
+_DIGEST_BLOCK = lazy_pattern(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
 WHOLE_SPEECH = 60_000
 SPEECH_HEAD = 40_000
 SPEECH_TAIL = 20_000

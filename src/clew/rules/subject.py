@@ -10,21 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import is_function_word
 from clew.rules.rule import Duration, Lasts, Scope
 from clew.rules.words import CODE, PATH, Token, table, words
 
-_FILE = re.compile(
+_FILE = lazy_pattern(
     r"(?<![\w/.`-])[\w-][\w.-]*\.(?:py|pyi|js|jsx|ts|tsx|json|jsonl|toml|ya?ml|md|rst|txt|html?|s?css|sql|sh|go|rs"
     r"|rb|java|kt|c|h|cpp|cs|php|swift|lock|cfg|ini|env|csv|xml|ipynb|vue|svelte)\b"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"(?<![\w/.])(?:[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|\w+\(\)|[a-z0-9]+_\w+|[A-Z]{2,}_[A-Z_]+)(?![\w/])"
 )
-_SURE_PATH = re.compile(r"[.*~@]|/$|^/|/.*/")
-_CLAUSE_END = re.compile(r"[,;.!?。！？，；]|\s[-–—]\s|\Z")
-_BACKTICKS = re.compile(r"`[^`]*`")
+_SURE_PATH = lazy_pattern(r"[.*~@]|/$|^/|/.*/")
+_CLAUSE_END = lazy_pattern(r"[,;.!?。！？，；]|\s[-–—]\s|\Z")
+_BACKTICKS = lazy_pattern(r"`[^`]*`")
 _FIRST_UNSPACED = "\u2e80"
 """From this code point on, a run of letters is a whole clause, not a word."""
 _MAX_TOPICS = 8
@@ -123,8 +124,8 @@ def _once(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entry in entries if entry))
 
 
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
-_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _PLURALS = (("ies", "y"), ("s", ""))
 _TENSES = (("ing", ""), ("ed", ""))
 _LONGEST_ENDING = 4

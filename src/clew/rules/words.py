@@ -11,13 +11,14 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from clew.message.patterns import lazy_pattern
 from clew.rules.rule import Kind, Strength
 
 CODE = "`"
 QUOTE = '"'
 PATH = "/"
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\s*(?:
       (?P<plain>[^\W_]+)(?=[\s,;!?)]|[.:](?:\s|\Z)|\Z)    # most words; the rest is rarer and dearer
     | (?P<code>`[^`\n]*` | (?<![\w-])--?[a-z][\w-]* | [^\W_]*_\w+ | [^\W\d_][^\W_]*(?=\((?:\w{2,}[,.)]|\))))
@@ -37,7 +38,7 @@ _REMEMBERED = 16
 """Cached texts: in a message of one sentence, sample and sentence are the same text."""
 _BREAKS = frozenset(("mark", "command"))
 _OPAQUE = {"code": CODE, "quote": QUOTE, "path": PATH}
-_PLAIN = re.compile(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
+_PLAIN = lazy_pattern(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(?!\w))?")
 
 
 class Token(NamedTuple):
