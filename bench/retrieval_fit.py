@@ -24,7 +24,7 @@ from clew.memory import Memory, StaticEmbedder, analyse, embed_lacking, passages
 from clew.memory.features import DENSE, LEXICAL
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.scope import InView
-from clew.memory.search import Query, judge
+from clew.memory.search import Query, score_candidates
 from clew_evals.exact import first_place
 from clew_evals.retrieval.datasets import datasets
 
@@ -55,8 +55,10 @@ def questions(data, embedder):
                 index.add("bench", [analyse(piece) for entry in pool.entries for piece in passages(entry)])
                 list(embed_lacking(index, embedder))
                 for question in asked:
-                    judged, _ = judge(index, "bench", Query(text=question.text, at=question.at), embedder)
-                    entries = [one.seen.row.entry for one in judged]
+                    judged, _ = score_candidates(
+                        index, "bench", Query(text=question.text, at=question.at), embedder
+                    )
+                    entries = [one.candidate.row.entry for one in judged]
                     found = [(entry.session, entry.ref) in question.evidence for entry in entries]
                     yield name, judged, found
 
@@ -84,8 +86,8 @@ def _lost_values(path, cut, embedder):
         for probe in shown.lost_values(cut, view):
             for _, text in shown.queries(probe):
                 query = Query(text=text, at=memory.now, in_view=InView("s", view))
-                judged, _ = judge(index, "local", query, embedder)
-                texts = [one.seen.row.entry.text for one in judged]
+                judged, _ = score_candidates(index, "local", query, embedder)
+                texts = [one.candidate.row.entry.text for one in judged]
                 yield "agent", judged, [first_place(text, probe.kind, probe.key) >= 0 for text in texts]
 
 
@@ -99,14 +101,14 @@ def fit(found, columns, shares):
     sizes = [len(right) for _, _, right in found]
     begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     question = np.repeat(np.arange(len(found)), sizes)
-    worth = np.array([shares[name] / sets[name] for name, _, _ in found])[question]
+    score = np.array([shares[name] / sets[name] for name, _, _ in found])[question]
     weights, first, second = (np.zeros(len(columns)) for _ in range(3))
     for step in range(1, STEPS + 1):  # Adam
         scores = rows @ weights
         likely = np.exp(scores - np.maximum.reduceat(scores, begins)[question])
         of_all = likely / np.add.reduceat(likely, begins)[question]
         of_right = likely * right / np.add.reduceat(likely * right, begins)[question]
-        slope = rows.T @ ((of_all - of_right) * worth) + 2 * STRENGTH * weights
+        slope = rows.T @ ((of_all - of_right) * score) + 2 * STRENGTH * weights
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
         rate = 0.05 * min(1.0, 2 - 2 * step / STEPS)
         weights -= rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)

@@ -175,7 +175,7 @@ def test_what_an_undo_brings_back_whole_is_no_guest_any_more(store, index):
     again = memory.inject(order)
     assert again.passages == ()
     assert "m2: working → recall (the window shows it whole again)" in map(str, memory.shown(again))
-    assert memory.tiers.guests == {}
+    assert memory.tiers.injected == {}
 
 
 def test_the_same_memory_and_question_give_the_same_text_within_the_cap(store, index):

@@ -13,7 +13,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Notebook, Status
-from clew.memory.tools import TOOLS, Consent, Wish
+from clew.memory.tools import TOOLS, Consent, WriteRequest
 from clew.memory.tools.recall import fenced
 from clew.memory.tools.tool import MOST_CHARACTERS
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, said
@@ -37,7 +37,7 @@ class Person:
 
     def __init__(self, consent=Consent.GIVEN):
         self.consent = consent
-        self.asked: list[Wish] = []
+        self.asked: list[WriteRequest] = []
 
     def __call__(self, wish):
         self.asked.append(wish)

@@ -19,7 +19,7 @@ from clew.errors import InputError
 from clew.memory import Memory
 from clew.memory.index.protocol import Index
 from clew.memory.tools import Tool
-from clew.memory.tools.tool import Desk
+from clew.memory.tools.tool import ToolContext
 from clew.memory.tools.toolbox import CONTEXT_BUDGET
 from clew.providers.clients import open_model
 from clew.providers.model import StreamingModel
@@ -135,7 +135,7 @@ def open_chat(  # the front door: all but the session are keywords with defaults
 
     own = [tool for tool in memory.toolbox(session, always_consent).tools if tool is not CONTEXT_BUDGET]
     tools = [*own, *diagnostic_tools(look), *(workspace_tools(root) if root else ())]
-    toolset = Toolset(Desk(session, memory, always_consent), offered(tools, session))
+    toolset = Toolset(ToolContext(session, memory, always_consent), offered(tools, session))
     instructions = InstructionTracker(session, root, trusted=trusted)
     chat = Chat(session, model or OfflineModel(session), toolset, memory, instructions)
     chat.auto = auto

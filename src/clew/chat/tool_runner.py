@@ -11,8 +11,8 @@ from clew.chat.approvals import Approvals, against, describe_call, is_sensitive,
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
-from clew.memory.tools import Consent, Tool, ToolAnswer, Wish
-from clew.memory.tools.tool import Desk, read_arguments
+from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest
+from clew.memory.tools.tool import ToolContext, read_arguments
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
 from clew.session import Session
 
@@ -20,7 +20,7 @@ from clew.session import Session
 class Toolset:
     """Tools, and the desk that they work at."""
 
-    def __init__(self, desk: Desk, tools: Iterable[Tool]) -> None:
+    def __init__(self, desk: ToolContext, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
         """Always in this order: a list of tools that changes is not read from a provider's cache."""
         self._desk = desk
@@ -48,7 +48,7 @@ class Toolset:
             return ToolAnswer(f"{name} failed: {type(error).__name__}: {error}", is_error=True)
 
 
-def always_consent(_wish: Wish) -> Consent:
+def always_consent(_wish: WriteRequest) -> Consent:
     """Consent to a wish: the turn has asked a person before it runs a tool that writes."""
     return Consent.GIVEN
 

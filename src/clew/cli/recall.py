@@ -13,7 +13,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
-from clew.memory import Hit, Memory, Opened, StaticEmbedder, catch_up_all, embed_lacking
+from clew.memory import Hit, Memory, Resolved, StaticEmbedder, catch_up_all, embed_lacking
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.references import ADVICE as LOOK
@@ -62,7 +62,7 @@ def _session(store: Store, name: str) -> str:
     return found
 
 
-def _opened(memory: Memory, ref: str) -> Opened:
+def _opened(memory: Memory, ref: str) -> Resolved:
     """Open a reference; if there is none, advise to search for it."""
     try:
         return memory.open(ref)
@@ -183,7 +183,7 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
     }
 
 
-def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Opened) -> None:
+def _tell_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> None:
     if args.json:
         said: list[Json] = [
             {"ref": one.ref, "time": one.time, "role": one.role, "trust": one.trust.label, "text": one.text}

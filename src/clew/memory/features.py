@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from clew.memory.dates import Span
 from clew.memory.index.protocol import Analysed, Row, Stats
-from clew.memory.question import Question, stands_in
+from clew.memory.question import Question, occurs_in
 from clew.memory.terms import NAMES_SHIFT, Trait, marks_to_find, stem, surface
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ SOON = timedelta(days=10)
 """People often report an event some days later (chosen by hand)."""
 
 
-class Said(NamedTuple):
+class QueryTerms(NamedTuple):
     """The parts of a text that the ranking needs."""
 
     at: Mapping[str, list[int]]
@@ -54,44 +54,48 @@ Place: TypeAlias = tuple[str, str, int]
 """The position of a row: session, kind, number within both."""
 
 
-class Seen(NamedTuple):
+class Candidate(NamedTuple):
     """A candidate with its neighbours, if these are candidates too.
 
     It does not refer to other candidates: reference cycles would be left to the garbage collector.
     """
 
     row: Row
-    said: Said
-    before: Said | None
-    after: Said | None
+    said: QueryTerms
+    before: QueryTerms | None
+    after: QueryTerms | None
     place: Place
 
 
-def look(question: Question, rows: Sequence[Row], known: Mapping[int, Said] | None = None) -> list[Seen]:
+def to_candidates(
+    question: Question, rows: Sequence[Row], known: Mapping[int, QueryTerms] | None = None
+) -> list[Candidate]:
     """Return the candidates with their neighbours, if these are among them.
 
     ``known`` holds texts already read for the same question, by key.
     """
-    texts: dict[Place, Said] = {}
+    texts: dict[Place, QueryTerms] = {}
     for row in rows:
         entry = row.analysed.entry
         said = known.get(row.key) if known else None
         texts[entry.session, entry.kind, row.place] = said or _read(question.terms, row.analysed)
     beside = texts.get
     return [
-        Seen(row, said, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n))
+        Candidate(
+            row, said, beside((session, kind, n - 1)), beside((session, kind, n + 1)), (session, kind, n)
+        )
         for row, ((session, kind, n), said) in zip(rows, texts.items(), strict=True)
     ]
 
 
-def _read(terms: Sequence[str], analysed: Analysed) -> Said:
+def _read(terms: Sequence[str], analysed: Analysed) -> QueryTerms:
     at = {}
     text = f" {analysed.terms} "
     for term in terms:
         # Most terms are in few texts: splitting every text into words takes twice as long.
         if term in text and (places := _places(f" {term} ", text)):
             at[term] = places
-    return Said(at, analysed.length, analysed.traits)
+    return QueryTerms(at, analysed.length, analysed.traits)
 
 
 def _places(word: str, text: str) -> list[int]:
@@ -104,10 +108,10 @@ def _places(word: str, text: str) -> list[int]:
     return found
 
 
-class Judge:
+class FeatureExtractor:
     """Computes the features of candidates for one question."""
 
-    def __init__(self, question: Question, stats: Stats, seen: Sequence[Seen]) -> None:
+    def __init__(self, question: Question, stats: Stats, seen: Sequence[Candidate]) -> None:
         self.question = question
         self.named = _named_speakers(question, seen)
         self.terms = [t for t in question.terms if t not in self.named] or list(question.terms)
@@ -119,7 +123,7 @@ class Judge:
         self._days: dict[str, tuple[frozenset[str], float]] = {}
         self._values = sum(map(len, question.values)) or 1
 
-    def lexical(self, seen: Seen) -> tuple[float, ...]:
+    def lexical(self, seen: Candidate) -> tuple[float, ...]:
         """Return the features of ``LEXICAL``, in order, without the last two."""
         question, entry, said = self.question, seen.row.analysed.entry, seen.said
         traits, length = said.traits, said.length
@@ -154,19 +158,19 @@ class Judge:
             math.log(1 + (traits >> NAMES_SHIFT)),
         )
 
-    def exact(self, seen: Seen) -> tuple[str, ...]:
+    def exact(self, seen: Candidate) -> tuple[str, ...]:
         """Return the question's exact values that a candidate contains."""
         if not self.question.values:
             return ()
         text = seen.row.entry.text.lower()
         return tuple(value for value in self.question.values if value.lower() in text)
 
-    def exactness(self, seen: Seen, exact: Sequence[str]) -> tuple[float, float]:
+    def exactness(self, seen: Candidate, exact: Sequence[str]) -> tuple[float, float]:
         """Return the share of the question's values that a candidate contains: as whole words, and at all."""
         if not exact:
             return 0.0, 0.0
         text = seen.row.entry.text
-        alone = sum(len(value) for value in exact if stands_in(value, text))
+        alone = sum(len(value) for value in exact if occurs_in(value, text))
         return alone / self._values, sum(map(len, exact)) / self._values
 
     def _words(self, at: Mapping[str, Sequence[int]], length: int, texts: int) -> tuple[float, float]:
@@ -185,7 +189,7 @@ class Judge:
             covered += worth
         return score / self._best, covered / self._best
 
-    def _window(self, seen: Seen) -> tuple[float, float]:
+    def _window(self, seen: Candidate) -> tuple[float, float]:
         """Return the same for a text together with its neighbours."""
         at = dict(seen.said.at)
         length, texts = seen.said.length, 1
@@ -197,7 +201,7 @@ class Judge:
                 texts += 1
         return self._words(at, length, texts)
 
-    def _session_words(self, seen: Sequence[Seen]) -> Mapping[str, float]:
+    def _session_words(self, seen: Sequence[Candidate]) -> Mapping[str, float]:
         """Return for each session the coverage of the question by its candidates."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for one in seen:
@@ -221,7 +225,7 @@ class Judge:
                     total += self._rarity[one] + self._rarity[other]
         return total / self._best
 
-    def _dates(self, seen: Seen) -> tuple[float, float]:
+    def _dates(self, seen: Candidate) -> tuple[float, float]:
         """Return whether it mentions the date asked about, and whether it was said then or soon after."""
         day = seen.row.analysed.entry.time[:10]
         if day not in self._days:
@@ -245,13 +249,13 @@ def rarity(stats: Stats, term: str) -> float:
     return math.log(1 + (stats.entries - having + 0.5) / (having + 0.5)) if stats.entries > having else 0.1
 
 
-def _named_speakers(question: Question, seen: Sequence[Seen]) -> frozenset[str]:
+def _named_speakers(question: Question, seen: Sequence[Candidate]) -> frozenset[str]:
     speakers = {one.row.entry.speaker for one in seen}
     words = {stem(word) for speaker in speakers for word in surface(speaker)}
     return frozenset(words & set(question.terms))
 
 
-def dense(asked: bytes, seen: Sequence[Seen]) -> list[tuple[float, ...]]:
+def dense(asked: bytes, seen: Sequence[Candidate]) -> list[tuple[float, ...]]:
     """Return the similarity of each candidate, its window, its predecessor and its session's best."""
     import numpy as np
 

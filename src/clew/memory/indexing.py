@@ -17,7 +17,7 @@ from clew.log.fold import NOTE, TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.memory.index.protocol import Analysed, Entry, EntryKind, Index, Mark
-from clew.memory.notes.log import fold_notes, vouched
+from clew.memory.notes.log import fold_notes, trusted_events
 from clew.memory.notes.note import Note, Status
 from clew.memory.terms import analyse
 from clew.memory.tiers.events import digest_ids, move_from_json, own_digests, stale_undos, undone_since
@@ -67,7 +67,7 @@ def text_of(message: Message) -> str:
     return "\n".join(said for part in message.parts if (said := words(part)))
 
 
-class Unescaped:
+class UnescapedText:
     """A message with the JSON escapes in the arguments of its calls decoded."""
 
     def __init__(self, message: Message) -> None:
@@ -141,7 +141,7 @@ def said_at(stored: StoredEvent) -> str:
     return stored.event.time
 
 
-def blank(ref: str, session: str, time: str, seq: int) -> Entry:
+def empty_entry(ref: str, session: str, time: str, seq: int) -> Entry:
     """Return an entry with a position only."""
     return Entry(ref=ref, session=session, time=time, role="", trust=Trust.UNTRUSTED, text="", seq=seq)
 
@@ -311,14 +311,14 @@ class _Reader:
     # Writing ---------------------------------------------------------------------------------------------
 
     def _at(self, ref: str, stored: StoredEvent) -> Entry:
-        return blank(ref, self._ctx.session, said_at(stored), stored.seq)
+        return empty_entry(ref, self._ctx.session, said_at(stored), stored.seq)
 
     def _taken(
         self, stored: StoredEvent, entries: Iterable[Entry], said: Message | None = None, context: str = ""
     ) -> None:
         """Add the entries of an event to the batch; imported text is at most semi-trusted."""
         most = Trust.SEMI_TRUSTED if stored.seq in self._foreign else Trust.SYSTEM
-        unescaped = Unescaped(said) if said and any(said.calls) else None
+        unescaped = UnescapedText(said) if said and any(said.calls) else None
         for one in entries:
             meant = unescaped.between(one.start, one.start + len(one.text)) if unescaped else ""
             self._batch.append(analyse(one._replace(trust=min(one.trust, most)), meant, context))
@@ -342,11 +342,11 @@ class _Reader:
         if not self._notes:
             return
         events = map(NOTE.current, self._store.read(self._ctx, 0, self._mark.seq, [NOTE.name]))
-        for note in fold_notes(vouched(self._store, self._ctx, events)):
+        for note in fold_notes(trusted_events(self._store, self._ctx, events)):
             if note.id not in self._notes and note.replaced_by not in self._notes:
                 continue
             self._forget([note.id])
             if note.status is Status.APPROVED:
-                at = blank(note.id, self._ctx.session, note.created, 0)
+                at = empty_entry(note.id, self._ctx.session, note.created, 0)
                 self._batch.append(analyse(note_entry(at, note)))
         self._notes = set()

@@ -30,13 +30,13 @@ from clew.memory.notes.log import TRIES, Clock, unix_ms
 from clew.memory.notes.note import Note, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
-from clew.memory.references import Library, Numbered, Opened, Quotation
+from clew.memory.references import Numbered, Quotation, Resolved, Resolver
 from clew.memory.scope import InView, Projects, Where
-from clew.memory.search import Found, Hit, Query
-from clew.memory.selection import Injection, Passage, passage_of, recall, recalled, speaks_for_itself
+from clew.memory.search import Hit, Query, SearchResult
+from clew.memory.selection import Injection, Passage, is_injectable, passage_of, recall, select_injections
 from clew.memory.tiers import (
     DEFAULT,
-    Guest,
+    InjectedExcerpt,
     Moment,
     Move,
     Tier,
@@ -100,7 +100,7 @@ class Memory:
         self.embedder = _shipped(index) if embedder == "shipped" else embedder
         self.policy = policy
         self.notebook = notebook or Notebook(store, ctx.workspace, ctx.session, clock=clock)
-        self.library = Library(store, ctx, index, numbered)
+        self.resolver = Resolver(store, ctx, index, numbered)
         self.projects = Projects(store, ctx.workspace)
         self.project = project
         self.with_unnamed = False
@@ -138,10 +138,10 @@ class Memory:
         limit: int = 10,
         in_view: InView | None = None,
         where: Where | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Return the same, except that entries visible in the view are listed separately."""
         if self.index is None:
-            return Found([], [])
+            return SearchResult([], [])
         self.catch_up()
         filters = self._within(filters, where or self.where)
         asked = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
@@ -193,7 +193,7 @@ class Memory:
 
     def _believed(self, hit: Hit) -> Hit:
         entry = hit.entry
-        trust = self.library.believed(entry.session, entry.trust, entry.seq)
+        trust = self.resolver.believed(entry.session, entry.trust, entry.seq)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
     def _holds(self, entry: Entry) -> bool:
@@ -208,22 +208,22 @@ class Memory:
     def ref(self, entry: Entry) -> str:
         """Return the exact reference of an entry: ``m12``, ``m12@SESSION``, ``d3.4``, ``w3``."""
         own = (self.ctx.session, NOTES_SESSION)
-        return entry.ref if entry.session in own else self.library.ref(entry.session, entry.ref)
+        return entry.ref if entry.session in own else self.resolver.ref(entry.session, entry.ref)
 
-    def open(self, ref: str, neighbours: int = 1) -> Opened:
+    def open(self, ref: str, neighbours: int = 1) -> Resolved:
         """Return what a reference points to: the original text, and references to open next."""
         if _NOTE.fullmatch(ref):
             return self._note(ref)
         self.catch_up()
-        return self.library.open(ref, neighbours)
+        return self.resolver.open(ref, neighbours)
 
-    def _note(self, ref: str) -> Opened:
+    def _note(self, ref: str) -> Resolved:
         """Return an approved note; pending notes cannot be opened here."""
         note = self.notebook.get(ref)
         if note.status is not Status.APPROVED:
             raise NotFound(f"note {ref} is not approved", f"run `clew notes show {ref}` for its status")
         quotation = Quotation(ref, note.created, "note", note.trust, note.text, note.key)
-        return Opened(ref, "note", (quotation,), note.source.messages)
+        return Resolved(ref, "note", (quotation,), note.source.messages)
 
     # Injection -------------------------------------------------------------------------------------------
 
@@ -247,16 +247,16 @@ class Memory:
         fresh = [
             passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
             for hit in hits
-            if speaks_for_itself(hit)
+            if is_injectable(hit)
             and _is_out(self.ref(hit.entry), tiers)
             and (hit.entry.session, hit.entry.ref) not in forgotten
         ]
         best = {one.ref: one for one in reversed(fresh)}  # the best part of each message
         passages = [one for one in fresh if best[one.ref] is one]
-        stay = (guest for ref, guest in tiers.guests.items() if ref not in best and _is_out(ref, tiers))
+        stay = (guest for ref, guest in tiers.injected.items() if ref not in best and _is_out(ref, tiers))
         passages += (one for one in map(self._guest, stay) if one and one.trust >= trust)
         situation = Situation(at=self.now, text=query, tags=tags)
-        return recalled(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
+        return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
 
     def _forgotten(self) -> set[tuple[str, str]]:
         """Return the sources (session, message) of forgotten notes."""
@@ -275,13 +275,13 @@ class Memory:
                     return f"superseded by note {note.replaced_by}"
         return ""
 
-    def _guest(self, guest: Guest) -> Passage | None:
+    def _guest(self, guest: InjectedExcerpt) -> Passage | None:
         """Return an excerpt that was injected earlier; None if its source no longer exists."""
         one = guest.excerpt
         with suppress(NotFound):
-            (said, *_) = self.library.open(one.ref, 0).quotations
-            place = self.library.place(one.ref)
-            order = (place.session, self.library.seq(place) or 0) if place else (one.ref, 0)
+            (said, *_) = self.resolver.open(one.ref, 0).quotations
+            place = self.resolver.place(one.ref)
+            order = (place.session, self.resolver.seq(place) or 0) if place else (one.ref, 0)
             text = said.text[one.start : one.end]
             return Passage(
                 one.ref, one.start, said.role, said.trust, said.time, text, one.why, (*order, one.start),
@@ -304,7 +304,7 @@ class Memory:
     @property
     def tiers(self) -> Tiers:
         """Return the tier of each memory of the session, including due moves that are not recorded yet."""
-        tiers = self.library.tiers(self.ctx.session)
+        tiers = self.resolver.tiers(self.ctx.session)
         return after(moves_due(tiers, self._moment(), self.policy), tiers)
 
     def moves(self) -> list[Move]:
@@ -314,7 +314,7 @@ class Memory:
     def _record(self, make: Making) -> list[Move]:
         for _ in range(TRIES):
             head = self.store.head(self.ctx)
-            tiers = self.library.tiers(self.ctx.session)
+            tiers = self.resolver.tiers(self.ctx.session)
             moves = [self._with_digest(move, tiers) for move in make(tiers, self._moment())]
             if not moves:
                 return []
@@ -328,7 +328,7 @@ class Memory:
         """Return a move into the archive with the digest that will represent its content."""
         if move.to is not Tier.ARCHIVE or not move.into:
             return move
-        parts = [self.library.own_digest(self.ctx.session, tiers.spans[name]) for name in move.what]
+        parts = [self.resolver.own_digest(self.ctx.session, tiers.spans[name]) for name in move.what]
         return replace(move, digest=archive_digest(move.into, parts))
 
     def _moment(self) -> Moment:

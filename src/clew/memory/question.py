@@ -83,7 +83,7 @@ def exact_values(text: str) -> tuple[str, ...]:
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
-def stands_in(value: str, text: str) -> bool:
+def occurs_in(value: str, text: str) -> bool:
     """Return True if a value occurs in a text as a whole word: ``E12`` does not in ``E123``."""
     low, wanted = text.lower(), value.lower()
     place = low.find(wanted)

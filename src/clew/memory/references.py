@@ -57,7 +57,7 @@ class Quotation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Resolved:
     """What a reference points to."""
 
     ref: str
@@ -70,7 +70,7 @@ class Opened:
 
 
 @dataclass(slots=True)
-class Library:
+class Resolver:
     """Resolves references in the logs of a workspace, seen from one of its sessions."""
 
     store: Store
@@ -110,8 +110,8 @@ class Library:
         at_home = session == self.ctx.session or self.ctx.session.startswith(OWN)
         if not at_home and self._is_another_tools(session):
             return Trust.SEMI_TRUSTED
-        strangers = imported_events(self.store, self.at(session))
-        return Trust.SEMI_TRUSTED if (seq in strangers if seq else strangers.spans) else trust
+        imported = imported_events(self.store, self.at(session))
+        return Trust.SEMI_TRUSTED if (seq in imported if seq else imported.spans) else trust
 
     def _is_another_tools(self, session: str) -> bool:
         if session not in self._others:
@@ -183,11 +183,11 @@ class Library:
 
     # Other references ------------------------------------------------------------------------------------
 
-    def open(self, ref: str, neighbours: int = 1) -> Opened:
+    def open(self, ref: str, neighbours: int = 1) -> Resolved:
         """Return what a reference points to; raise ``NotFound`` if it does not exist."""
         place = self.place(ref)
         if place:
-            return Opened(ref, "message", tuple(self.around(place, neighbours)))
+            return Resolved(ref, "message", tuple(self.around(place, neighbours)))
         found = _REF.fullmatch(ref.strip())
         if found is None:
             return self._document(ref)
@@ -208,17 +208,17 @@ class Library:
         found = own_digests(self._event(session, span.seq))
         return next(digest for digest in found if digest.id == span.digest)
 
-    def _digest(self, ref: str, session: str, span: Span) -> Opened:
+    def _digest(self, ref: str, session: str, span: Span) -> Resolved:
         lines = (self._claim(session, claim, span.time) for claim in self.own_digest(session, span).claims)
-        return Opened(ref, "digest", tuple(lines), self._refs(session, span.messages))
+        return Resolved(ref, "digest", tuple(lines), self._refs(session, span.messages))
 
-    def _line(self, ref: str, session: str, claim: Claim, span: Span) -> Opened:
+    def _line(self, ref: str, session: str, claim: Claim, span: Span) -> Resolved:
         sources = dict.fromkeys(cite.message for cite in claim.sources)
-        return Opened(
+        return Resolved(
             ref, "line", (self._claim(session, claim, span.time),), self._refs(session, tuple(sources))
         )
 
-    def _archive(self, ref: str, session: str, name: str) -> Opened:
+    def _archive(self, ref: str, session: str, name: str) -> Resolved:
         """Return an archive digest, and the digests it covers, each with its span."""
         spans = self.tiers(session).archived().get(name)
         made = next((move for move in self._archivings(session) if move.into == name), None)
@@ -231,7 +231,7 @@ class Library:
             f"from {first}",
         )  # fmt: skip
         lines = (self._claim(session, claim, last) for claim in made.digest.claims)
-        return Opened(
+        return Resolved(
             ref, "archive", (overview, *lines), self._refs(session, tuple(span.digest for span in spans))
         )
 
@@ -240,7 +240,7 @@ class Library:
             if "digest" in stored.event.body:
                 yield move_from_json(stored)
 
-    def _document(self, ref: str) -> Opened:
+    def _document(self, ref: str) -> Resolved:
         name, _, session = ref.rpartition("@")
         pieces = self._rows(self.ctx.session, ref) or (self._rows(session, name) if name else [])
         if not pieces:
@@ -249,7 +249,7 @@ class Library:
         text = ""
         for piece in pieces:  # each overlaps the end of the previous one
             text = text[: piece.start] + piece.text
-        return Opened(
+        return Resolved(
             ref, "document", (Quotation(ref, first.time, first.role, first.trust, text),),
             self._refs(first.session, first.sources),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from operator import mul
 from typing import NamedTuple
 
 from clew.memory.dates import in_utc
-from clew.memory.features import DENSE, LEXICAL, Judge, Seen, dense, look, rarity
+from clew.memory.features import DENSE, LEXICAL, Candidate, FeatureExtractor, dense, rarity, to_candidates
 from clew.memory.index.protocol import (
     ANYTHING,
     Embedder,
@@ -26,7 +26,7 @@ from clew.memory.index.protocol import (
     Stats,
     Wanted,
 )
-from clew.memory.question import Question, stands_in, understand
+from clew.memory.question import Question, occurs_in, understand
 from clew.memory.terms import joined_terms, marks_to_find, name_terms, stop_words, surface, terms
 
 # Candidates fetched per kind of match. Chosen by hand for recall on LoCoMo at about 20 ms per search.
@@ -39,11 +39,11 @@ DEEP = 2_000
 """Rows read to find a value whose words occur together more often than ``BY_VALUE``."""
 PAGE = 200
 """Rows read at a time."""
-TELLING = 3
+MIN_PREFIX = 3
 """A prefix shorter than this matches a large share of all words and is slow to search."""
-KEPT = 50
+RERANKED = 50
 """Candidates that are ranked again together with their neighbours."""
-APART = (EntryKind.DIGEST, EntryKind.NOTE)
+STANDALONE = (EntryKind.DIGEST, EntryKind.NOTE)
 """Kinds whose neighbours in the index are unrelated to them."""
 ALIKE = 0.9
 """Two texts that share this fraction of their words count as duplicates."""
@@ -71,7 +71,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class MatchInfo:
     """Why a hit was found."""
 
     exact: tuple[str, ...] = ()
@@ -100,10 +100,10 @@ class Hit:
     """Its key in the index."""
     score: float
     """Comparable within one search; higher is better."""
-    why: Why
+    why: MatchInfo
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The result of a search."""
 
     hits: list[Hit]
@@ -112,10 +112,10 @@ class Found(NamedTuple):
     """Entries among the best that the model already sees."""
 
 
-class Judged(NamedTuple):
+class ScoredCandidate(NamedTuple):
     """A candidate with its features."""
 
-    seen: Seen
+    candidate: Candidate
     features: tuple[float, ...]
     """Those of ``LEXICAL`` and, with vectors, of ``DENSE``, in that order."""
     exact: tuple[str, ...]
@@ -125,7 +125,7 @@ class Judged(NamedTuple):
 
     If the question is mostly exact values, the share of them that it contains comes first.
     """
-    worth: float
+    score: float
     """The weighted sum of the features."""
 
 
@@ -137,15 +137,15 @@ def search(index: Index, workspace: str, query: Query, embedder: Embedder | None
     return find(index, workspace, query, embedder).hits
 
 
-def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> Found:
+def find(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> SearchResult:
     """Return the best hits, and what was left out because the model already sees it."""
-    judged, seen = judge(index, workspace, query, embedder)
-    return Found(_chosen(_ranked(judged), query.limit), seen)
+    scored, seen = score_candidates(index, workspace, query, embedder)
+    return SearchResult(_chosen(_ranked(scored), query.limit), seen)
 
 
-def judge(
+def score_candidates(
     index: Index, workspace: str, query: Query, embedder: Embedder | None = None
-) -> tuple[list[Judged], list[Entry]]:
+) -> tuple[list[ScoredCandidate], list[Entry]]:
     """Return every candidate with its features, unordered, and the best entries that are in view."""
     query = replace(query, filters=in_utc(query.filters))
     asked = embedder.embed([query.text])[0] if embedder else b""
@@ -158,22 +158,22 @@ def judge(
     )  # fmt: skip
     rows = index.rows(workspace, list(keys))
     rows += _deeper(index, workspace, question, query.filters, rows)
-    alone = look(question, rows)
-    court = Judge(question, stats, alone)
+    alone = to_candidates(question, rows)
+    extractor = FeatureExtractor(question, stats, alone)
     weights = _weights(_kind(alone), bool(asked))
-    judged = _judged(court, alone, asked, weights)
-    judged, seen = _without_visible(judged, query)
-    first = nlargest(KEPT, judged, key=lambda one: (one.order, one.worth))
-    found = {one.seen.row.key: one.seen.said for one in first}
+    scored = _score(extractor, alone, asked, weights)
+    scored, seen = _without_visible(scored, query)
+    first = nlargest(RERANKED, scored, key=lambda one: (one.order, one.score))
+    found = {one.candidate.row.key: one.candidate.said for one in first}
     rows = index.rows(workspace, list(found), around=1)
-    beside = [row for row in rows if row.key in found or row.entry.kind not in APART]
-    again = _judged(court, look(question, beside, found), asked, weights)
+    beside = [row for row in rows if row.key in found or row.entry.kind not in STANDALONE]
+    again = _score(extractor, to_candidates(question, beside, found), asked, weights)
     visible = query.in_view or (lambda _: False)
     return [
         one
         for one in again
-        if _passes(query.filters, one.seen.row.entry)
-        and (one.seen.row.key in found or not visible(one.seen.row.entry))
+        if _passes(query.filters, one.candidate.row.entry)
+        and (one.candidate.row.key in found or not visible(one.candidate.row.entry))
     ], seen
 
 
@@ -191,37 +191,43 @@ def _as_spelled(index: Index, workspace: str, question: Question) -> tuple[Quest
     return replace(question, terms=tuple(spelled)), replace(stats, having=having)
 
 
-def _without_visible(judged: list[Judged], query: Query) -> tuple[list[Judged], list[Entry]]:
+def _without_visible(
+    scored: list[ScoredCandidate], query: Query
+) -> tuple[list[ScoredCandidate], list[Entry]]:
     """Return the candidates that are not in view, and the best of those that are."""
     visible = query.in_view
     if visible is None:
-        return judged, []
-    hidden = {one.seen.row.key for one in judged if visible(one.seen.row.entry)}
+        return scored, []
+    hidden = {one.candidate.row.key for one in scored if visible(one.candidate.row.entry)}
     best = [
         one
-        for one in _ranked(judged)[: query.limit]
-        if one.seen.row.key in hidden and (one.exact or one.seen.said.at)
+        for one in _ranked(scored)[: query.limit]
+        if one.candidate.row.key in hidden and (one.exact or one.candidate.said.at)
     ]
-    return [one for one in judged if one.seen.row.key not in hidden], [one.seen.row.entry for one in best]
+    return [one for one in scored if one.candidate.row.key not in hidden], [
+        one.candidate.row.entry for one in best
+    ]
 
 
-def _kind(seen: Sequence[Seen]) -> str:
+def _kind(seen: Sequence[Candidate]) -> str:
     """Return which weights apply, ``agent`` or ``chat``, by the share of tool outputs."""
     outputs = sum(one.row.entry.role == "tool" for one in seen)
     return "agent" if outputs > OUTPUTS * len(seen) else "chat"
 
 
-def _judged(court: Judge, seen: Sequence[Seen], asked: bytes, weights: Sequence[float]) -> list[Judged]:
+def _score(
+    extractor: FeatureExtractor, seen: Sequence[Candidate], asked: bytes, weights: Sequence[float]
+) -> list[ScoredCandidate]:
     meanings = dense(asked, seen) if asked and seen else [()] * len(seen)
-    judged = []
+    scored = []
     for one, near in zip(seen, meanings, strict=True):
-        exact = court.exact(one)
-        shares = court.exactness(one, exact)
+        exact = extractor.exact(one)
+        shares = extractor.exactness(one, exact)
         is_original = float(one.row.entry.kind is not EntryKind.DIGEST)
-        order = (*shares, is_original) if court.question.exacting else ()
-        features = court.lexical(one) + shares + near
-        judged.append(Judged(one, features, exact, order, sum(map(mul, features, weights))))
-    return judged
+        order = (*shares, is_original) if extractor.question.exacting else ()
+        features = extractor.lexical(one) + shares + near
+        scored.append(ScoredCandidate(one, features, exact, order, sum(map(mul, features, weights))))
+    return scored
 
 
 def _deeper(
@@ -236,7 +242,7 @@ def _deeper(
     texts = [row.entry.text for row in rows]
     for value in question.values:
         phrase = tuple(terms(value))
-        if phrase and not any(stands_in(value, text) for text in texts):
+        if phrase and not any(occurs_in(value, text) for text in texts):
             keys = index.find(workspace, Wanted(phrase=phrase), filters, DEEP)[BY_VALUE:]
             new = [key for key in keys if key not in known]
             found |= _holding(
@@ -247,7 +253,7 @@ def _deeper(
 
 def _holding(value: str, pages: Iterable[Sequence[Row]]) -> dict[int, Row]:
     """Return the first rows that contain a value, by key; reads no more pages than needed."""
-    holding = (row for page in pages for row in page if stands_in(value, row.entry.text))
+    holding = (row for page in pages for row in page if occurs_in(value, row.entry.text))
     return {row.key: row for row in islice(holding, BY_VALUE)}
 
 
@@ -264,7 +270,7 @@ def _wanted(
     for value in question.values:
         if phrase := tuple(terms(value)):
             yield Wanted(phrase=phrase), filters, BY_VALUE
-            if len(phrase[-1]) >= TELLING:
+            if len(phrase[-1]) >= MIN_PREFIX:
                 yield Wanted(phrase=phrase, beginning=True), filters, BY_VALUE
     weighed = tuple((term, rarity(stats, term)) for term in question.terms)
     days = marks_to_find(question.spans)
@@ -303,11 +309,11 @@ def _passes(filters: Filters, entry: Entry) -> bool:
     )
 
 
-def _ranked(judged: Iterable[Judged]) -> list[Judged]:
-    return sorted(judged, key=lambda one: (one.order, one.worth, one.seen.row.key), reverse=True)
+def _ranked(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
+    return sorted(scored, key=lambda one: (one.order, one.score, one.candidate.row.key), reverse=True)
 
 
-def _chosen(ranked: Sequence[Judged], limit: int) -> list[Hit]:
+def _chosen(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
     """Return the first hits; the third and later duplicates of a text come last.
 
     Two are kept, because each is a different reference and either may be the one wanted. A piece that
@@ -324,7 +330,7 @@ def _chosen(ranked: Sequence[Judged], limit: int) -> list[Hit]:
             continue
         if len(chosen) == limit:
             break
-        words = frozenset(one.seen.row.analysed.terms.split())
+        words = frozenset(one.candidate.row.analysed.terms.split())
         if sum(_alike(words, other) for _, other in chosen) >= COPIES:
             waiting.append(hit)
         else:
@@ -353,18 +359,18 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= ALIKE * len(one | other) if one or other else True
 
 
-def _hit(one: Judged) -> Hit:
+def _hit(one: ScoredCandidate) -> Hit:
     features = dict(zip(LEXICAL + DENSE, one.features, strict=False))
-    why = Why(
+    why = MatchInfo(
         one.exact,
-        tuple(one.seen.said.at),
+        tuple(one.candidate.said.at),
         round(features["covered"], 3),
         round(features["window_covered"], 3),
         features.get("meaning"),
         speaker=features["speaker"] > 0,
         date=features["date_named"] > 0 or features["date_said"] > 0,
     )
-    return Hit(one.seen.row.entry, one.seen.row.key, one.worth, why)
+    return Hit(one.candidate.row.entry, one.candidate.row.key, one.score, why)
 
 
 @cache

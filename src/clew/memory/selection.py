@@ -10,29 +10,29 @@ from itertools import islice
 from clew.memory.index.protocol import Embedder, Index
 from clew.memory.notes.note import Note
 from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, held, select
-from clew.memory.search import Found, Hit, Query, Why, find
+from clew.memory.search import Hit, MatchInfo, Query, SearchResult, find
 from clew.memory.terms import stop_words, terms
 from clew.memory.tiers import Excerpt
 from clew.message import Json, JsonObject, Trust
 from clew.tokens import TokenCounter, counter_for
 
-MEANS = 0.4
+MIN_SIMILARITY = 0.4
 """Cosine similarity from which a hit without any of the question's words counts.
 
 This and the thresholds below were chosen by hand on LoCoMo and LongMemEval questions.
 """
-RIDES = 0.5
+NEIGHBOUR_SHARE = 0.5
 """A neighbour of a hit counts on its own if it has at least this fraction of the hit's word share."""
-BRIEF = 400
+SHORT_TEXT = 400
 """Characters. A longer text with few of the question's words is about something else."""
-NEWS = 3
+MIN_NEW_WORDS = 3
 """New words (beyond the question's and the hit's) that a short neighbour needs; with fewer it adds nothing.
 """
-MORE = 2
+MIN_NEW_WORDS_ALONE = 2
 """New words that a short neighbour without any of the question's words needs; "ok" and "fine" have one."""
-SPARE = 10
+EXTRA_HITS = 10
 """Extra hits to fetch, because some are filtered out."""
-ADDS_NOTHING = 0.1
+MAX_NEW_SHARE = 0.1
 """Fraction of a text's words that may be new if it only repeats the question."""
 _ASKS = re.compile(
     r"\W*(?:let me |i'll |i will )?"
@@ -40,7 +40,7 @@ _ASKS = re.compile(
     r"remind|tell|find|show|recall|search|look|check)\b|.*[?？]\W*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_LOOKING = frozenset(terms("let look search find check recall remember remind tell show ll"))
+_LOOKUP_WORDS = frozenset(terms("let look search find check recall remember remind tell show ll"))
 """Words that announce a look-up and say nothing about its subject."""
 _MESSAGE = re.compile(r"m(\d{1,18})")
 
@@ -51,14 +51,14 @@ def recall(
     query: Query,
     embedder: Embedder | None = None,
     accept: Callable[[Hit], Hit | None] = lambda hit: hit,
-) -> Found:
+) -> SearchResult:
     """Return the hits that may answer a query. Used by ``Memory.search`` and by the retrieval benchmark.
 
     ``accept`` returns each hit as the caller may see it, or None to drop it.
     """
-    found = find(index, workspace, replace(query, limit=query.limit + SPARE), embedder)
+    found = find(index, workspace, replace(query, limit=query.limit + EXTRA_HITS), embedder)
     hits = [accepted for hit in found.hits if (accepted := accept(hit))]
-    return Found(answers(query.text, hits, query.limit), found.in_view[: query.limit])
+    return SearchResult(answers(query.text, hits, query.limit), found.in_view[: query.limit])
 
 
 def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
@@ -67,26 +67,36 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     Drops repetitions of the question, and hits without any of its words that are long or add little. A
     neighbour with few of the words that is long or adds nothing new comes last.
     """
-    asked = frozenset(_telling(query))
-    real = [hit for hit in hits if (has_something(hit) or _goes_on(hit, asked)) and not is_echo(asked, hit)]
+    asked = frozenset(_content_terms(query))
+    real = [
+        hit
+        for hit in hits
+        if (matches_question(hit) or _continues_neighbour(hit, asked)) and not is_echo(asked, hit)
+    ]
     there = {place: hit for hit in hits if (place := _place(hit))}
-    riding = [hit for hit in real if _rides(hit, asked, there)]
+    riding = [hit for hit in real if _is_weak_neighbour(hit, asked, there)]
     return [*(hit for hit in real if hit not in riding), *riding][:limit]
 
 
-def has_something(hit: Hit) -> bool:
+def matches_question(hit: Hit) -> bool:
     """Return True if a hit matches the question in any way."""
     why = hit.why
-    return bool(why.exact or why.share > 0 or why.date or why.speaker) or (why.meaning or 0.0) >= MEANS
+    return (
+        bool(why.exact or why.share > 0 or why.date or why.speaker) or (why.meaning or 0.0) >= MIN_SIMILARITY
+    )
 
 
-def _goes_on(hit: Hit, asked: frozenset[str]) -> bool:
+def _continues_neighbour(hit: Hit, asked: frozenset[str]) -> bool:
     """Return True if a hit without any of the words briefly continues a neighbour that has some.
 
     An answer often has none of the words of its question: "When does it start?" "Next Friday, in Bergen."
     """
     text = hit.entry.text
-    return hit.why.around > 0 and len(text) <= BRIEF and len(set(_telling(text)) - asked) >= MORE
+    return (
+        hit.why.around > 0
+        and len(text) <= SHORT_TEXT
+        and len(set(_content_terms(text)) - asked) >= MIN_NEW_WORDS_ALONE
+    )
 
 
 def is_echo(asked: frozenset[str], hit: Hit) -> bool:
@@ -94,21 +104,21 @@ def is_echo(asked: frozenset[str], hit: Hit) -> bool:
     text = hit.entry.text
     if not _ASKS.match(text):
         return False
-    words = set(_telling(text)) - _LOOKING
-    return len(words - asked) <= ADDS_NOTHING * len(words)
+    words = set(_content_terms(text)) - _LOOKUP_WORDS
+    return len(words - asked) <= MAX_NEW_SHARE * len(words)
 
 
-def _rides(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str, int], Hit]) -> bool:
+def _is_weak_neighbour(hit: Hit, asked: frozenset[str], there: Mapping[tuple[str, int], Hit]) -> bool:
     place = _place(hit)
     if place is None or hit.why.exact:
         return False
     session, number = place
     beside = [there[at] for at in ((session, number - 1), (session, number + 1)) if at in there]
     carrier = max(beside, key=lambda one: one.why.share, default=hit)
-    if hit.why.share >= RIDES * carrier.why.share:
+    if hit.why.share >= NEIGHBOUR_SHARE * carrier.why.share:
         return False
-    news = set(_telling(hit.entry.text)) - asked - set(_telling(carrier.entry.text))
-    return len(hit.entry.text) > BRIEF or len(news) < NEWS
+    news = set(_content_terms(hit.entry.text)) - asked - set(_content_terms(carrier.entry.text))
+    return len(hit.entry.text) > SHORT_TEXT or len(news) < MIN_NEW_WORDS
 
 
 def _place(hit: Hit) -> tuple[str, int] | None:
@@ -116,7 +126,7 @@ def _place(hit: Hit) -> tuple[str, int] | None:
     return (hit.entry.session, int(found[1])) if found else None
 
 
-def _telling(text: str) -> list[str]:
+def _content_terms(text: str) -> list[str]:
     stop = stop_words()
     return [term for term in terms(text[:2_000]) if term not in stop]
 
@@ -206,7 +216,7 @@ class Injection:
         return {"tokens": self.tokens, "notes": self.notes.to_json(), "passages": chosen, "left_out": left}
 
 
-def recalled(
+def select_injections(
     notes: Iterable[Note],
     passages: Sequence[Passage],
     situation: Situation,
@@ -263,12 +273,12 @@ def passage_of(hit: Hit, ref: str, origin: str = "") -> Passage:
     )
 
 
-def speaks_for_itself(hit: Hit) -> bool:
+def is_injectable(hit: Hit) -> bool:
     """Return True if a hit is relevant enough to be injected unasked."""
     return bool(hit.why.exact) or (len(hit.why.terms) > 1 and hit.why.share >= LEAST_SHARE)
 
 
-def reasons(why: Why) -> Iterator[str]:
+def reasons(why: MatchInfo) -> Iterator[str]:
     """Yield why something was found, as text for people."""
     if why.exact:
         yield f"has {', '.join(why.exact)}"

@@ -60,7 +60,7 @@ def _stemmed(word: str) -> str:
     word = _replaced(word, _SECOND)
     word = _replaced(word, _THIRD)
     word = _without_fourth(word)
-    return _tidied(word)
+    return _without_final_e(word)
 
 
 @cache
@@ -85,11 +85,11 @@ def _without_tense(word: str) -> str:
     for ending in ("ed", "ing"):
         root = word.removesuffix(ending)
         if root != word and _has_vowel(root):
-            return _mended(root)
+            return _restored(root)
     return word
 
 
-def _mended(root: str) -> str:
+def _restored(root: str) -> str:
     """Return a verb's root with its final letter restored: ``hop`` for ``hopp``, ``make`` for ``mak``."""
     if root.endswith(("at", "bl", "iz")):
         return root + "e"
@@ -118,7 +118,7 @@ def _without_fourth(word: str) -> str:
     return word
 
 
-def _tidied(word: str) -> str:
+def _without_final_e(word: str) -> str:
     if word.endswith("e"):
         root = word[:-1]
         if _measure(root) > 1 or (_measure(root) == 1 and not _short(root)):

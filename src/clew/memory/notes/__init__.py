@@ -4,7 +4,7 @@ from clew.log.fold import NOTE
 from clew.memory.notes.log import NO_NOTES, Notes, fold_notes, note_to_json
 from clew.memory.notes.note import Author, Category, Change, Draft, Note, Priority, Scope, Source, Status
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
-from clew.memory.notes.rules import Stem, stem_of
+from clew.memory.notes.rules import UntrustedSource, untrusted_source
 from clew.memory.notes.select import (
     CAP_TOKENS,
     ActiveNotes,
@@ -37,12 +37,12 @@ __all__ = [
     "Situation",
     "Source",
     "Status",
-    "Stem",
+    "UntrustedSource",
     "active_notes",
     "fold_notes",
     "note_to_json",
     "render_notes",
     "select",
     "situation_of",
-    "stem_of",
+    "untrusted_source",
 ]

@@ -15,7 +15,7 @@ from clew.log.fold import MEMORY_FILE
 from clew.log.protocol import Ctx, Store
 from clew.memory.notes.log import Clock, Journal, unix_ms
 from clew.memory.notes.memory_files import (
-    CLEARED,
+    CLEAR_BODY,
     DIRECTORY_BYTES,
     MOST_LINES,
     NO_FILES,
@@ -23,13 +23,13 @@ from clew.memory.notes.memory_files import (
     Files,
     Version,
     around,
+    delete_body,
     file_of,
     fold_files,
     listing,
-    moved,
     numbered,
-    refused,
-    removed,
+    refusal,
+    rename_body,
     require_directory,
     require_once,
     resolve,
@@ -64,7 +64,7 @@ class MemoryFiles:
             return "\n".join([f"{header}, excluding hidden items:", *sizes])
         lines = text_of(files, place, path).split("\n")
         if len(lines) > MOST_LINES:
-            raise refused(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+            raise refusal(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
         first, shown = 1, lines
         if view_range is not None and len(view_range) == 2:
             first = max(1, view_range[0])
@@ -77,7 +77,7 @@ class MemoryFiles:
 
         def decide(files: Files) -> JsonObject:
             if files.exists(place):
-                raise refused(f"File {path} already exists")
+                raise refusal(f"File {path} already exists")
             require_directory(files, place, path)
             return written_text("create", place, file_text)
 
@@ -107,7 +107,7 @@ class MemoryFiles:
             if lines[-1] == "":
                 lines.pop()
             if not 0 <= insert_line <= len(lines):
-                raise refused(
+                raise refusal(
                     f"Invalid `insert_line` parameter: {insert_line}. "
                     f"It should be within the range [0, {len(lines)}]."
                 )
@@ -122,12 +122,12 @@ class MemoryFiles:
         """Delete a file, or a directory with its content; old versions stay in the log."""
         place = resolve(path)
         if not place:
-            raise refused(f"Cannot delete the {ROOT} directory itself")
+            raise refusal(f"Cannot delete the {ROOT} directory itself")
 
         def decide(files: Files) -> JsonObject:
             if not files.exists(place):
-                raise refused(f"The path {path} does not exist")
-            return removed(place)
+                raise refusal(f"The path {path} does not exist")
+            return delete_body(place)
 
         self._journal.append(decide)
         return f"Successfully deleted {path}"
@@ -136,17 +136,17 @@ class MemoryFiles:
         """Move a file or a directory; fails if the destination exists."""
         old, new = resolve(old_path), resolve(new_path)
         if not old:
-            raise refused(f"Cannot rename the {ROOT} directory itself")
+            raise refusal(f"Cannot rename the {ROOT} directory itself")
 
         def decide(files: Files) -> JsonObject:
             if files.exists(new):
-                raise refused(f"The destination {new_path} already exists")
+                raise refusal(f"The destination {new_path} already exists")
             if not files.exists(old):
-                raise refused(f"The path {old_path} does not exist")
+                raise refusal(f"The path {old_path} does not exist")
             if new[: len(old)] == old:
-                raise refused(f"Cannot move {old_path} into itself")
+                raise refusal(f"Cannot move {old_path} into itself")
             require_directory(files, new, new_path)
-            return moved(old, new)
+            return rename_body(old, new)
 
         self._journal.append(decide)
         return f"Successfully renamed {old_path} to {new_path}"
@@ -155,7 +155,7 @@ class MemoryFiles:
 
     def clear(self) -> str:
         """Delete everything; old versions stay in the log."""
-        self._journal.append(lambda _: CLEARED)
+        self._journal.append(lambda _: CLEAR_BODY)
         return "All memory cleared"
 
     def history(self, path: str) -> tuple[Version, ...]:
@@ -180,7 +180,7 @@ def run_command(files: MemoryFiles, command: JsonObject) -> str:
     name = command.get("command")
     fields = _FIELDS.get(name) if isinstance(name, str) else None
     if fields is None:
-        raise refused(f"Unknown command: {name}")
+        raise refusal(f"Unknown command: {name}")
     given: dict[str, Any] = {field: command.get(field) for field in fields}
     wrong = [
         field
@@ -188,7 +188,7 @@ def run_command(files: MemoryFiles, command: JsonObject) -> str:
         if not isinstance(given[field], kind) or isinstance(given[field], bool)
     ]
     if wrong:
-        raise refused(f"The command {name} needs {', '.join(fields)}; check {', '.join(wrong)}")
+        raise refusal(f"The command {name} needs {', '.join(fields)}; check {', '.join(wrong)}")
     if name == "view":
         given["view_range"] = _view_range(command)
     does: Callable[..., str] = getattr(files, str(name))

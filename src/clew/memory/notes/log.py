@@ -29,10 +29,10 @@ from clew.memory.notes.note import (
 from clew.memory.notes.rules import Ruling
 from clew.message import JsonObject, Trust
 
-STRANGERS = "it came with an imported file"
+IMPORTED = "it came with an imported file"
 
 
-def added(draft: Draft, begins: Ruling) -> JsonObject:
+def add_body(draft: Draft, begins: Ruling) -> JsonObject:
     """Return the event body for a new note."""
     return {
         "does": "add",
@@ -52,7 +52,7 @@ def added(draft: Draft, begins: Ruling) -> JsonObject:
     }
 
 
-def changed(does: str, note: str, by: str, why: str) -> JsonObject:
+def change_body(does: str, note: str, by: str, why: str) -> JsonObject:
     """Return the event body for an approval, a rejection or a forget."""
     return {"does": does, "note": note, "by": by, "why": why}
 
@@ -90,13 +90,13 @@ def note_from(stored: StoredEvent) -> Note:
         raise StoreDamaged(f"event {stored.seq} is not a valid note event ({cause!r})") from cause
 
 
-def as_strangers(stored: StoredEvent) -> StoredEvent | None:
+def restrict_imported(stored: StoredEvent) -> StoredEvent | None:
     """Return an imported event with a new note put in quarantine; None for a person's decision."""
     body = stored.event.body
     if body.get("does") != "add":
         return stored if body.get("does") == "show" else None
     trust = min(_TRUSTS.get(str(body.get("trust")), Trust.UNTRUSTED), Trust.SEMI_TRUSTED)
-    held = {**body, "status": Status.QUARANTINED.value, "why": STRANGERS, "trust": trust.label}
+    held = {**body, "status": Status.QUARANTINED.value, "why": IMPORTED, "trust": trust.label}
     return replace(stored, event=replace(stored.event, body=held))
 
 
@@ -113,7 +113,7 @@ def note_to_json(note: Note) -> JsonObject:
         "id": note.id,
         **{
             name: value
-            for name, value in added(note, Ruling(note.status, note.why)).items()
+            for name, value in add_body(note, Ruling(note.status, note.why)).items()
             if name != "does"
         },
         "created": note.created,
@@ -151,24 +151,24 @@ _ENTERS = {"approve": Status.APPROVED, "reject": Status.FORGOTTEN, "forget": Sta
 
 def fold_notes(events: Iterable[StoredEvent], notes: Notes = NO_NOTES) -> Notes:
     """Replay events into notes, starting from earlier ones, which are not changed."""
-    desk = _Desk(dict(notes.by_id))
+    fold = _NoteFold(dict(notes.by_id))
     for stored in events:
-        desk.take(stored)
-    return Notes(MappingProxyType(desk.held))
+        fold.take(stored)
+    return Notes(MappingProxyType(fold.held))
 
 
-def vouched(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Iterator[StoredEvent]:
+def trusted_events(store: Store, ctx: Ctx, events: Iterable[StoredEvent]) -> Iterator[StoredEvent]:
     """Yield a session's note events with imported ones restricted: an imported file cannot approve a note."""
-    strangers = None
+    imported = None
     for stored in events:
-        if strangers is None:
-            strangers = imported_events(store, ctx)
-        counts = as_strangers(stored) if stored.seq in strangers else stored
+        if imported is None:
+            imported = imported_events(store, ctx)
+        counts = restrict_imported(stored) if stored.seq in imported else stored
         if counts is not None:
             yield counts
 
 
-class _Desk:
+class _NoteFold:
     """The mutable state during a replay, with the note in each slot."""
 
     def __init__(self, held: dict[str, Note]) -> None:

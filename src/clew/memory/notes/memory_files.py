@@ -59,33 +59,33 @@ class Files:
 NO_FILES = Files()
 
 
-def written(does: str, path: Path, text: str) -> JsonObject:
+def write_body(does: str, path: Path, text: str) -> JsonObject:
     """Return the event body for a file's new text."""
     return {"does": does, "path": "/".join(path), "text": text}
 
 
-def removed(path: Path) -> JsonObject:
+def delete_body(path: Path) -> JsonObject:
     """Return the event body for a deletion."""
     return {"does": "delete", "path": "/".join(path)}
 
 
-def moved(path: Path, to: Path) -> JsonObject:
+def rename_body(path: Path, to: Path) -> JsonObject:
     """Return the event body for a move."""
     return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
 
 
-CLEARED: JsonObject = {"does": "clear", "path": ""}
+CLEAR_BODY: JsonObject = {"does": "clear", "path": ""}
 
 
 def fold_files(events: Iterable[StoredEvent], files: Files = NO_FILES) -> Files:
     """Replay events into files, starting from earlier ones, which are not changed."""
-    shelf = _Shelf(files)
+    shelf = _FileFold(files)
     for stored in events:
         shelf.take(stored)
     return shelf.files()
 
 
-class _Shelf:
+class _FileFold:
     """The mutable state during a replay."""
 
     def __init__(self, files: Files) -> None:
@@ -163,7 +163,7 @@ MOST_PLACES = 1_000
 """Most line numbers in a refusal."""
 
 
-def refused(detail: str) -> InputError:
+def refusal(detail: str) -> InputError:
     """Return an error with exactly the memory tool's message, because a model reads it."""
     return InputError(detail, advice="")
 
@@ -177,26 +177,26 @@ def resolve(path: str) -> Path:
     Nothing is decoded: ``%2e%2e`` is an ordinary name.
     """
     if not path.startswith(ROOT):
-        raise refused(f"Path must start with {ROOT}, got: {path}")
+        raise refusal(f"Path must start with {ROOT}, got: {path}")
     names = [ROOT.strip("/")]
     for name in path.removeprefix(ROOT).split("/"):
         if name == "..":
             if not names:
-                raise refused(f"Path {path} would escape {ROOT} directory")
+                raise refusal(f"Path {path} would escape {ROOT} directory")
             names.pop()
         elif name not in ("", "."):
             names.append(name)
     if not names or names[0] != ROOT.strip("/"):
-        raise refused(f"Path {path} would escape {ROOT} directory")
+        raise refusal(f"Path {path} would escape {ROOT} directory")
     if "\0" in path or any(len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES for name in names):
-        raise refused(f"The path {path!r} contains an invalid file name")
+        raise refusal(f"The path {path!r} contains an invalid file name")
     return tuple(names[1:])
 
 
 def require_directory(files: Files, place: Path, path: str) -> None:
     """Refuse a place below a file."""
     if any(place[:depth] in files.texts for depth in range(1, len(place))):
-        raise refused(f"The path {path} leads through a file")
+        raise refusal(f"The path {path} leads through a file")
 
 
 # Texts -----------------------------------------------------------------------------------------------
@@ -206,14 +206,14 @@ def text_of(files: Files, place: Path, path: str) -> str:
     """Return the text of an existing file."""
     text = files.texts.get(place)
     if text is None:
-        raise refused(f"The path {path} does not exist. Please provide a valid path.")
+        raise refusal(f"The path {path} does not exist. Please provide a valid path.")
     return text
 
 
 def file_of(files: Files, place: Path, path: str) -> str:
     """Return the text of a file to edit; refuse a directory."""
     if place in files.directories:
-        raise refused(f"The path {path} is not a file.")
+        raise refusal(f"The path {path} is not a file.")
     return text_of(files, place, path)
 
 
@@ -221,18 +221,18 @@ def written_text(does: str, place: Path, text: str) -> JsonObject:
     """Return the event body for a file's new text, secrets masked; refuse a file that is too large."""
     weight = size_bytes(text)
     if weight > FILE_BYTES:
-        raise refused(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
-    return written(does, place, mask(text).text)
+        raise refusal(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
+    return write_body(does, place, mask(text).text)
 
 
 def require_once(text: str, old: str, path: str) -> None:
     """Refuse a text that does not occur, or occurs more than once."""
     count = text.count(old)
     if count == 0:
-        raise refused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+        raise refusal(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
     if count > 1:
         lines = ", ".join(map(str, islice(_lines_of(text, old), MOST_PLACES)))
-        raise refused(
+        raise refusal(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
             "Please ensure it is unique"
         )

@@ -20,15 +20,15 @@ from clew.memory.notes.log import (
     Fold,
     Journal,
     Notes,
-    added,
-    changed,
+    add_body,
+    change_body,
     fold_notes,
     shown,
+    trusted_events,
     unix_ms,
-    vouched,
 )
 from clew.memory.notes.note import LIVE, Draft, Note, Scope, plain_key
-from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, stem_of
+from clew.memory.notes.rules import require_change, require_keepable, require_room, ruling, untrusted_source
 from clew.memory.notes.select import Conflict, Selection, active_notes
 from clew.message import Item, JsonObject, Trust
 from clew.secrets import mask
@@ -123,12 +123,14 @@ class Notebook:
         """
         draft = replace(draft, text=mask(draft.text).text, key=mask(draft.key).text)
         require_keepable(draft)
-        begins = ruling(draft, stem_of((draft.text, draft.key, *draft.tags), draft.source.messages, seen))
+        begins = ruling(
+            draft, untrusted_source((draft.text, draft.key, *draft.tags), draft.source.messages, seen)
+        )
         journal = self._journal(draft.scope)
 
         def decide(notes: Notes) -> JsonObject:
             require_room(notes, begins.status)
-            return added(draft, begins)
+            return add_body(draft, begins)
 
         notes, seq = journal.append(decide)
         return notes.by_id[f"{draft.scope.value[0]}{seq}"]
@@ -157,7 +159,7 @@ class Notebook:
 
         def decide(notes: Notes) -> JsonObject:
             require_change(notes.by_id[id_], does, trust)
-            return changed(does, id_, by, why)
+            return change_body(does, id_, by, why)
 
         notes, _ = journal.append(decide)
         return notes.by_id[id_]
@@ -170,7 +172,7 @@ class Notebook:
 
 
 def _folding(store: Store, ctx: Ctx) -> Fold[Notes]:
-    return lambda events, notes: fold_notes(vouched(store, ctx, events), notes)
+    return lambda events, notes: fold_notes(trusted_events(store, ctx, events), notes)
 
 
 def conflicts_of(notebook: Notebook, note: Note) -> list[Conflict]:

@@ -28,7 +28,7 @@ SHORTEST = 3
 _SHAPELESS = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 
 
-class Stem(NamedTuple):
+class UntrustedSource(NamedTuple):
     """Untrusted text that a note was copied from."""
 
     message: str
@@ -50,13 +50,15 @@ class Passage(NamedTuple):
     text: str
 
 
-def stem_of(texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]) -> Stem | None:
+def untrusted_source(
+    texts: Iterable[str], cited: Collection[str], seen: Iterable[Item]
+) -> UntrustedSource | None:
     """Return the untrusted text that one of these texts was copied from; None if there is none."""
     passages = [one._replace(text=_plain(one.text)) for item in seen for one in passages_of(item)]
     doubtful = [passage for passage in passages if passage.trust <= Trust.SEMI_TRUSTED]
     for passage in doubtful:
         if passage.message in cited:
-            return Stem(passage.message, passage.trust, "")
+            return UntrustedSource(passage.message, passage.trust, "")
     vouched = [passage.text for passage in passages if passage.trust >= Trust.USER]
     said = [_plain(text) for text in texts]
     return _by_value(said, doubtful, vouched) or _by_run(said, doubtful, vouched)
@@ -76,17 +78,17 @@ def passages_of(item: Item) -> Iterator[Passage]:
             yield Passage(id_, part.trust, words(part))
 
 
-def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> Stem | None:
+def _by_value(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
     for value in (value for text in texts for value in note_values(text)):
         if any(value in said for said in vouched):
             continue
         for passage in doubtful:
             if value in passage.text:
-                return Stem(passage.message, passage.trust, value)
+                return UntrustedSource(passage.message, passage.trust, value)
     return None
 
 
-def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> Stem | None:
+def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> UntrustedSource | None:
     runs = [run for text in texts for run in _runs(text)]
     own = [_flat(said) for said in vouched] if runs else []
     borrowed = [run for run in runs if not any(run in said for said in own)]
@@ -94,7 +96,7 @@ def _by_run(texts: list[str], doubtful: list[Passage], vouched: list[str]) -> St
         flat = _flat(passage.text)
         for run in borrowed:
             if run in flat:
-                return Stem(passage.message, passage.trust, run.strip())
+                return UntrustedSource(passage.message, passage.trust, run.strip())
     return None
 
 
@@ -192,7 +194,7 @@ def require_keepable(draft: Draft) -> None:
             raise InputError(f"a note has {count} {what}", f"it takes at most {most}")
 
 
-def ruling(draft: Draft, stem: Stem | None = None) -> Ruling:
+def ruling(draft: Draft, stem: UntrustedSource | None = None) -> Ruling:
     """Return the status a draft starts with; raise ``InputError`` if its author may not set it at all."""
     if draft.source.author is Author.PERSON:
         require_authority(draft.category, draft.trust)

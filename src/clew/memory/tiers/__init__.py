@@ -2,14 +2,25 @@
 
 from clew.memory.tiers.events import archive_digest, move_from_json, move_to_json
 from clew.memory.tiers.moves import NOTHING_LEFT, Moment, after, fold_tiers, moves_due, moves_for, tiers_of
-from clew.memory.tiers.tier import DEFAULT, Excerpt, Guest, Left, Move, Span, Stub, Tier, TierPolicy, Tiers
+from clew.memory.tiers.tier import (
+    DEFAULT,
+    Eviction,
+    Excerpt,
+    InjectedExcerpt,
+    Move,
+    Span,
+    Stub,
+    Tier,
+    TierPolicy,
+    Tiers,
+)
 
 __all__ = [
     "DEFAULT",
     "NOTHING_LEFT",
+    "Eviction",
     "Excerpt",
-    "Guest",
-    "Left",
+    "InjectedExcerpt",
     "Moment",
     "Move",
     "Span",

@@ -17,7 +17,7 @@ from clew.compaction.plan.digest import checksum, expand_spans, spans
 from clew.errors import NotFound, StoreDamaged
 from clew.log import COMPACTION
 from clew.log.protocol import StoredEvent
-from clew.memory.tiers.tier import Excerpt, Left, Move, Tier
+from clew.memory.tiers.tier import Eviction, Excerpt, Move, Tier
 from clew.message import Json, JsonObject
 
 
@@ -53,7 +53,7 @@ def digest_ids(stored: StoredEvent) -> list[str]:
     return [str(operation["digest"]["id"]) for operation in _operations(stored, "condense")]
 
 
-def cut_short(stored: StoredEvent) -> list[tuple[str, str]]:
+def shortened_messages(stored: StoredEvent) -> list[tuple[str, str]]:
     """Return the messages that a compaction shortened, each with the reason."""
     return [(str(one["ids"]), str(one["reason"])) for one in _operations(stored, "shrink")]
 
@@ -123,7 +123,7 @@ def move_from_json(stored: StoredEvent) -> Move:
             into=str(body.get("into", "")),
             digest=digest_from_json(body["digest"]) if "digest" in body else None,
             excerpt=Excerpt(**body["excerpt"]) if "excerpt" in body else None,
-            left=Left(**body["left"]) if "left" in body else None,
+            left=Eviction(**body["left"]) if "left" in body else None,
         )
     except (KeyError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"event {stored.seq} is not a valid tier move ({cause!r})") from cause

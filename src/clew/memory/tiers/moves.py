@@ -13,8 +13,25 @@ from clew.compaction.plan.digest import spans
 from clew.log import COMPACTION, UNDO
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
-from clew.memory.tiers.events import cut_short, move_from_json, own_digests, stale_undos, undone_since
-from clew.memory.tiers.tier import DEFAULT, Excerpt, Guest, Left, Move, Span, Stub, Tier, TierPolicy, Tiers
+from clew.memory.tiers.events import (
+    move_from_json,
+    own_digests,
+    shortened_messages,
+    stale_undos,
+    undone_since,
+)
+from clew.memory.tiers.tier import (
+    DEFAULT,
+    Eviction,
+    Excerpt,
+    InjectedExcerpt,
+    Move,
+    Span,
+    Stub,
+    Tier,
+    TierPolicy,
+    Tiers,
+)
 
 NOTHING_LEFT = Tiers()
 
@@ -35,7 +52,7 @@ def tiers_of(store: Store, ctx: Ctx, known: Tiers = NOTHING_LEFT) -> Tiers:
 
 def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
     """Replay events into tiers, starting from earlier ones, which are not changed."""
-    room = _Room(tiers)
+    room = _TierFold(tiers)
     for stored in events:
         room.take(stored)
     return room.now()
@@ -43,20 +60,20 @@ def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Ti
 
 def after(moves: Iterable[Move], tiers: Tiers) -> Tiers:
     """Return the tiers after these moves."""
-    room = _Room(tiers)
+    room = _TierFold(tiers)
     for move in moves:
         room.move(move)
     return room.now()
 
 
-class _Room:
+class _TierFold:
     """The mutable state during a replay."""
 
     def __init__(self, tiers: Tiers) -> None:
         self.read = tiers.read
         self.spans = dict(tiers.spans)
         self.stubs = dict(tiers.stubs)
-        self.guests = dict(tiers.guests)
+        self.injected = dict(tiers.injected)
         self.archives = tiers.archives
         self.moved = tiers.moved
 
@@ -65,7 +82,7 @@ class _Room:
             self.read,
             MappingProxyType(self.spans),
             MappingProxyType(self.stubs),
-            MappingProxyType(self.guests),
+            MappingProxyType(self.injected),
             self.archives,
             self.moved,
         )
@@ -85,7 +102,7 @@ class _Room:
         for digest in own_digests(stored):
             if digest.covers:
                 self.spans[digest.id] = Span(digest.id, stored.seq, spans(digest.covers), time)
-        for name, why in cut_short(stored):
+        for name, why in shortened_messages(stored):
             self._cut_short(Stub(name, stored.seq, time, f"cut short: {why}"))
 
     def _cut_short(self, stub: Stub) -> None:
@@ -118,14 +135,14 @@ class _Room:
                 self._know(name, move.left, move.why)
             self.moved = max(self.moved, move.left.seq)
         for name in move.what:
-            if name in self.guests and not move.left:
-                del self.guests[name]
+            if name in self.injected and not move.left:
+                del self.injected[name]
             elif name in self.spans:
                 self._move_span(name, move)
             elif name in self.stubs:
                 self._move_stub(name, move)
 
-    def _know(self, name: str, left: Left, why: str) -> None:
+    def _know(self, name: str, left: Eviction, why: str) -> None:
         """Take in what left with a compaction that was not read."""
         if left.covers and name not in self.spans:
             self.spans[name] = Span(name, left.seq, left.covers, left.time)
@@ -133,8 +150,8 @@ class _Room:
             self._cut_short(Stub(name, left.seq, left.time, why))
 
     def _welcome(self, excerpt: Excerpt, move: Move) -> None:
-        known = self.guests.get(excerpt.ref)
-        self.guests[excerpt.ref] = Guest(excerpt, known.home if known else move.origin, move.at)
+        known = self.injected.get(excerpt.ref)
+        self.injected[excerpt.ref] = InjectedExcerpt(excerpt, known.home if known else move.origin, move.at)
 
     def _move_span(self, name: str, move: Move) -> None:
         if move.to is Tier.WORKING:
@@ -196,17 +213,17 @@ def _evictions(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[Move]:
     """Yield what left the window with a compaction and is not recorded yet."""
     for span in tiers.spans.values():
         if span.tier is Tier.WORKING:
-            left = Left(span.seq, span.time, span.covers)
+            left = Eviction(span.seq, span.time, span.covers)
             yield _evicted([span.digest], f"{span.covers} left the window", left, now)
-    cut: dict[tuple[Left, str], list[str]] = {}
+    cut: dict[tuple[Eviction, str], list[str]] = {}
     for stub in tiers.stubs.values():
         if stub.tier is Tier.WORKING:
-            cut.setdefault((Left(stub.seq, stub.time), stub.why), []).append(stub.ref)
+            cut.setdefault((Eviction(stub.seq, stub.time), stub.why), []).append(stub.ref)
     for (left, why), refs in cut.items():
         yield _evicted(refs, why, left, now)
 
 
-def _evicted(what: Sequence[str], why: str, left: Left, now: Moment) -> Move:
+def _evicted(what: Sequence[str], why: str, left: Eviction, now: Moment) -> Move:
     return Move(what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=left)
 
 
@@ -244,7 +261,7 @@ def _before(time: str, days: float) -> str:
 
 def _departures(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[Move]:
     """Yield excerpts that were injected and not wanted for long."""
-    for guest in tiers.guests.values():
+    for guest in tiers.injected.values():
         idle = now.messages - guest.used
         if idle >= policy.idle_messages:
             yield _leaves(guest, f"nothing asked for it in {idle} messages", now)
@@ -256,26 +273,26 @@ def moves_for(wanted: Sequence[Excerpt], staying: Collection[str], tiers: Tiers,
     Both were selected within the token limit; any other injected excerpt leaves.
     """
     shown = {excerpt.ref for excerpt in wanted}.union(staying)
-    leaving = (guest for ref, guest in tiers.guests.items() if ref not in shown)
+    leaving = (guest for ref, guest in tiers.injected.items() if ref not in shown)
     return [
         *(_leaves(guest, _why_out(guest, tiers), now) for guest in leaving),
         *(_comes(excerpt, tiers, now) for excerpt in wanted),
     ]
 
 
-def _why_out(guest: Guest, tiers: Tiers) -> str:
+def _why_out(guest: InjectedExcerpt, tiers: Tiers) -> str:
     is_back = tiers.home(guest.excerpt.ref) is Tier.WORKING
     return "the window shows it whole again" if is_back else "made room for what is wanted now"
 
 
 def _comes(excerpt: Excerpt, tiers: Tiers, now: Moment) -> Move:
     origin, why = tiers.of(excerpt.ref), f"wanted: {excerpt.why}"
-    if excerpt.ref in tiers.guests:
+    if excerpt.ref in tiers.injected:
         why = f"wanted again: {excerpt.why}"
     return Move(
         what=(excerpt.ref,), origin=origin, to=Tier.WORKING, why=why, at=now.messages, excerpt=excerpt
     )
 
 
-def _leaves(guest: Guest, why: str, now: Moment) -> Move:
+def _leaves(guest: InjectedExcerpt, why: str, now: Moment) -> Move:
     return Move(what=(guest.excerpt.ref,), origin=Tier.WORKING, to=guest.home, why=why, at=now.messages)

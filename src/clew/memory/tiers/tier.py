@@ -54,7 +54,7 @@ class Excerpt:
     """Why it was injected."""
 
 
-class Left(NamedTuple):
+class Eviction(NamedTuple):
     """How something left the window; avoids reading the compaction again."""
 
     seq: int
@@ -83,7 +83,7 @@ class Move:
     """That digest, when it is created."""
     excerpt: Excerpt | None = None
     """The part of a message that is injected."""
-    left: Left | None = None
+    left: Eviction | None = None
     """How it left the window, if it left with a compaction."""
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Stub:
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class InjectedExcerpt:
     """An excerpt that was injected into the window."""
 
     excerpt: Excerpt
@@ -160,7 +160,7 @@ class Tiers:
     spans: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
     """By their digests, oldest first."""
     stubs: Mapping[str, Stub] = field(default_factory=lambda: MappingProxyType({}))
-    guests: Mapping[str, Guest] = field(default_factory=lambda: MappingProxyType({}))
+    injected: Mapping[str, InjectedExcerpt] = field(default_factory=lambda: MappingProxyType({}))
     archives: int = 0
     """How many archive digests were ever created."""
     moved: int = 0
@@ -176,7 +176,7 @@ class Tiers:
 
     def of(self, ref: str) -> Tier:
         """Return the tier of a message or digest of this session."""
-        return Tier.WORKING if ref in self.guests else self.home(ref)
+        return Tier.WORKING if ref in self.injected else self.home(ref)
 
     def home(self, ref: str) -> Tier:
         """Return its tier without regard to injected excerpts; other sessions' messages are in recall."""

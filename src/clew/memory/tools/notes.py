@@ -17,14 +17,14 @@ from clew.memory.notes.note import (
     Status,
 )
 from clew.memory.notes.notebook import conflicts_of
-from clew.memory.notes.rules import NOTE_CHARACTERS, key_of, passages_of, require_keepable, stem_of
+from clew.memory.notes.rules import NOTE_CHARACTERS, key_of, passages_of, require_keepable, untrusted_source
 from clew.memory.notes.select import matches, note_line
 from clew.memory.tools.tool import (
     Consent,
-    Desk,
     Tool,
     ToolAnswer,
-    Wish,
+    ToolContext,
+    WriteRequest,
     between,
     integer,
     object_schema,
@@ -41,8 +41,8 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 # Remember --------------------------------------------------------------------------------------------
 
 
-def _remember(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
-    cited = _cited(desk, tuple(given["sources"] or ()))
+def _remember(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
+    cited = _cited(context, tuple(given["sources"] or ()))
     days = between(given, "expires_in_days", 1, MOST_DAYS, 0)
     draft = Draft(
         key=given["key"] or key_of(given["text"]),
@@ -52,39 +52,39 @@ def _remember(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
         tags=tuple(dict.fromkeys(given["tags"] or ())),
         priority=Priority[(given["priority"] or "normal").upper()],
         trust=min(Trust.ASSISTANT, lowest(_labels(cited)) if cited else Trust.ASSISTANT),
-        source=Source(Author.AGENT, desk.session.name, tuple(item.id for item in cited)),
-        expires=desk.notebook.in_days(days) if days else None,
+        source=Source(Author.AGENT, context.session.name, tuple(item.id for item in cited)),
+        expires=context.notebook.in_days(days) if days else None,
     )
-    note = desk.notebook.add(draft, [*desk.session.view(), *cited])
+    note = context.notebook.add(draft, [*context.session.view(), *cited])
     if note.status is Status.QUARANTINED:
         why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
         return ToolAnswer(why, Trust.UNTRUSTED)
-    return _decided(desk, note)
+    return _decided(context, note)
 
 
 def _labels(items: list[Item]) -> list[Trust]:
     return [passage.trust for item in items for passage in passages_of(item)]
 
 
-def _cited(desk: Desk, ids: tuple[str, ...]) -> list[Item]:
-    items = list(desk.session.originals(ids))
+def _cited(context: ToolContext, ids: tuple[str, ...]) -> list[Item]:
+    items = list(context.session.originals(ids))
     known = {item.id for item in items}
     if missing := [id_ for id_ in ids if id_ not in known]:
         raise NotFound(f"there is no message {', '.join(missing)}", "name messages of this session, like m12")
     return items
 
 
-def _decided(desk: Desk, note: Note) -> ToolAnswer:
+def _decided(context: ToolContext, note: Note) -> ToolAnswer:
     """Ask for approval of a proposal; without an answer it stays pending."""
     summary = f"save a note for the {note.scope}, {note.category.label}, {note.key}: {note.text}"
-    match desk.approve(Wish("remember", summary, note.trust)):
+    match context.approve(WriteRequest("remember", summary, note.trust)):
         case Consent.GIVEN:
-            kept = desk.notebook.approve(note.id)
+            kept = context.notebook.approve(note.id)
             instead = f", replacing {', '.join(kept.replaces)}" if kept.replaces else ""
-            against = [str(one) for one in conflicts_of(desk.notebook, kept)]
+            against = [str(one) for one in conflicts_of(context.notebook, kept)]
             return ToolAnswer(" ".join([f"{kept.id} is saved{instead}.", *against]))
         case Consent.DENIED:
-            desk.notebook.reject(note.id, why="denied when the agent asked")
+            context.notebook.reject(note.id, why="denied when the agent asked")
             return ToolAnswer(f"{note.id} was denied: it is not saved.", is_error=True)
         case Consent.LATER:
             return ToolAnswer(f"{note.id} is proposed and pending a person's approval.")
@@ -112,13 +112,13 @@ REMEMBER = Tool(
 # Forget ----------------------------------------------------------------------------------------------
 
 
-def _forget(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
-    note = desk.notebook.meant(given["note"])
+def _forget(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
+    note = context.notebook.meant(given["note"])
     why = given["why"]
     summary = f"forget {note.id}, {note.key}: {note.text} (because: {why})"
-    match desk.approve(Wish("forget", summary, Trust.ASSISTANT)):
+    match context.approve(WriteRequest("forget", summary, Trust.ASSISTANT)):
         case Consent.GIVEN:
-            return ToolAnswer(f"{desk.notebook.forget(note.id, why=why).id} is forgotten.")
+            return ToolAnswer(f"{context.notebook.forget(note.id, why=why).id} is forgotten.")
         case consent:
             return _not_done(consent, f"{note.id} stays; ask the user to forget it")
 
@@ -143,15 +143,15 @@ FORGET = Tool(
 # Pin -------------------------------------------------------------------------------------------------
 
 
-def _pin(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
+def _pin(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     quote = given["quote"].strip()
     require_keepable(Draft(key="rule", text=quote))
-    if stem := stem_of([quote], (), desk.session.view()):
+    if stem := untrusted_source([quote], (), context.session.view()):
         why = f"The user did not say this: {stem}. Only the user can make it a rule."
         return ToolAnswer(why, Trust.UNTRUSTED, is_error=True)
-    match desk.approve(Wish("pin", f"pin the rule: {quote}", Trust.ASSISTANT)):
+    match context.approve(WriteRequest("pin", f"pin the rule: {quote}", Trust.ASSISTANT)):
         case Consent.GIVEN:
-            return ToolAnswer(f"{desk.session.pin(quote).id} is pinned and will be kept verbatim.")
+            return ToolAnswer(f"{context.session.pin(quote).id} is pinned and will be kept verbatim.")
         case consent:
             return _not_done(consent, "no rule was set; ask the user to pin it")
 
@@ -168,10 +168,10 @@ PIN = Tool(
 # Look up ---------------------------------------------------------------------------------------------
 
 
-def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
+def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     """Return approved notes only: pending and quarantined ones must not reach the model this way."""
-    every = desk.notebook.notes()
-    now = desk.notebook.now
+    every = context.notebook.notes()
+    now = context.notebook.now
     approved = [note for note in every if note.status is Status.APPROVED and not note.expired(now)]
     query = given["query"].strip()
     found = matches(approved, query)

@@ -10,15 +10,15 @@ from typing import Any
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
 from clew.memory.index.protocol import Entry, EntryKind, Filters
-from clew.memory.references import Opened, Quotation
+from clew.memory.references import Quotation, Resolved
 from clew.memory.scope import InView, Where
 from clew.memory.search import Hit
 from clew.memory.selection import excerpt_start, reasons
 from clew.memory.tools.tool import (
     MOST_CHARACTERS,
-    Desk,
     Tool,
     ToolAnswer,
+    ToolContext,
     between,
     integer,
     object_schema,
@@ -115,39 +115,39 @@ _ROLES = ("user", "assistant", "tool", "system")
 # Search ----------------------------------------------------------------------------------------------
 
 
-def _search(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
+def _search(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     limit = between(given, "limit", 1, MOST_HITS, 5)
     filters = _filters(given)
     where = Where(given["where"]) if given["where"] else None
-    view = InView(desk.session.name, desk.session.view())
-    found = desk.memory.find(given["query"], filters, limit, view, where)
-    seen = list(dict.fromkeys(desk.memory.ref(entry) for entry in found.in_view))
+    view = InView(context.session.name, context.session.view())
+    found = context.memory.find(given["query"], filters, limit, view, where)
+    seen = list(dict.fromkeys(context.memory.ref(entry) for entry in found.in_view))
     if found.hits:
         also = f"{len(found.hits)} found, best first:"
         also = f"In view already, not repeated here: {', '.join(seen)}. {also}" if seen else also
-        answer = quoted((_found(desk, hit) for hit in found.hits), also, desk.answer_characters)
-        return replace(answer, text="\n".join([answer.text, *_other_names(desk, found.hits, view)]))
+        answer = quoted((_found(context, hit) for hit in found.hits), also, context.answer_characters)
+        return replace(answer, text="\n".join([answer.text, *_other_names(context, found.hits, view)]))
     if seen:  # everything found is in view: show the best of it, rather than only a list of ids
-        hits = _asking_last(desk, desk.memory.search(given["query"], filters, limit + 1, where))[:limit]
+        hits = _asking_last(context, context.memory.search(given["query"], filters, limit + 1, where))[:limit]
         heading = f"{len(hits)} found, all in view already:"
-        return quoted((_found(desk, hit) for hit in hits), heading, desk.answer_characters)
+        return quoted((_found(context, hit) for hit in hits), heading, context.answer_characters)
     return ToolAnswer(f"nothing found for {given['query']!r}")
 
 
-def _other_names(desk: Desk, hits: Sequence[Hit], view: InView) -> Iterator[str]:
+def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[str]:
     """Yield, in a fence, names in the rest of the found messages that the view no longer shows."""
-    places = [(hit.entry, desk.memory.library.place(desk.memory.ref(hit.entry))) for hit in hits]
-    found = [(entry, desk.memory.library.message(place).text) for entry, place in places if place]
-    lines = [f"{desk.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
+    places = [(hit.entry, context.memory.resolver.place(context.memory.ref(hit.entry))) for hit in hits]
+    found = [(entry, context.memory.resolver.message(place).text) for entry, place in places if place]
+    lines = [f"{context.memory.ref(entry)}: {', '.join(names)}" for entry, names in lost_names(found, view)]
     if lines:
         yield "Other names in these messages that are not in view:"
         yield fenced("\n".join(lines))
 
 
-def _asking_last(desk: Desk, hits: list[Hit]) -> list[Hit]:
+def _asking_last(context: ToolContext, hits: list[Hit]) -> list[Hit]:
     """Rank the user's current question after hits with the same values: it does not answer itself."""
-    asked = next((item.id for item in reversed(desk.session.view()) if item.message.role is Role.USER), "")
-    question = next((hit for hit in hits if desk.memory.ref(hit.entry) == asked), None)
+    asked = next((item.id for item in reversed(context.session.view()) if item.message.role is Role.USER), "")
+    question = next((hit for hit in hits if context.memory.ref(hit.entry) == asked), None)
     rivals = [hit for hit in hits if question and hit is not question and hit.why.exact]
     if question is None or not any(set(hit.why.exact) >= set(question.why.exact) for hit in rivals):
         return hits
@@ -164,16 +164,16 @@ def _filters(given: dict[str, Any]) -> Filters:
     )
 
 
-def _found(desk: Desk, hit: Hit) -> Quotation:
+def _found(context: ToolContext, hit: Hit) -> Quotation:
     entry = hit.entry
     start = excerpt_start(hit, EXCERPT)
     shown = entry.text[start : start + EXCERPT]
     first = entry.start + start
     about = [f"characters {first}-{first + len(shown)}"]
     about += [f"from {', '.join(entry.sources)}"] if entry.sources else []
-    about += filter(None, [desk.memory.origin(entry), desk.memory.outdated(entry)])
+    about += filter(None, [context.memory.origin(entry), context.memory.outdated(entry)])
     about += [f"score {hit.score:.2f}", *reasons(hit.why)]
-    return Quotation(desk.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
+    return Quotation(context.memory.ref(entry), entry.time, entry.role, entry.trust, shown, "; ".join(about))
 
 
 RECALL_SEARCH = Tool(
@@ -200,22 +200,22 @@ RECALL_SEARCH = Tool(
 # Open ------------------------------------------------------------------------------------------------
 
 
-def _open(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
+def _open(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
     ref = given["ref"].strip()
     if _is_rule(ref):
-        return _rule(desk, ref)
-    opened = desk.memory.open(ref, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
-    quotations = [*opened.quotations, *_messages(desk, opened.holds)]
-    return quoted(quotations, _heading(opened), desk.answer_characters)
+        return _rule(context, ref)
+    opened = context.memory.open(ref, between(given, "neighbours", 0, MOST_NEIGHBOURS, 1))
+    quotations = [*opened.quotations, *_messages(context, opened.holds)]
+    return quoted(quotations, _heading(opened), context.answer_characters)
 
 
-def _messages(desk: Desk, refs: Sequence[str]) -> list[Quotation]:
+def _messages(context: ToolContext, refs: Sequence[str]) -> list[Quotation]:
     """Return the originals of the messages among these references."""
-    places = (desk.memory.library.place(ref) for ref in refs[:MOST_ORIGINALS])
-    return [desk.memory.library.message(place) for place in places if place]
+    places = (context.memory.resolver.place(ref) for ref in refs[:MOST_ORIGINALS])
+    return [context.memory.resolver.message(place) for place in places if place]
 
 
-def _heading(opened: Opened) -> str:
+def _heading(opened: Resolved) -> str:
     """Return a line with what was opened, and what to open next."""
     if opened.what == "message":
         return ""
@@ -229,10 +229,10 @@ def _is_rule(ref: str) -> bool:
     return ref.startswith("p") and ref[1:].isdecimal()
 
 
-def _rule(desk: Desk, ref: str) -> ToolAnswer:
-    behind = desk.session.expand(ref)
+def _rule(context: ToolContext, ref: str) -> ToolAnswer:
+    behind = context.session.expand(ref)
     heading = f"{ref} is a {behind.what}\n{fenced(behind.text)}\nand comes from these:"
-    return quoted(_messages(desk, behind.ids), heading, desk.answer_characters)
+    return quoted(_messages(context, behind.ids), heading, context.answer_characters)
 
 
 RECALL_OPEN = Tool(
@@ -253,20 +253,20 @@ RECALL_OPEN = Tool(
 # A range ---------------------------------------------------------------------------------------------
 
 
-def _range(desk: Desk, given: dict[str, Any]) -> ToolAnswer:
-    place = desk.memory.library.place(given["ref"])
+def _range(context: ToolContext, given: dict[str, Any]) -> ToolAnswer:
+    place = context.memory.resolver.place(given["ref"])
     if place is None:
         raise InputError(
             f"{given['ref']!r} is not a message", "use one like m12; recall_open takes other references"
         )
-    found = desk.memory.library.message(place)
+    found = context.memory.resolver.message(place)
     unit, first, glue = ("lines", 1, "\n") if given["unit"] == "lines" else ("characters", 0, "")
     said: Sequence[str] = found.text.split("\n") if glue else found.text
     start = between(given, "start", first, max(first, len(said) - 1 + first), first)
     end = between(given, "end", start, MOST_END, len(said))
     shown = glue.join(said[start - first : end])
     about = f"{unit} {start}-{min(end, len(said))} of {len(said)}"
-    most = desk.answer_characters
+    most = context.answer_characters
     if len(shown) > most:
         about = f"{about}, cut after {most} characters"
     return quoted([found._replace(text=shown[:most], about=about)], most=most)

@@ -180,7 +180,7 @@ class Consent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WriteRequest:
     """A write that an agent asks for."""
 
     tool: str
@@ -195,16 +195,16 @@ MOST_CHARACTERS = 16_000
 PER_TOKEN = 4
 """Characters per token, roughly."""
 
-Approve = Callable[[Wish], Consent]
+Approve = Callable[[WriteRequest], Consent]
 
 
-def ask_later(_: Wish) -> Consent:
+def ask_later(_: WriteRequest) -> Consent:
     """Leave every request pending."""
     return Consent.LATER
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ToolContext:
     """What the tools work with."""
 
     session: OpenSession
@@ -240,7 +240,7 @@ class Tool:
     name: str
     description: str
     parameters: JsonObject
-    does: Callable[[Desk, dict[str, Any]], ToolAnswer]
+    does: Callable[[ToolContext, dict[str, Any]], ToolAnswer]
     read_only: bool = True
     """It changes nothing, so it needs no approval."""
 

@@ -11,10 +11,10 @@ from clew.memory.tools.notes import FORGET, NOTES_SEARCH, PIN, REMEMBER
 from clew.memory.tools.recall import ARTIFACT_OPEN, RECALL_OPEN, RECALL_SEARCH
 from clew.memory.tools.tool import (
     Approve,
-    Desk,
     OpenSession,
     Tool,
     ToolAnswer,
+    ToolContext,
     ask_later,
     object_schema,
     read_arguments,
@@ -22,11 +22,11 @@ from clew.memory.tools.tool import (
 from clew.message import JsonObject, Origin
 
 
-def _budget(desk: Desk, _: dict[str, Any]) -> ToolAnswer:
-    gauge, used = desk.session.gauge, desk.session.tokens
+def _budget(context: ToolContext, _: dict[str, Any]) -> ToolAnswer:
+    gauge, used = context.session.gauge, context.session.tokens
     usable = gauge.window.usable_tokens
     compact_at = gauge.policy.compact_at.of(usable)
-    view = desk.session.view()
+    view = context.session.view()
     digests = [item.id for item in view if item.message.origin is Origin.SUMMARY]
     shown = f"{len(view):,} messages are in view"
     return ToolAnswer(
@@ -72,7 +72,7 @@ class Toolbox:
         a
         person releases them with ``Notebook.approve``.
         """
-        self._desk = Desk(session, memory, approve)
+        self._desk = ToolContext(session, memory, approve)
         self.tools = tuple(tool for tool in TOOLS if memory.index is not None or tool is not RECALL_SEARCH)
 
     def definitions(self, wire: str = "anthropic") -> list[JsonObject]:
