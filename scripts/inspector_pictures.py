@@ -27,7 +27,7 @@ from clew.memory.notes import Author, Category, Draft, Notebook, Source
 from clew.message import Trust
 from clew.session import Session
 from clew.transcripts import Start, open_source, read
-from clew.transcripts.transcript import collected
+from clew.transcripts.transcript import collect
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "sphinx-9229.traj.json.zst"
@@ -41,7 +41,7 @@ Set = Callable[[Page], None]
 
 def compacted(store: SqliteStore) -> None:
     """Add the example as a host would, with a few notes beside it."""
-    (found,) = collected(read(open_source(str(EXAMPLE))), Start(NAME, "unknown"))
+    (found,) = collect(read(open_source(str(EXAMPLE))), Start(NAME, "unknown"))
     session = Session.open(NAME, store, model=MODEL, window=WINDOW)
     for entry in found.full_entries():
         session.add(entry.message)

@@ -10,7 +10,7 @@ import pytest
 from clew.message import Message, Origin, Role
 from clew.message import said as said_by
 from clew.transcripts import Boundary, Entry, Start, Transcript, Usage, load
-from clew.transcripts.messages import relabelled
+from clew.transcripts.messages import relabel
 from clew_evals.whole_bill import bills_of
 from tests.cli.homes import Home, home, is_golden
 from tests.conftest import real_data
@@ -65,7 +65,7 @@ def test_a_session_that_nobody_compacted_costs_the_same_in_every_way():
 
 
 def compacted() -> Transcript:
-    summary = relabelled(said_by(Role.USER, "A summary of the work. " * 50), Origin.SUMMARY)
+    summary = relabel(said_by(Role.USER, "A summary of the work. " * 50), Origin.SUMMARY)
     return session(
         *PLAIN,
         Boundary("b1", tokens_before=11_500),

@@ -17,7 +17,7 @@ from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, ToolResult, Trust
 from clew.providers import WIRES, Body, Choices, Scope, convert
 from clew.transcripts import FORMATS, Start, Transcript, detect, open_source
-from clew.transcripts.transcript import collected
+from clew.transcripts.transcript import collect
 
 Promise = Callable[[bytes], None]
 
@@ -27,7 +27,7 @@ def read_as(name: str, data: bytes) -> list[Transcript]:
     source = open_source(data, f"session.{name}")
     FORMATS[name].sniff(source)
     records = list(FORMATS[name].read(source))  # never raises, not even an error of ours
-    sessions = list(collected(iter(records), Start("unnamed", name)))
+    sessions = list(collect(iter(records), Start("unnamed", name)))
     for session in sessions:
         ids = [entry.id for entry in session.entries]
         assert len(ids) == len(set(ids)), "an id is used twice"

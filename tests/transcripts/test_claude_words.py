@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.message import Message, Origin, Role, Text, ToolResult, Trust
-from clew.transcripts.readers.claude_code.user_messages import rejection, spoken_message, user_message
+from clew.transcripts.readers.claude_code.user_messages import label_rejection, spoken_message, user_message
 from tests.transcripts.claude_lines import Lines, entries, labels
 
 REJECTED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
@@ -108,7 +108,7 @@ def test_results_alone_have_the_role_of_a_tool_and_with_words_that_of_the_user()
 
 def test_words_said_when_rejecting_a_call_are_the_persons():
     result = ToolResult("c1", (Text(REJECTED + "use tabs"),), is_error=True)
-    assert [(part.trust, part.text) for part in rejection(result).parts] == [
+    assert [(part.trust, part.text) for part in label_rejection(result).parts] == [
         (Trust.UNTRUSTED, REJECTED),
         (Trust.USER, "use tabs"),
     ]

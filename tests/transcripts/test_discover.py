@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.transcripts.discover import Computer, Found, find_sessions
+from clew.transcripts.discover import Computer, FoundSession, find_sessions
 from tests.transcripts.claude_lines import Lines
 
 
@@ -39,7 +39,7 @@ def claude(path: Path, words: str = "fix the parser", at: int = 1_000) -> Path:
 def test_a_session_is_found_with_its_first_words_and_its_project(computer):
     path = claude(computer.home / ".claude" / "projects" / "-p" / "s1.jsonl")
     assert list(find_sessions(computer)) == [
-        Found(
+        FoundSession(
             "claude-code",
             path,
             path.stat().st_size,

@@ -13,7 +13,7 @@ import zstandard
 from clew.message import Message, Origin, Role, Text, Trust
 from clew.transcripts import load, open_source
 from clew.transcripts import source as unpacking
-from clew.transcripts.database import opened, rows
+from clew.transcripts.database import open_database, rows
 from clew.transcripts.fields import Ids
 from clew.transcripts.jsonl import json_lines
 from clew.transcripts.readers import crush, goose, opencode
@@ -210,7 +210,7 @@ def test_a_query_that_never_ends_is_broken_off(tmp_path, monkeypatch):
     path = written(tmp_path, [("CREATE TABLE t (x)",), (fill,)])
     query = "SELECT 1 FROM t a, t b, t c, t d WHERE a.x + b.x + c.x + d.x < 0"
     with (
-        opened(open_source(path)) as connection,
+        open_database(open_source(path)) as connection,
         pytest.raises(sqlite3.OperationalError, match="interrupted"),
     ):
         list(rows(connection, query))

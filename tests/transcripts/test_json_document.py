@@ -8,7 +8,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.transcripts.json_document import Element, Field, gathered, is_lines, load, outline, walk
+from clew.transcripts.json_document import Element, Field, is_lines, load, outline, read_fields, walk
 from clew.transcripts.records import Problem
 from clew.transcripts.source import Source, open_source
 
@@ -134,7 +134,7 @@ def test_json_lines_are_told_from_a_document():
 
 def test_fields_are_gathered_by_name_wherever_they_stand():
     source = open_source(b'{"messages": [1], "system": [{"a": 1}, 2], "model": "m", "torn')
-    found, problems = gathered(source, "system", "model")
+    found, problems = read_fields(source, "system", "model")
     assert found == {"system": [{"a": 1}, 2], "model": "m"}
     assert len(problems) == 1
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.transcripts import jsonl
-from clew.transcripts.jsonl import Line, ObjectLine, head_objects, head_values, json_lines, object_lines
+from clew.transcripts.jsonl import JsonLine, ObjectLine, head_objects, head_values, json_lines, object_lines
 from clew.transcripts.records import Problem
 from clew.transcripts.source import Source, open_source
 
@@ -24,34 +24,34 @@ plain = st.recursive(
 )
 
 
-def lines(data: bytes) -> list[Line]:
+def lines(data: bytes) -> list[JsonLine]:
     return list(json_lines(open_source(data)))
 
 
 def test_each_line_has_its_number_and_its_place():
     assert lines(b'{"a":1}\n[2]\n"x"\n') == [
-        Line(1, 0, {"a": 1}),
-        Line(2, 8, [2]),
-        Line(3, 12, "x"),
+        JsonLine(1, 0, {"a": 1}),
+        JsonLine(2, 8, [2]),
+        JsonLine(3, 12, "x"),
     ]
 
 
 def test_blank_lines_a_byte_order_mark_and_windows_line_ends_are_no_faults():
     assert lines(b'\xef\xbb\xbf{"a":1}\r\n\r\n  \n{"b":2}\r\n') == [
-        Line(1, 0, {"a": 1}),
-        Line(4, 17, {"b": 2}),
+        JsonLine(1, 0, {"a": 1}),
+        JsonLine(4, 17, {"b": 2}),
     ]
 
 
 def test_a_torn_last_line_is_said_and_the_rest_is_read():
     first, torn = lines(b'{"a":1}\n{"b":"unfin')
-    assert first == Line(1, 0, {"a": 1})
+    assert first == JsonLine(1, 0, {"a": 1})
     assert (torn.number, torn.value) == (2, None)
     assert torn.problem.startswith("the last line is torn off (Unterminated string")
 
 
 def test_a_whole_last_line_without_a_line_break_is_no_fault():
-    assert lines(b'{"a":1}') == [Line(1, 0, {"a": 1})]
+    assert lines(b'{"a":1}') == [JsonLine(1, 0, {"a": 1})]
 
 
 def test_a_broken_line_in_the_middle_is_said():
@@ -64,9 +64,9 @@ def test_a_broken_line_in_the_middle_is_said():
 
 def test_two_records_fused_on_one_line_are_both_recovered():
     assert lines(b'{"a":1}{"b":2}\n{"c":3}\n') == [
-        Line(1, 0, {"a": 1}, "2 records on one line"),
-        Line(1, 0, {"b": 2}),
-        Line(2, 15, {"c": 3}),
+        JsonLine(1, 0, {"a": 1}, "2 records on one line"),
+        JsonLine(1, 0, {"b": 2}),
+        JsonLine(2, 15, {"c": 3}),
     ]
 
 
@@ -97,16 +97,16 @@ def test_an_inner_object_at_the_end_of_a_torn_line_is_not_taken_for_a_record():
     ],
 )
 def test_damage_inside_a_line_is_mended_and_said(data, value, problem):
-    assert lines(data + b"\n") == [Line(1, 0, value, problem)]
+    assert lines(data + b"\n") == [JsonLine(1, 0, value, problem)]
 
 
 def test_a_whole_surrogate_pair_is_no_fault():
-    assert lines(b'{"a":"\\ud83d\\ude00"}\n') == [Line(1, 0, {"a": "😀"})]
+    assert lines(b'{"a":"\\ud83d\\ude00"}\n') == [JsonLine(1, 0, {"a": "😀"})]
 
 
 def test_json_nested_too_deeply_is_said_not_raised():
     (line,) = lines(b"[" * 100_000 + b"]" * 100_000 + b"\n")
-    assert line == Line(1, 0, None, "JSON nested too deeply")
+    assert line == JsonLine(1, 0, None, "JSON nested too deeply")
 
 
 def test_a_number_of_too_many_digits_is_said_not_raised():
@@ -137,7 +137,7 @@ def test_a_line_of_fifty_megabytes_is_read_whole():
     big = b'{"text":"' + b"x" * (50 << 20) + b'"}\n'
     first, second = lines(big + b'{"a":1}\n')
     assert len(first.value["text"]) == 50 << 20
-    assert second == Line(2, len(big), {"a": 1})
+    assert second == JsonLine(2, len(big), {"a": 1})
 
 
 def test_a_line_longer_than_the_limit_is_passed_over_without_being_held(monkeypatch):

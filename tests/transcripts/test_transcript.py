@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clew.message import Message, Origin, Role, Text, ToolCall, ToolResult, said
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Start
-from clew.transcripts.transcript import HIDDEN, Stats, Transcript, collected
+from clew.transcripts.transcript import HIDDEN, Transcript, TranscriptStats, collect
 
 START = Start("s1", "codex")
 
@@ -112,7 +112,7 @@ def test_everything_is_counted():
         entry("side", sidechain="ag"),
         Problem("torn", 9),
     )
-    assert told.stats() == Stats(
+    assert told.stats() == TranscriptStats(
         messages=4,
         turns=2,
         tool_calls=2,
@@ -126,7 +126,7 @@ def test_everything_is_counted():
 
 def test_records_are_put_together_by_session_and_early_problems_belong_to_the_first():
     torn, first, second = Problem("torn", 1), Start("s1", "f"), Start("s2", "f")
-    found = list(collected([torn, first, entry("a"), second, entry("b")], START))
+    found = list(collect([torn, first, entry("a"), second, entry("b")], START))
     assert found == [Transcript(first, (torn, entry("a"))), Transcript(second, (entry("b"),))]
 
 

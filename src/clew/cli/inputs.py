@@ -24,7 +24,7 @@ from clew.log.transfer import OWN
 from clew.settings import network_disk, store_path
 from clew.transcripts import (
     Entry,
-    Found,
+    FoundSession,
     Problem,
     Record,
     Source,
@@ -35,7 +35,7 @@ from clew.transcripts import (
     read,
 )
 from clew.transcripts.discover import SHORT_ID_LENGTH, file_id, short_id
-from clew.transcripts.transcript import collected
+from clew.transcripts.transcript import collect
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""
@@ -75,7 +75,7 @@ class Input:
 
     def sessions(self, term: Terminal) -> list[Transcript]:
         """Read all its sessions; report on standard error what could not be read."""
-        found = list(collected(self.records(), Start(self.name, self.format or "unknown")))
+        found = list(collect(self.records(), Start(self.name, self.format or "unknown")))
         if self.session is not None:
             found = [_named(found, self.session, self.name)]
         for session in found:
@@ -125,7 +125,7 @@ def open_input(name: str) -> Source:
     return found.open() if found else open_source(name)
 
 
-def found_named(name: str) -> Found | None:
+def found_named(name: str) -> FoundSession | None:
     """Return the session of another tool that has this id; None for a path or standard input.
 
     Raises ``NotFound`` with the nearest ids if it is neither.
@@ -146,7 +146,7 @@ def found_named(name: str) -> Found | None:
     raise NotFound(f"no file and no session {name!r}", f"{meant}`clew sessions` lists them")
 
 
-def _short_ids(sessions: Sequence[Found]) -> str:
+def _short_ids(sessions: Sequence[FoundSession]) -> str:
     alike = len({found.short_id for found in sessions}) < len(sessions)
     return _some([str(found.path) if alike else found.short_id for found in sessions])
 

@@ -22,7 +22,7 @@ from clew.log.protocol import Ctx, StoredEvent
 from clew.log.transfer import OWN
 from clew.message import Origin, Role
 from clew.settings import store_path
-from clew.transcripts import FORMATS, Found, find_sessions
+from clew.transcripts import FORMATS, FoundSession, find_sessions
 from clew.transcripts.profile import Profiles
 
 KEPT_CHARACTERS = 300
@@ -89,7 +89,7 @@ def list_sessions(limit: int, tool: str | None = None, project: str | None = Non
     return [_with_words(row) if row.tool == OWN_FORMAT else row for row in newest]
 
 
-def _other_rows(sessions: Iterator[Found]) -> Iterator[Row]:
+def _other_rows(sessions: Iterator[FoundSession]) -> Iterator[Row]:
     found = list(sessions)
     for one, profile in zip(found, Profiles().of(found), strict=True):
         modified = one.modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -17,7 +17,7 @@ from clew.message import Item
 from clew.transcripts.formats import FORMATS, detect
 from clew.transcripts.records import Entry, Start
 from clew.transcripts.source import Source, open_source
-from clew.transcripts.transcript import Transcript, collected
+from clew.transcripts.transcript import Transcript, collect
 
 WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
@@ -77,7 +77,7 @@ def session_of(data: bytes, format_name: str) -> HostSession:
 
 def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
     kind = FORMATS[format_name] if format_name else detect(source)
-    found = list(collected(kind.read(source), Start(source.name, kind.name)))
+    found = list(collect(kind.read(source), Start(source.name, kind.name)))
     transcript = next((one for one in found if one.id == session_id), found[-1] if found else None)
     if transcript is None:
         raise InputError(f"{source.name} holds no session")

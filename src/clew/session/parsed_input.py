@@ -31,7 +31,7 @@ _CANDIDATE = re.compile(
 """Prefilter: every inserted text matches this; other texts cost one search."""
 
 
-def with_speakers(message: Message) -> Message:
+def label_speakers(message: Message) -> Message:
     """Return a user message with inserted texts labelled as such; any other message unchanged."""
     if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
         return message
@@ -39,9 +39,9 @@ def with_speakers(message: Message) -> Message:
         return message
     # Imported only if the prefilter matches.
     from clew.transcripts.readers.claude_code.user_messages import wire_message
-    from clew.transcripts.readers.codex import with_speakers
+    from clew.transcripts.readers.codex import label_speakers
 
-    labelled = with_speakers(message)
+    labelled = label_speakers(message)
     if labelled.origin is Origin.SPOKEN:
         labelled = wire_message(labelled.parts)
     if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
@@ -69,7 +69,7 @@ def wire_codec(wire: Wire) -> Codec:
         except RecursionError:
             raise _endless() from None
         _must_be_known(entry, value, message, wire, place)
-        return parted(with_speakers(message))
+        return parted(label_speakers(message))
 
     return Codec(wire.name, read, wire.render, wire)
 
@@ -153,7 +153,7 @@ def _with_speakers(codec: Codec) -> Codec:
     """Return a framework's codec that also recognises texts inserted by harnesses and clew's own digests."""
 
     def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a framework's object
-        found = (parted(with_speakers(message)) for message in codec.read(entry, place))
+        found = (parted(label_speakers(message)) for message in codec.read(entry, place))
         return tuple(chain.from_iterable(found))
 
     return replace(codec, read=read)

@@ -1,6 +1,6 @@
 """Read session files of other tools as one stream of typed records. See README.md."""
 
-from clew.transcripts.discover import Found, find_sessions
+from clew.transcripts.discover import FoundSession, find_sessions
 from clew.transcripts.formats import FORMATS, Format, detect, format_named, read
 from clew.transcripts.records import (
     Boundary,
@@ -13,7 +13,7 @@ from clew.transcripts.records import (
     Usage,
 )
 from clew.transcripts.source import Source, open_source
-from clew.transcripts.transcript import Stats, Transcript, load
+from clew.transcripts.transcript import Transcript, TranscriptStats, load
 
 __all__ = [
     "FORMATS",
@@ -22,13 +22,13 @@ __all__ = [
     "Dropped",
     "Entry",
     "Format",
-    "Found",
+    "FoundSession",
     "Problem",
     "Record",
     "Source",
     "Start",
-    "Stats",
     "Transcript",
+    "TranscriptStats",
     "Usage",
     "detect",
     "find_sessions",

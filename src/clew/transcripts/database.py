@@ -25,7 +25,7 @@ long."""
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[sqlite3.Connection]:
+def open_database(source: Source) -> Iterator[sqlite3.Connection]:
     """Open a database read-only.
 
     A running tool keeps its newest rows in a write-ahead log next to the file: it is read too, unless the
@@ -61,12 +61,12 @@ def _connected(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         return sqlite3.connect(f"{address}?immutable=1", uri=True)
-    except errors():
+    except database_errors():
         pass  # reported when the rows are read
     return connection
 
 
-def errors() -> tuple[type[Exception], ...]:
+def database_errors() -> tuple[type[Exception], ...]:
     """Return what SQLite raises for a damaged file.
 
     In addition to its own errors: its message may quote bytes that are not text, and a size that the file
@@ -86,9 +86,9 @@ def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:
     if source.is_directory or source.peek(len(_MAGIC)) != _MAGIC:
         return False
     try:
-        with opened(source) as connection:
+        with open_database(source) as connection:
             return all(set(columns) <= columns_of(connection, table) for table, columns in tables.items())
-    except errors():
+    except database_errors():
         return False
 
 
@@ -118,15 +118,15 @@ def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list
     return [row for row in found if source.session is None or str(row.get("id")) == source.session]
 
 
-def reported(records: Iterator[Record]) -> Iterator[Record]:
+def report_damage(records: Iterator[Record]) -> Iterator[Record]:
     """Pass records on; if the database turns out to be damaged, end with a ``Problem``."""
     try:
         yield from records
-    except errors() as cause:
+    except database_errors() as cause:
         yield Problem(f"the database cannot be read further: {cause}")
 
 
-def decoded(row: JsonObject, column: str) -> tuple[Json, Problem | None]:
+def decode_column(row: JsonObject, column: str) -> tuple[Json, Problem | None]:
     """Decode the JSON in a column; an error is returned as a problem."""
     text = row.get(column)
     if not isinstance(text, str):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from clew.message import Json, JsonObject
 from clew.transcripts.fields import string, time_of
 from clew.transcripts.formats import FORMATS
-from clew.transcripts.messages import typed_words
+from clew.transcripts.messages import typed_text
 from clew.transcripts.records import Entry, Start
 from clew.transcripts.source import Source, open_source
 
@@ -30,7 +30,7 @@ _EXTENSIONS = ("rooveterinaryinc.roo-cline", "saoudrizwan.claude-dev", "kilocode
 _REMOTE_EDITORS = (".vscode-server", ".cursor-server", ".windsurf-server")
 
 
-class Place(NamedTuple):
+class SessionPlace(NamedTuple):
     """A folder, and the file pattern of one format's sessions in it."""
 
     format: str
@@ -60,7 +60,7 @@ class Computer:
         return self.folder("XDG_DATA_HOME", ".local", "share")
 
 
-def places(computer: Computer) -> Iterator[Place]:
+def places(computer: Computer) -> Iterator[SessionPlace]:
     """Yield every place where sessions may be."""
     yield from _of_command_lines(computer)
     yield from _of_databases(computer)
@@ -68,37 +68,37 @@ def places(computer: Computer) -> Iterator[Place]:
     yield from _of_projects(computer)
 
 
-def _of_command_lines(computer: Computer) -> Iterator[Place]:
+def _of_command_lines(computer: Computer) -> Iterator[SessionPlace]:
     home = computer.home
-    yield Place("claude-code", computer.folder("CLAUDE_CONFIG_DIR", ".claude"), "projects/*/*.jsonl")
+    yield SessionPlace("claude-code", computer.folder("CLAUDE_CONFIG_DIR", ".claude"), "projects/*/*.jsonl")
     codex = computer.folder("CODEX_HOME", ".codex")
-    yield Place("codex", codex, "sessions/*/*/*/rollout-*.jsonl*")
-    yield Place("codex", codex, "archived_sessions/rollout-*.jsonl*")
-    yield Place("copilot-cli", home / ".copilot", "session-state/*/events.jsonl")
-    yield Place("copilot-cli", home / ".copilot", "session-state/*.jsonl")
-    yield Place("qwen-code", home / ".qwen", "projects/*/chats/*.jsonl")
-    yield Place("gemini-cli", home / ".gemini", "tmp/*/chats/session-*.json*")
-    yield Place("pi", home / ".pi", "agent/sessions/*/*.jsonl")
-    yield Place("openhands", home / ".openhands", "conversations/*/base_state.json")
-    yield Place("cline", home / ".cline", "data/sessions/*/*.messages.json")
+    yield SessionPlace("codex", codex, "sessions/*/*/*/rollout-*.jsonl*")
+    yield SessionPlace("codex", codex, "archived_sessions/rollout-*.jsonl*")
+    yield SessionPlace("copilot-cli", home / ".copilot", "session-state/*/events.jsonl")
+    yield SessionPlace("copilot-cli", home / ".copilot", "session-state/*.jsonl")
+    yield SessionPlace("qwen-code", home / ".qwen", "projects/*/chats/*.jsonl")
+    yield SessionPlace("gemini-cli", home / ".gemini", "tmp/*/chats/session-*.json*")
+    yield SessionPlace("pi", home / ".pi", "agent/sessions/*/*.jsonl")
+    yield SessionPlace("openhands", home / ".openhands", "conversations/*/base_state.json")
+    yield SessionPlace("cline", home / ".cline", "data/sessions/*/*.messages.json")
 
 
-def _of_databases(computer: Computer) -> Iterator[Place]:
+def _of_databases(computer: Computer) -> Iterator[SessionPlace]:
     named = computer.variables.get("OPENCODE_DB")
     if named:
         path = Path(named)
-        yield Place("opencode", path.parent, path.name, True)
-    yield Place("opencode", computer.data / "opencode", "opencode.db", True)
-    yield Place("goose", computer.data / "goose", "sessions/sessions.db", True)
+        yield SessionPlace("opencode", path.parent, path.name, True)
+    yield SessionPlace("opencode", computer.data / "opencode", "opencode.db", True)
+    yield SessionPlace("goose", computer.data / "goose", "sessions/sessions.db", True)
     if computer.platform == "win32":
         roaming = computer.folder("APPDATA", "AppData", "Roaming")
-        yield Place("goose", roaming / "Block" / "goose" / "data", "sessions/sessions.db", True)
+        yield SessionPlace("goose", roaming / "Block" / "goose" / "data", "sessions/sessions.db", True)
 
 
-def _of_editors(computer: Computer) -> Iterator[Place]:
+def _of_editors(computer: Computer) -> Iterator[SessionPlace]:
     for storage in _editor_storages(computer):
         for extension in _EXTENSIONS:
-            yield Place("roo-cline", storage / extension, "tasks/*/api_conversation_history.json")
+            yield SessionPlace("roo-cline", storage / extension, "tasks/*/api_conversation_history.json")
 
 
 def _editor_storages(computer: Computer) -> Iterator[Path]:
@@ -115,12 +115,12 @@ def _editor_storages(computer: Computer) -> Iterator[Path]:
         yield computer.home / editor / "data" / "User" / "globalStorage"
 
 
-def _of_projects(computer: Computer) -> Iterator[Place]:
+def _of_projects(computer: Computer) -> Iterator[SessionPlace]:
     """Yield what tools keep inside a project: in the current folder and its parents."""
     for folder in (computer.directory, *computer.directory.parents):
-        yield Place("aider", folder, ".aider.chat.history.md")
-        yield Place("specstory", folder, ".specstory/history/*.md")
-        yield Place("crush", folder, ".crush/crush.db", True)
+        yield SessionPlace("aider", folder, ".aider.chat.history.md")
+        yield SessionPlace("specstory", folder, ".specstory/history/*.md")
+        yield SessionPlace("crush", folder, ".crush/crush.db", True)
 
 
 HEAD_BYTES = 64 << 10
@@ -144,7 +144,7 @@ _CHANGES = ("time_updated", "updated_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSession:
     """A session that was found."""
 
     format: str
@@ -212,13 +212,13 @@ def file_id(path: Path) -> str:
     return found[0] if found else name.removeprefix("rollout-")
 
 
-def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> Iterator[Found]:
+def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> Iterator[FoundSession]:
     """Yield the sessions of every tool, newest first. A title is looked up when its session is yielded.
 
     With ``titles=False`` no file is opened except databases.
     """
     here = computer or Computer()
-    found: dict[tuple[Path, str | None], Found] = {}
+    found: dict[tuple[Path, str | None], FoundSession] = {}
     for place in places(here):
         for session in _in_place(place):
             found.setdefault((session.path, session.session_id), session)
@@ -226,7 +226,7 @@ def find_sessions(computer: Computer | None = None, *, titles: bool = True) -> I
         yield _with_head(session) if titles and session.session_id is None else session
 
 
-def _in_place(place: Place) -> Iterator[Found]:
+def _in_place(place: SessionPlace) -> Iterator[FoundSession]:
     if not place.folder.is_dir():
         return
     for path in place.folder.glob(place.pattern):
@@ -238,21 +238,21 @@ def _in_place(place: Place) -> Iterator[Found]:
             continue  # deleted, or not accessible
         where = path.parent if place.format in _FOLDERS else path
         modified = datetime.fromtimestamp(seen.st_mtime, UTC)
-        session = Found(place.format, where, seen.st_size, modified)
+        session = FoundSession(place.format, where, seen.st_size, modified)
         if place.is_database:
             yield from _in_database(session)
         elif seen.st_size:
             yield session
 
 
-def _in_database(file: Found) -> Iterator[Found]:
+def _in_database(file: FoundSession) -> Iterator[FoundSession]:
     """Yield the sessions of a database; the file itself if it cannot be opened."""
-    from clew.transcripts.database import errors, opened, rows
+    from clew.transcripts.database import database_errors, open_database, rows
 
     try:
-        with opened(open_source(file.path)) as connection:
+        with open_database(open_source(file.path)) as connection:
             sessions = list(rows(connection, f"SELECT * FROM {_TABLES[file.format]}"))
-    except errors():
+    except database_errors():
         yield file
         return
     for row in sessions:
@@ -266,7 +266,7 @@ def _in_database(file: Found) -> Iterator[Found]:
             )
 
 
-def _with_head(session: Found) -> Found:
+def _with_head(session: FoundSession) -> FoundSession:
     """Read the first kilobytes, and the last, for a title, a project and an id."""
     if session.path.is_dir():
         return replace(session, session_id=session.path.name)
@@ -277,8 +277,8 @@ def _with_head(session: Found) -> Found:
             own = file_id(session.path)  # the first lines of a resumed session may name its parent
             own = own if _UUID.fullmatch(own) else record.session_id
             found = replace(found, session_id=own, title=record.title, project=record.directory)
-        elif isinstance(record, Entry) and record.sidechain is None and typed_words(record.message):
-            words = " ".join(typed_words(record.message).split())
+        elif isinstance(record, Entry) and record.sidechain is None and typed_text(record.message):
+            words = " ".join(typed_text(record.message).split())
             return found if found.title else replace(found, title=words[:TITLE_LENGTH])
     return found
 

@@ -35,8 +35,8 @@ def value_of(text: str) -> tuple[Json, str | None]:
         return None, _DEEP
     if not has_surrogate_escape(text):
         return value, None
-    mended, had_half = without_half_pairs(value)
-    return mended, f"has {HALF_PAIR}" if had_half else None
+    repaired, had_half = without_half_pairs(value)
+    return repaired, f"has {HALF_PAIR}" if had_half else None
 
 
 def is_too_deep(value: Json, text: str, start: int = 0, end: int | None = None) -> bool:
@@ -69,10 +69,10 @@ def has_surrogate_escape(text: str) -> bool:
 def without_half_pairs(value: Json) -> tuple[Json, bool]:
     """Replace half surrogate pairs, which UTF-8 cannot encode; the second result is True if any."""
     text = json.dumps(value, ensure_ascii=False)
-    mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if mended == text:
+    repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if repaired == text:
         return value, False
-    return json.loads(mended), True
+    return json.loads(repaired), True
 
 
 _MILLISECONDS_FROM = 1e11
@@ -153,7 +153,7 @@ class Ids:
             yield Problem(f"the id {wanted!r} is used more than once; later ones are numbered", line)
 
 
-class Allowance:
+class NameLimit:
     """Limits how many entries the compactions of a session may name in total.
 
     Each compaction may claim to keep everything before it, so a file of nothing but compactions would take

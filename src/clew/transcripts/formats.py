@@ -14,10 +14,10 @@ from typing import Protocol, cast
 from clew.errors import UnknownFormat
 from clew.transcripts.fields import Ids
 from clew.transcripts.records import Entry, Record, Start
-from clew.transcripts.source import Source, opened
+from clew.transcripts.source import Source, as_source
 
 
-class Reader(Protocol):
+class FormatReader(Protocol):
     """Reads a format: a module, or a ``ReaderPair`` in a module that reads several formats."""
 
     @property
@@ -61,10 +61,10 @@ class Format:
         """Read the source as this format, whatever it looks like; entries get unique ids."""
         return _with_own_ids(self._reader().read(source))
 
-    def _reader(self) -> Reader:
+    def _reader(self) -> FormatReader:
         module, _, name = self.reader.partition(":")
         found = import_module(module if "." in module else f"clew.transcripts.readers.{module}")
-        return cast(Reader, getattr(found, name) if name else found)
+        return cast(FormatReader, getattr(found, name) if name else found)
 
 
 def _with_own_ids(records: Iterator[Record]) -> Iterator[Record]:
@@ -145,7 +145,7 @@ def detect(source: Source) -> Format:
         if score > best_score:
             best, best_score = format_, score
     if best is None:
-        raise UnknownFormat(f"{source.name} is {seen(source)}")
+        raise UnknownFormat(f"{source.name} is {describe(source)}")
     return best
 
 
@@ -154,11 +154,11 @@ def read(
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> Iterator[Record]:
     """Read a file as the named format, or as the detected one."""
-    source = opened(source)
+    source = as_source(source)
     return (format_named(format) if format else detect(source)).read(source)
 
 
-def seen(source: Source) -> str:
+def describe(source: Source) -> str:
     """Describe in a few words what a source looks like, for an error message."""
     if source.is_directory:
         names = sorted(entry.name for entry in source.path.iterdir())[:5] if source.path else []

@@ -39,7 +39,7 @@ class Torn(Exception):
         self.index = index
 
 
-class Window:
+class JsonWindow:
     """The part of a document that is being decoded: consumed text is dropped, new text is appended."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
@@ -86,19 +86,19 @@ class Window:
                         raise Torn(f"{TOO_DEEP} at {self.place(self.at)}")
                     escaped = _SURROGATE_ESCAPE.search(self.text, self.at, end)
                     self.at = end
-                    return self._mended(value) if escaped else value
+                    return self._repair_pairs(value) if escaped else value
 
     def place(self, position: int) -> str:
         """Return a position in words."""
         line = self._lines_gone + self.text.count("\n", 0, position) + 1
         return f"line {line} (character {self._characters_gone + position})"
 
-    def _mended(self, value: Json) -> Json:
+    def _repair_pairs(self, value: Json) -> Json:
         """Replace half surrogate pairs, and remember that there were some."""
-        mended, had_half = without_half_pairs(value)
+        repaired, had_half = without_half_pairs(value)
         if had_half:
             self.replaced.add(HALF_PAIR)
-        return mended
+        return repaired
 
     def _is_cut(self, cause: json.JSONDecodeError) -> bool:
         """Return True if a value may be incomplete: the error is at the window's end, or it has no end."""
@@ -156,7 +156,7 @@ class Element:
 
 
 @dataclass(slots=True)
-class Outline:
+class DocumentOutline:
     """What the start of a document shows, for detecting its format."""
 
     keys: list[str] = field(default_factory=list)
@@ -176,7 +176,7 @@ def walk(source: Source) -> Iterator[Field | Element | Problem]:
 
     Never raises on bad data: a torn document ends with a ``Problem`` that gives the index and line.
     """
-    window = Window(source.chunks())
+    window = JsonWindow(source.chunks())
     try:
         yield from _document(window)
         if window.next_character():
@@ -188,7 +188,7 @@ def walk(source: Source) -> Iterator[Field | Element | Problem]:
         yield Problem(source.damage)
 
 
-def outline(source: Source) -> Outline:
+def outline(source: Source) -> DocumentOutline:
     """Return an outline from the first 64 KiB of a document, or more if those hold no whole element.
 
     It is cached for each source, because every document reader asks for it.
@@ -198,11 +198,11 @@ def outline(source: Source) -> Outline:
     return _outlines[source]
 
 
-_outlines: WeakKeyDictionary[Source, Outline] = WeakKeyDictionary()
+_outlines: WeakKeyDictionary[Source, DocumentOutline] = WeakKeyDictionary()
 
 
-def _outline(source: Source) -> Outline:
-    seen = Outline()
+def _outline(source: Source) -> DocumentOutline:
+    seen = DocumentOutline()
     for size in _WIDER_PEEKS[:2]:
         head = source.peek(size)
         if head.lstrip(b" \t\r\n\0\xef\xbb\xbf")[:1] not in (b"{", b"["):
@@ -213,9 +213,9 @@ def _outline(source: Source) -> Outline:
     return seen
 
 
-def _outline_of(head: bytes) -> Outline:
-    seen = Outline()
-    window = Window(iter((head,)))
+def _outline_of(head: bytes) -> DocumentOutline:
+    seen = DocumentOutline()
+    window = JsonWindow(iter((head,)))
     try:
         for piece in _document(window):
             if isinstance(piece, Field):
@@ -252,7 +252,7 @@ def load(path: Path) -> tuple[Json, Problem | None]:
     return value, Problem(f"{path.name} {wrong}") if wrong else None
 
 
-def gathered(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
+def read_fields(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:
     """Return the fields of the top object, these or all, as far as the document can be decoded."""
     found: JsonObject = {}
     problems: list[Problem] = []
@@ -278,7 +278,7 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def _document(window: Window) -> Iterator[Field | Element]:
+def _document(window: JsonWindow) -> Iterator[Field | Element]:
     match window.next_character():
         case "[":
             yield from _elements(window, "")
@@ -290,7 +290,7 @@ def _document(window: Window) -> Iterator[Field | Element]:
             raise Torn(f"neither a JSON list nor an object at {window.place(window.at)}")
 
 
-def _fields(window: Window) -> Iterator[Field | Element]:
+def _fields(window: JsonWindow) -> Iterator[Field | Element]:
     window.at += 1
     while (opening := window.next_character()) != "}":
         key = _key(window, opening)
@@ -307,7 +307,7 @@ def _fields(window: Window) -> Iterator[Field | Element]:
     window.at += 1
 
 
-def _key(window: Window, opening: str) -> str:
+def _key(window: JsonWindow, opening: str) -> str:
     key = window.value() if opening == '"' else None
     if not isinstance(key, str) or window.next_character() != ":":
         raise Torn(f"the JSON breaks off before a field, at {window.place(window.at)}")
@@ -315,7 +315,7 @@ def _key(window: Window, opening: str) -> str:
     return key
 
 
-def _elements(window: Window, key: str) -> Iterator[Element]:
+def _elements(window: JsonWindow, key: str) -> Iterator[Element]:
     window.at += 1
     index = window.elements.get(key, 0)  # a list under a repeated key continues the first
     while window.next_character() != "]":
@@ -333,7 +333,7 @@ def _elements(window: Window, key: str) -> Iterator[Element]:
     window.at += 1
 
 
-def _comma(window: Window, closing: str, index: int | None = None) -> None:
+def _comma(window: JsonWindow, closing: str, index: int | None = None) -> None:
     """Consume the comma between two values; a trailing comma is accepted."""
     found = window.next_character()
     if found == ",":

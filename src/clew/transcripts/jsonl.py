@@ -33,7 +33,7 @@ _SALVAGE_PASSES = 4
 _decode = json.JSONDecoder().raw_decode
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """One JSON value and its position. With a problem, the value is what could be recovered, or None."""
 
     number: int
@@ -61,17 +61,17 @@ class _Raw(NamedTuple):
     """Whether a line break ends it; the last line of a file may lack one because its writer was killed."""
 
 
-def json_lines(source: Source) -> Iterator[Line]:
+def json_lines(source: Source) -> Iterator[JsonLine]:
     """Yield every value of a JSON-lines source. Never raises on bad data; holds one line at a time."""
     last = 0
     for raw in _raw_lines(source):
         last = raw.number
         if raw.data is None:
-            yield Line(raw.number, raw.offset, None, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
+            yield JsonLine(raw.number, raw.offset, None, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
         else:
             yield from _values(raw.number, raw.offset, raw.data, raw.ends)
     if source.damage:
-        yield Line(last or 1, 0, None, source.damage)
+        yield JsonLine(last or 1, 0, None, source.damage)
 
 
 def object_lines(source: Source) -> Iterator[ObjectLine | Problem]:
@@ -134,28 +134,28 @@ def _raw_lines(source: Source) -> Iterator[_Raw]:
         yield _Raw(number, offset, b"".join(held) if held_bytes <= MAX_LINE_BYTES else None, False)
 
 
-def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[Line]:
+def _values(number: int, offset: int, raw: bytes, ends: bool) -> Iterator[JsonLine]:
     """Decode the one value of a line; take the slow path only if something is unusual."""
     line = raw.strip(_BLANK)
     if line.startswith(_BOM):
         line = line[len(_BOM) :]
     if not line:
         if b"\0" in raw:
-            yield Line(number, offset, None, f"{raw.count(0)} NUL bytes")
+            yield JsonLine(number, offset, None, f"{raw.count(0)} NUL bytes")
         return
     try:
         text = line.decode()
         value, end = _decode(text)
         if end == len(text) and not has_surrogate_escape(text) and not is_too_deep(value, text):
             odd = f"{raw.count(0)} NUL bytes" if b"\0" in raw else None
-            yield Line(number, offset, value, odd)
+            yield JsonLine(number, offset, value, odd)
             return
     except (ValueError, RecursionError):
         pass
     yield from _odd_values(number, offset, line, ends)
 
 
-def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[Line]:
+def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[JsonLine]:
     """Recover what can be recovered from a line that is not just one JSON value."""
     problems = []
     try:
@@ -163,24 +163,24 @@ def _odd_values(number: int, offset: int, line: bytes, ends: bool) -> Iterator[L
     except UnicodeDecodeError as cause:
         text = line.decode(errors="replace")
         problems.append(f"bytes that are not UTF-8 ({cause.reason} at byte {cause.start}), replaced")
-    found, broken = _salvaged(text, ends)
+    found, broken = _recover_values(text, ends)
     if broken:
         problems.append(broken)
     elif len(found) > 1:
         problems.append(f"{len(found)} records on one line")
     for i, value in enumerate(found):
-        mended, had_lone = without_half_pairs(value)
+        repaired, had_lone = without_half_pairs(value)
         if had_lone:
             problems.append(HALF_PAIR)
         if i == 0:
-            yield Line(number, offset, mended, "; ".join(problems) or None)
+            yield JsonLine(number, offset, repaired, "; ".join(problems) or None)
         else:
-            yield Line(number, offset, mended)
+            yield JsonLine(number, offset, repaired)
     if not found:
-        yield Line(number, offset, None, "; ".join(problems))
+        yield JsonLine(number, offset, None, "; ".join(problems))
 
 
-def _salvaged(text: str, ends: bool) -> tuple[list[Json], str | None]:
+def _recover_values(text: str, ends: bool) -> tuple[list[Json], str | None]:
     """Return the values in a line, one after another, and what was wrong with the rest."""
     found: list[Json] = []
     at = 0
@@ -221,7 +221,7 @@ def _whole_record_after_tear(text: str, start: int) -> Json:
         try:
             value, end = _decode(text, at)
         except json.JSONDecodeError as cause:
-            left -= _read_in_vain(cause, at)
+            left -= _characters_read(cause, at)
         except (ValueError, RecursionError):
             return None
         else:
@@ -231,7 +231,7 @@ def _whole_record_after_tear(text: str, start: int) -> Json:
     return None
 
 
-def _read_in_vain(cause: json.JSONDecodeError, start: int) -> int:
+def _characters_read(cause: json.JSONDecodeError, start: int) -> int:
     """Return how many characters a failed decoding read; for an unterminated string, all.
 
     The error also counts the lines before it: fast, but from the very start.

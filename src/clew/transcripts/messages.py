@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from clew.message import Media, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
 
-MACHINE = trust_of(Role.USER, Origin.INJECTED)
+MACHINE_TRUST = trust_of(Role.USER, Origin.INJECTED)
 """The trust of harness text in the user's role."""
 
 
@@ -18,25 +18,25 @@ def user_message(parts: Iterable[Part]) -> Message:
     held = tuple(parts)
     if any(map(_is_personal, held)):
         return Message(Role.USER, held)
-    lowered = (replace(part, trust=min(part.trust, MACHINE)) for part in held)
+    lowered = (replace(part, trust=min(part.trust, MACHINE_TRUST)) for part in held)
     return Message(Role.USER, tuple(lowered), Origin.INJECTED)
 
 
-def typed_in(whole: str, typed: str) -> Message:
+def typed_message(whole: str, typed: str) -> Message:
     """Make a user message of a text of which the user typed one piece; the rest is from the harness."""
     before, found, after = whole.partition(typed)
     if not found:
         return user_message([Text(typed, trust=Trust.USER)])
-    pieces = ((before, MACHINE), (typed, Trust.USER), (after, MACHINE))
+    pieces = ((before, MACHINE_TRUST), (typed, Trust.USER), (after, MACHINE_TRUST))
     return user_message(Text(text, trust=trust) for text, trust in pieces if text)
 
 
-def injected(text: str, trust: Trust = MACHINE) -> Message:
+def injected_message(text: str, trust: Trust = MACHINE_TRUST) -> Message:
     """Make a message in the user's role that the user did not write."""
     return Message(Role.USER, (Text(text, trust=trust),), Origin.INJECTED)
 
 
-def typed_words(message: Message) -> str:
+def typed_text(message: Message) -> str:
     """Return what the user typed, without the harness's text around it."""
     if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
         return ""
@@ -54,14 +54,14 @@ def _is_personal(part: Part) -> bool:
             return False
 
 
-def relabelled(message: Message, origin: Origin) -> Message:
+def relabel(message: Message, origin: Origin) -> Message:
     """Return the message with another origin, and each part with at most the trust of that origin."""
     most = trust_of(message.role, origin)
     parts = tuple(replace(part, trust=min(part.trust, most)) for part in message.parts)
     return replace(message, parts=parts, origin=origin)
 
 
-def machine_text(message: Message, starts: tuple[str, ...], trust: Trust) -> Message:
+def label_machine_text(message: Message, starts: tuple[str, ...], trust: Trust) -> Message:
     """Lower the trust of text parts with these prefixes; relabel the message if nothing else is left."""
     parts = tuple(
         replace(part, trust=min(part.trust, trust))
@@ -71,30 +71,30 @@ def machine_text(message: Message, starts: tuple[str, ...], trust: Trust) -> Mes
     )
     marked = replace(message, parts=parts)
     is_personal = user_message(parts).origin is Origin.SPOKEN
-    return marked if is_personal else relabelled(marked, Origin.INJECTED)
+    return marked if is_personal else relabel(marked, Origin.INJECTED)
 
 
 Kind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
 _KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def kind_of(media_type: str | None) -> Kind:
+def media_kind(media_type: str | None) -> Kind:
     """Return the media kind of a media type."""
     if media_type == "application/pdf":
         return "document"
     return _KINDS.get((media_type or "").partition("/")[0], "file")
 
 
-def media_at(url: str, media_type: str | None, trust: Trust, title: str | None = None) -> Media:
+def media_from_url(url: str, media_type: str | None, trust: Trust, title: str | None = None) -> Media:
     """Make a media part from a URL; a data URL is decoded into type and data."""
     from clew.providers.media import read_url  # only readers need providers
 
     place = read_url(url)
     found = media_type or place.media_type
-    return Media(kind_of(found), found, place.data, place.url, title=title, trust=trust)
+    return Media(media_kind(found), found, place.data, place.url, title=title, trust=trust)
 
 
-def image_at(url: str, trust: Trust) -> Media:
+def image_from_url(url: str, trust: Trust) -> Media:
     """Make an image from a URL that does not give its type."""
     from clew.providers.media import read_url
 
@@ -102,6 +102,6 @@ def image_at(url: str, trust: Trust) -> Media:
     return Media("image", place.media_type, place.data, place.url, trust=trust)
 
 
-def mark(value: Message | ToolResult) -> bytes:
+def fingerprint(value: Message | ToolResult) -> bytes:
     """Return a fingerprint of a message or result."""
     return blake2b(repr(value).encode(errors="replace"), digest_size=16).digest()

@@ -16,7 +16,7 @@ from pathlib import Path
 from clew.errors import ClewError
 from clew.settings import clew_home
 from clew.tokens import counter_for
-from clew.transcripts.discover import Found
+from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
@@ -91,7 +91,7 @@ class Profiles:
         self._kept = self._load()
         self._changed = False
 
-    def of(self, sessions: Sequence[Found]) -> list[Profile]:
+    def of(self, sessions: Sequence[FoundSession]) -> list[Profile]:
         """Return the profile of each session, in the order given."""
         for found in sessions:
             if self._kept.get(_key(found), (None,))[0] != _mark(found):
@@ -99,13 +99,13 @@ class Profiles:
         self._save()
         return [self._profile(found) for found in sessions]
 
-    def _profile(self, found: Found) -> Profile:
+    def _profile(self, found: FoundSession) -> Profile:
         kept = self._kept.get(_key(found))
         known = kept[1] if kept else Profile()
         title, project = found.title or known.title, found.project or known.project
         return replace(known, title=title, project=project)
 
-    def _read(self, found: Found) -> None:
+    def _read(self, found: FoundSession) -> None:
         if found.size > LARGEST_BYTES and not found.in_database:
             return
         with suppress(ClewError, OSError):
@@ -139,10 +139,10 @@ class Profiles:
             self._changed = False
 
 
-def _key(found: Found) -> str:
+def _key(found: FoundSession) -> str:
     return f"{found.path}\n{found.session_id}" if found.in_database else str(found.path)
 
 
-def _mark(found: Found) -> list[int]:
+def _mark(found: FoundSession) -> list[int]:
     """Return what changes when a session changes; for one in a database, its time of change."""
     return [int(found.modified.timestamp() * 1000), 0 if found.in_database else found.size]

@@ -41,7 +41,7 @@ class Damaged(Exception):
     """The compressed data ends early or is invalid. Internal: a source reports it."""
 
 
-def unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
+def unpack(raw: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the data of ``raw``, decompressed if needed. Raise ``Damaged`` at the first error."""
     chunks = iter(raw)
     head = b""
@@ -50,15 +50,15 @@ def unpacked(raw: Iterable[bytes]) -> Iterator[bytes]:
         if not piece:
             break
         head += piece
-    whole = _Fed(chain([head], chunks) if head else chunks)
+    whole = _CountedChunks(chain([head], chunks) if head else chunks)
     if head.startswith(GZIP):
-        return _within_reason(_gunzip(whole), whole)
+        return _limit_ratio(_gunzip(whole), whole)
     if head.startswith(ZSTD) or _SKIPPABLE.match(head):
-        return _within_reason(_unzstd(whole), whole)
+        return _limit_ratio(_unzstd(whole), whole)
     return whole
 
 
-class _Fed(Iterator[bytes]):
+class _CountedChunks(Iterator[bytes]):
     """Passes chunks on and counts their bytes."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
@@ -71,7 +71,7 @@ class _Fed(Iterator[bytes]):
         return chunk
 
 
-def _within_reason(pieces: Iterator[bytes], fed: _Fed) -> Iterator[bytes]:
+def _limit_ratio(pieces: Iterator[bytes], fed: _CountedChunks) -> Iterator[bytes]:
     """Pass decompressed data on until it is out of proportion to the input."""
     size = 0
     for piece in pieces:
@@ -81,7 +81,7 @@ def _within_reason(pieces: Iterator[bytes], fed: _Fed) -> Iterator[bytes]:
         yield piece
 
 
-class _Frames:
+class _EmptyFrameLimit:
     """Counts empty frames in a row."""
 
     def __init__(self) -> None:
@@ -96,8 +96,8 @@ class _Frames:
 def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members in turn; zero padding between and after them is allowed."""
     member = zlib.decompressobj(wbits=31)
-    fed, empty, frames = False, True, _Frames()
-    for piece in _fed_slowly(chunks, GZIP_FEED_BYTES):
+    fed, empty, frames = False, True, _EmptyFrameLimit()
+    for piece in _split_chunks(chunks, GZIP_FEED_BYTES):
         rest = piece
         while rest:
             if not fed and not (rest := rest.lstrip(b"\0")):
@@ -126,8 +126,8 @@ def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
     unpacker = zstandard.ZstdDecompressor()
     frame = unpacker.decompressobj()
-    fed, empty, frames = False, True, _Frames()
-    for piece in _fed_slowly(chunks, ZSTD_FEED_BYTES):
+    fed, empty, frames = False, True, _EmptyFrameLimit()
+    for piece in _split_chunks(chunks, ZSTD_FEED_BYTES):
         rest = piece
         while rest:
             fed = True
@@ -146,7 +146,7 @@ def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
         raise Damaged("the file ends in the middle of its zstd data")
 
 
-def _fed_slowly(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
+def _split_chunks(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
     for chunk in chunks:
         for start in range(0, len(chunk), size):
             yield chunk[start : start + size]
@@ -240,7 +240,7 @@ class Source:
     def _unpack(self, raw: Iterator[bytes]) -> Iterator[bytes]:
         self.damage = None
         try:
-            yield from unpacked(raw)
+            yield from unpack(raw)
         except Damaged as cause:
             self.damage = str(cause)
         except OSError as cause:
@@ -287,7 +287,7 @@ class PipedSource(Source):
             yield piece
 
 
-def opened(source: Source | str | os.PathLike[str]) -> Source:
+def as_source(source: Source | str | os.PathLike[str]) -> Source:
     """Return the source itself, or open the path."""
     return source if isinstance(source, Source) else open_source(source)
 
@@ -340,20 +340,20 @@ MAX_LINE_BYTES = 64 << 20
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, without its line break; bytes that are not UTF-8 are replaced."""
-    number, held = 1, _Held()
+    number, held = 1, _LongLine()
     for chunk in source.chunks():
         first, *rest = chunk.split(b"\n")
         held.add(first)
         for line in rest:
             yield number, held.text()
             number += 1
-            held = _Held()
+            held = _LongLine()
             held.add(line)
     if held.size:
         yield number, held.text()
 
 
-class _Held:
+class _LongLine:
     """The pieces of a line that spans chunks."""
 
     __slots__ = ("pieces", "size")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from clew.message import Message, Origin, Part, Role, Text, ToolResult, pair, turns
 from clew.transcripts.formats import detect, format_named
-from clew.transcripts.messages import typed_words
+from clew.transcripts.messages import typed_text
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
-from clew.transcripts.source import Source, opened
+from clew.transcripts.source import Source, as_source
 
 _LEADING_TAGS = re.compile(r"^(?:\s*<[\w-]+>)+")
 """Tags that a harness puts around a task; they are not part of its title."""
@@ -20,7 +20,7 @@ HIDDEN = "[this output is no longer shown to the model]"
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class TranscriptStats:
     """Counts of a session."""
 
     messages: int
@@ -64,13 +64,13 @@ class Transcript:
 
     def _plan_heading(self) -> str:
         """Return the first heading in the harness's text: a session may begin with a plan."""
-        given = (one.message.text for one in self._standing() if one.message.origin is Origin.INJECTED)
+        given = (one.message.text for one in self._live_entries() if one.message.origin is Origin.INJECTED)
         return next((found[1] for text in given if (found := _HEADING.search(text[:2_000]))), "")
 
     def user_words(self) -> Iterator[str]:
         """Yield what the user typed, message by message."""
-        for entry in self._standing():
-            if words := typed_words(entry.message):
+        for entry in self._live_entries():
+            if words := typed_text(entry.message):
                 yield words
 
     @property
@@ -117,7 +117,7 @@ class Transcript:
         """Return the whole conversation as entries, with ids and positions."""
         found: list[Entry] = []
         has_originals = False
-        for entry in self._standing():
+        for entry in self._live_entries():
             if entry.message.origin is Origin.SUMMARY and has_originals:
                 continue
             found.append(entry)
@@ -134,22 +134,20 @@ class Transcript:
         hidden = frozenset(
             id_ for record in self.records if isinstance(record, Cleared) for id_ in record.call_ids
         )
-        before = list(self._standing(self.records[:cut]))
-        standing = {entry.replaces or entry.id: entry for entry in self._standing()}
-        system = [
-            standing[entry.replaces or entry.id] for entry in before if entry.message.role is Role.SYSTEM
-        ]
+        before = list(self._live_entries(self.records[:cut]))
+        live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
+        system = [live[entry.replaces or entry.id] for entry in before if entry.message.role is Role.SYSTEM]
         kept = [entry for entry in before if entry.id in keeps and entry.message.role is not Role.SYSTEM]
         replaced = {entry.replaces or entry.id for entry in before}
-        after = [entry for entry in self._standing(self.records[cut:]) if entry.replaces not in replaced]
+        after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
         made, later = _after_compaction(after)
         return [_as_shown(entry, hidden) for entry in (*system, *made, *kept, *later)]
 
-    def stats(self) -> Stats:
+    def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""
         messages = self.full()
         pairing = pair(messages)
-        return Stats(
+        return TranscriptStats(
             messages=len(messages),
             turns=sum(1 for _ in turns(messages)),
             tool_calls=sum(1 for message in messages for _ in message.calls),
@@ -160,7 +158,7 @@ class Transcript:
             problems=len(self.problems),
         )
 
-    def _standing(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
+    def _live_entries(self, records: Iterable[Record] | None = None) -> Iterator[Entry]:
         gone = self.dropped
         found: dict[str, Entry] = {}
         for record in self.records if records is None else records:
@@ -175,12 +173,12 @@ def load(
     format: str | None = None,  # noqa: A002 - the word people use
 ) -> list[Transcript]:
     """Read every session of a file into memory; use ``read`` for files that may not fit."""
-    source = opened(source)
+    source = as_source(source)
     kind = format_named(format) if format else detect(source)
-    return list(collected(kind.read(source), Start(source.name, kind.name)))
+    return list(collect(kind.read(source), Start(source.name, kind.name)))
 
 
-def collected(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
+def collect(records: Iterable[Record], unnamed: Start) -> Iterator[Transcript]:
     """Collect the records of each session; ``unnamed`` is used if no record starts one."""
     start: Start | None = None
     held: list[Record] = []

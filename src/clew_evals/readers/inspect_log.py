@@ -22,7 +22,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.messages import image_at, media_at, relabelled
+from clew.transcripts.messages import image_from_url, media_from_url, relabel
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -88,7 +88,7 @@ def _message(item: JsonObject, attached: JsonObject) -> Message:
         return Message(role, (result,))
     calls = (_call(call) for call in objects(item.get("tool_calls")))
     read = Message(role, (*parts, *calls))
-    return read if item.get("role") in (*_ROLES, "user") else relabelled(read, Origin.INJECTED)
+    return read if item.get("role") in (*_ROLES, "user") else relabel(read, Origin.INJECTED)
 
 
 def _call(call: JsonObject) -> ToolCall:
@@ -119,9 +119,9 @@ def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
             text, sealed = ("", found) if redacted else (found, string(block, "signature"))
             return Thinking(text, sealed, redacted, trust=trust)
         case "image":
-            return image_at(found, trust)
+            return image_from_url(found, trust)
         case "audio" | "video" | "document":
-            return media_at(found, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust)
+            return media_from_url(found, string(block, "mime_type") or f"{kind}/{block.get('format')}", trust)
         case _:
             return Unknown(str(kind), trust=trust, native=Native(NAME, block))
 

@@ -20,7 +20,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.messages import relabelled
+from clew.transcripts.messages import relabel
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -100,7 +100,7 @@ def _message(item: JsonObject) -> Message:
     parts: list[Part] = [Text(text, trust=trust)] if text else []
     parts += [_call(call, trust) for call in objects(item.get("tool_calls"))]
     message = Message(role, tuple(parts))
-    return message if str(item.get("role")) in _ROLES else relabelled(message, Origin.INJECTED)
+    return message if str(item.get("role")) in _ROLES else relabel(message, Origin.INJECTED)
 
 
 def _call(call: JsonObject, trust: Trust) -> ToolCall:

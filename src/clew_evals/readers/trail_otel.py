@@ -28,7 +28,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import mapping, name_of, objects, string, value_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.messages import injected
+from clew.transcripts.messages import injected_message
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -139,7 +139,7 @@ def _message(fields: JsonObject, index: int, is_task: bool) -> Message:
         result = ToolResult(answer[1], (content,), words.startswith("Error:"), trust=Trust.UNTRUSTED)
         return Message(Role.TOOL, (result,))
     if role is Role.USER and not is_task:
-        return injected(text, Trust.UNTRUSTED)
+        return injected_message(text, Trust.UNTRUSTED)
     parts = said(role, text).parts if text else ()
     return Message(role, (*parts, *_calls(fields)))
 

@@ -13,7 +13,7 @@ from enum import Enum
 
 from clew.message import Message, Role, Trust, said
 from clew.transcripts.fields import name_of
-from clew.transcripts.messages import injected
+from clew.transcripts.messages import injected_message
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, text_lines
 
@@ -46,12 +46,12 @@ class _Speaker(Enum):
 def read(source: Source) -> Iterator[Record]:
     """Read every chat that has content."""
     name = name_of(source, ".md")
-    chat = _Chat(name)
+    chat = _AiderChat(name)
     for number, line in text_lines(source):
         if line.startswith(_CHAT):
             yield from chat.flush()
             time = line.removeprefix(_CHAT).strip().replace(" ", "T")
-            chat = _Chat(f"{name}#L{number}@{time}", time)
+            chat = _AiderChat(f"{name}#L{number}@{time}", time)
         else:
             yield from chat.line(number, line)
     yield from chat.flush()
@@ -60,7 +60,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _AiderChat:
     """One chat: collects the lines of each speaker."""
 
     name: str
@@ -121,4 +121,4 @@ def _message(speaker: _Speaker, text: str) -> Message:
             return said(Role.ASSISTANT, text)
         case _Speaker.TOOL:
             # aider's own text cannot be distinguished from the output of a command.
-            return injected(text, Trust.UNTRUSTED)
+            return injected_message(text, Trust.UNTRUSTED)

@@ -22,7 +22,7 @@ from clew.message import (
 from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
-from clew.transcripts.messages import kind_of, mark, relabelled
+from clew.transcripts.messages import fingerprint, media_kind, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source, open_source
 
@@ -45,10 +45,10 @@ def read(source: Source) -> Iterator[Record]:
     found = _messages_in(source.path) if source.is_directory else None
     inner = open_source(found) if found else source
     session_id = name_of(inner, _MESSAGES, ".json")
-    compaction, problem = _compaction_beside(inner)
+    compaction, problem = _find_compaction(inner)
     if problem:
         yield problem
-    session = _Session(compaction)
+    session = _ClineSession(compaction)
     started = False
     for piece in walk(inner):
         match piece:
@@ -72,7 +72,7 @@ def _messages_in(folder: Path | None) -> Path | None:
     return next(iter(sorted(folder.glob(f"*{_MESSAGES}"))), None) if folder else None
 
 
-def _compaction_beside(source: Source) -> tuple[JsonObject, Problem | None]:
+def _find_compaction(source: Source) -> tuple[JsonObject, Problem | None]:
     if source.path is None or not source.path.name.endswith(_MESSAGES):
         return {}, None
     path = source.path.with_name(source.path.name.removesuffix(_MESSAGES) + _COMPACTION)
@@ -83,7 +83,7 @@ def _compaction_beside(source: Source) -> tuple[JsonObject, Problem | None]:
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClineSession:
     """Reads messages; after the last one that the compaction covers, yields the compaction."""
 
     compaction: JsonObject
@@ -103,7 +103,7 @@ class _Session:
         entry = self._entry(item, index)
         yield entry
         yield from self.ids.repeated(string(item, "id"), index)
-        self.known[string(item, "id") or entry.id] = entry.id, mark(entry.message)
+        self.known[string(item, "id") or entry.id] = entry.id, fingerprint(entry.message)
 
     def rest(self) -> Iterator[Record]:
         """Yield, once, what the model sees instead of everything read so far."""
@@ -119,7 +119,7 @@ class _Session:
     def _kept(self, item: JsonObject) -> str | None:
         """Return the entry that a compaction left unchanged."""
         entry_id, known = self.known.get(string(item, "id") or "", (None, b""))
-        return entry_id if known == mark(_message(item)) else None
+        return entry_id if known == fingerprint(_message(item)) else None
 
     def _entry(self, item: JsonObject, index: int | None) -> Entry:
         metrics = mapping(item, "metrics")
@@ -138,9 +138,9 @@ def _message(item: JsonObject) -> Message:
     message = replace(message, parts=tuple(_own_block(part) for part in message.parts))
     metadata = mapping(item, "metadata")
     if metadata.get("kind") in _SUMMARIES:
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     if message.role is Role.USER and metadata.get("displayRole") == "system":
-        return relabelled(message, Origin.INJECTED)
+        return relabel(message, Origin.INJECTED)
     return message
 
 
@@ -151,7 +151,7 @@ def _own_block(part: Part) -> Part:
             return replace(part, parts=tuple(_own_block(inner) for inner in part.parts))
         case Unknown(kind="image", native=Native(value=dict() as block)) if data := string(block, "data"):
             media_type = string(block, "mediaType")
-            return Media(kind_of(media_type), media_type, data, trust=part.trust)
+            return Media(media_kind(media_type), media_type, data, trust=part.trust)
         case Unknown(kind="file", native=Native(value=dict() as block)) if content := string(
             block, "content"
         ):

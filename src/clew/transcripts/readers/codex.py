@@ -26,7 +26,7 @@ from clew.message import (
 from clew.providers.openai_responses.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
-from clew.transcripts.messages import MACHINE, injected, relabelled, user_message
+from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -48,12 +48,12 @@ _EDITOR_CONTEXT = re.compile(
 _REQUEST = "## My request for Codex:"
 
 
-def with_speakers(message: Message) -> Message:
+def label_speakers(message: Message) -> Message:
     """Label a message in the user's role by its real author; others are returned unchanged."""
     if message.role is not Role.USER:
         return message
     if any(isinstance(part, Text) and _SUMMARY.match(part.text) for part in message.parts):
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     labelled = user_message(piece for part in message.parts for piece in _pieces(part))
     return replace(labelled, native=message.native)
 
@@ -62,12 +62,12 @@ def _pieces(part: Part) -> Iterator[Part]:
     if not isinstance(part, Text):
         yield part
     elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
-        yield replace(part, trust=MACHINE)
+        yield replace(part, trust=MACHINE_TRUST)
     elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
         # The editor's context comes first; the user's words follow the last such heading, because an open
         # file that the editor quotes may contain one too.
         cut = part.text.rindex(_REQUEST) + len(_REQUEST)
-        yield Text(part.text[:cut], trust=MACHINE)
+        yield Text(part.text[:cut], trust=MACHINE_TRUST)
         yield Text(part.text[cut:], trust=Trust.USER)
     else:
         yield part
@@ -77,7 +77,7 @@ FORMAT = "codex"
 _RECORDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
 _BOOKKEEPING = {"turn_context", "world_state", "security_risk_score", "state"}
 _ITEMS = {"message", "reasoning", "function_call", "function_call_output", "local_shell_call"}
-_UNSAID = {"ghost_snapshot", "other"}
+_SKIPPED_ITEMS = {"ghost_snapshot", "other"}
 _OWN_TOOLS = frozenset({"shell", "exec_command", "shell_command", "local_shell", "apply_patch"})
 _REFUSED = re.compile(
     r"(?:exec command|patch) rejected by user|exec_command failed[^\n]*[Rr]ejected by user[^\n]*"
@@ -137,7 +137,7 @@ class _Rollout:
 
     def record(self, record: JsonObject, number: int) -> Iterator[Record]:
         """Read one record."""
-        kind, payload = _opened(record)
+        kind, payload = _unwrap(record)
         time = string(record, "timestamp")
         if not self.started and kind is not None:
             yield from self._start(payload if kind == "session_meta" else {}, time, number)
@@ -145,7 +145,7 @@ class _Rollout:
             case "response_item":
                 yield from self._item(payload, number, time)
             case "inter_agent_communication":
-                yield from self._told_by_agent(payload, number, time)
+                yield from self._agent_message(payload, number, time)
             case "compacted":
                 yield from self._compacted(payload, number, time)
             case "event_msg":
@@ -183,12 +183,12 @@ class _Rollout:
             yield from self._say(Entry(message, f"L{number}", number, time))
 
     def _item(self, item: JsonObject, number: int, time: str | None) -> Iterator[Record]:
-        if string(item, "type") in _UNSAID:
+        if string(item, "type") in _SKIPPED_ITEMS:
             return
         if item.get("type") == "agent_message":
-            yield from self._told_by_agent(item, number, time)
+            yield from self._agent_message(item, number, time)
             return
-        message = with_speakers(parse_item(item))
+        message = label_speakers(parse_item(item))
         self.own_calls.update(call.call_id for call in message.calls if call.name in _OWN_TOOLS)
         if message.role is Role.TOOL:
             message = replace(message, parts=tuple(map(self._with_refusal, message.parts)))
@@ -200,12 +200,12 @@ class _Rollout:
             return replace(part, is_error=True)
         return part
 
-    def _told_by_agent(self, told: JsonObject, number: int, time: str | None) -> Iterator[Record]:
+    def _agent_message(self, sent: JsonObject, number: int, time: str | None) -> Iterator[Record]:
         """Yield what another agent sent: a model's text in the user's role."""
-        blocks = (string(block, "text") for block in objects(told.get("content")))
-        text = string(told, "content") or "\n".join(text for text in blocks if text)
+        blocks = (string(block, "text") for block in objects(sent.get("content")))
+        text = string(sent, "content") or "\n".join(text for text in blocks if text)
         if text:
-            yield from self._say(Entry(injected(text, Trust.ASSISTANT), f"L{number}", number, time))
+            yield from self._say(Entry(injected_message(text, Trust.ASSISTANT), f"L{number}", number, time))
 
     def _say(self, entry: Entry) -> Iterator[Record]:
         """Pass an entry on; one of the model's waits for its token report."""
@@ -213,7 +213,7 @@ class _Rollout:
         message = entry.message
         if message.role is Role.USER and message.origin is Origin.SPOKEN:
             self.turns.append(len(self.ids))
-        mark = _mark(message)
+        mark = _fingerprint(message)
         if mark is not None:
             self.known[mark] = len(self.ids)
         self.ids.append(entry.id)
@@ -253,27 +253,27 @@ class _Rollout:
     def _replaced(self, payload: JsonObject) -> tuple[list[str], list[Message]]:
         """Return the ids of the entries that a compaction kept, and the messages that it wrote."""
         summary = string(payload, "message")
-        told = [_summary(summary)] if summary else []
+        summaries = [_summary(summary)] if summary else []
         if not isinstance(payload.get("replacement_history"), list):
             # Older versions did not write it: the history after a compaction was the user's messages.
-            return [self.ids[place] for place in self.turns], told
+            return [self.ids[place] for place in self.turns], summaries
         kept: list[str] = []
         fresh: list[Message] = []
         for item in objects(payload["replacement_history"]):
-            message = with_speakers(parse_item(item))
-            mark = _mark(message)
+            message = label_speakers(parse_item(item))
+            mark = _fingerprint(message)
             place = self.known.get(mark) if mark is not None else None
             if place is not None:
                 kept.append(self.ids[place])
             elif message.origin is Origin.SPOKEN and message.role in (Role.USER, Role.ASSISTANT):
-                fresh.append(relabelled(message, Origin.SUMMARY))  # a shortened copy
+                fresh.append(relabel(message, Origin.SUMMARY))  # a shortened copy
             else:
                 fresh.append(message)
         has_summary = any(message.origin is Origin.SUMMARY for message in fresh)
-        return kept, fresh if has_summary else fresh + told
+        return kept, fresh if has_summary else fresh + summaries
 
 
-def _opened(record: JsonObject) -> tuple[str | None, JsonObject]:
+def _unwrap(record: JsonObject) -> tuple[str | None, JsonObject]:
     """Return a record's kind and content; the oldest files have no envelope."""
     payload = record.get("payload")
     if isinstance(payload, dict):
@@ -287,7 +287,7 @@ def _opened(record: JsonObject) -> tuple[str | None, JsonObject]:
     return string(record, "type"), {}
 
 
-def _mark(message: Message) -> int | None:
+def _fingerprint(message: Message) -> int | None:
     """Return a fingerprint that copies of this message share; None for what is never copied."""
     texts = tuple(part.text for part in message.parts if isinstance(part, Text | Thinking) and part.text)
     calls = tuple(part.call_id for part in message.parts if isinstance(part, ToolCall | ToolResult))
@@ -295,7 +295,7 @@ def _mark(message: Message) -> int | None:
 
 
 def _summary(text: str) -> Message:
-    return relabelled(Message(Role.USER, (Text(text),)), Origin.SUMMARY)
+    return relabel(Message(Role.USER, (Text(text),)), Origin.SUMMARY)
 
 
 def _usage(usage: JsonObject) -> Usage | None:

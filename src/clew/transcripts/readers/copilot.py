@@ -21,7 +21,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
-from clew.transcripts.messages import MACHINE, injected, typed_in
+from clew.transcripts.messages import MACHINE_TRUST, injected_message, typed_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -55,7 +55,7 @@ def _is_event(record: JsonObject) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session: messages, compactions, rewinds."""
-    session = _Session(name_of(source, ".jsonl"))
+    session = _CopilotSession(name_of(source, ".jsonl"))
     for line in object_lines(source):
         if isinstance(line, Problem):
             yield line
@@ -64,7 +64,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 @dataclass(slots=True)
-class _Session:
+class _CopilotSession:
     """Reads a session event by event."""
 
     fallback_id: str
@@ -178,7 +178,7 @@ def _message(kind: str, data: JsonObject) -> Message | None:
             return Message(Role.SYSTEM, (Text(text, trust=Trust.SYSTEM),)) if text else None
         case "system.notification":
             text = string(data, "content")
-            return injected(text) if text else None
+            return injected_message(text) if text else None
         case "user.message":
             return _user_message(data)
         case "assistant.message":
@@ -196,8 +196,8 @@ def _user_message(data: JsonObject) -> Message | None:
         return None  # an unfinished reminder; it follows as its own message
     if source is not None and source != "user":
         # Another agent's request is a model's text; skills and reminders are the harness's.
-        return injected(typed, Trust.ASSISTANT if source.startswith("agent") else MACHINE)
-    return typed_in(string(data, "transformedContent") or typed, typed)
+        return injected_message(typed, Trust.ASSISTANT if source.startswith("agent") else MACHINE_TRUST)
+    return typed_message(string(data, "transformedContent") or typed, typed)
 
 
 def _reply(data: JsonObject) -> Message | None:

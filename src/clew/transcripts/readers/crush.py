@@ -22,9 +22,9 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decoded, has_tables, opened, reported, rows, sessions
+from clew.transcripts.database import decode_column, has_tables, open_database, report_damage, rows, sessions
 from clew.transcripts.fields import mapping, objects, string, time_of
-from clew.transcripts.messages import MACHINE, image_at, kind_of, relabelled, user_message
+from clew.transcripts.messages import MACHINE_TRUST, image_from_url, media_kind, relabel, user_message
 from clew.transcripts.records import Boundary, Entry, Record, Start
 from clew.transcripts.source import Source
 
@@ -44,11 +44,11 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read every session."""
-    return reported(_read(source))
+    return report_damage(_read(source))
 
 
 def _read(source: Source) -> Iterator[Record]:
-    with opened(source) as connection:
+    with open_database(source) as connection:
         for session in sessions(connection, _SESSIONS, source):
             session_id = string(session, "id") or ""
             yield Start(
@@ -63,14 +63,14 @@ def _read(source: Source) -> Iterator[Record]:
 
 def _messages(connection: sqlite3.Connection, session_id: str, summary_id: str | None) -> Iterator[Record]:
     for row in rows(connection, _MESSAGES, (session_id,)):
-        content, problem = decoded(row, "parts")
+        content, problem = decode_column(row, "parts")
         if problem:
             yield problem
         entry_id, time = str(row.get("id")), time_of(row.get("created_at"))
         message = _message(str(row.get("role")), content)
         if row.get("is_summary_message") == 1 or entry_id == summary_id:
             yield Boundary(f"{entry_id}:boundary", time=time)
-            message = relabelled(message, Origin.SUMMARY)
+            message = relabel(message, Origin.SUMMARY)
         if message.parts:
             yield Entry(message, entry_id, time=time, model=string(row, "model"))
 
@@ -80,7 +80,7 @@ def _message(speaker: str, content: Json) -> Message:
     trust = trust_of(role)
     parts = tuple(part for block in objects(content) if (part := _part(block, trust)))
     if role is Role.USER:
-        return user_message(parts) if speaker == "user" else relabelled(Message(role, parts), Origin.INJECTED)
+        return user_message(parts) if speaker == "user" else relabel(Message(role, parts), Origin.INJECTED)
     return Message(role, parts)
 
 
@@ -100,17 +100,17 @@ def _part(block: JsonObject, trust: Trust) -> Part | None:
         case "tool_result":
             return _result(content)
         case "image_url":
-            return image_at(string(content, "url") or "", trust)
+            return image_from_url(string(content, "url") or "", trust)
         case "binary":
             media_type, path = string(content, "MIMEType"), string(content, "Path")
-            return Media(kind_of(media_type), media_type, string(content, "Data"), title=path, trust=trust)
+            return Media(media_kind(media_type), media_type, string(content, "Data"), title=path, trust=trust)
         case "shell_command":
             ran = f"$ {string(content, 'command') or ''}\n{string(content, 'output') or ''}"
             return Text(ran, trust=Trust.UNTRUSTED)
         case "finish":
             return None
         case kind:
-            return Unknown(str(kind), trust=min(trust, MACHINE), native=Native(NAME, block))
+            return Unknown(str(kind), trust=min(trust, MACHINE_TRUST), native=Native(NAME, block))
 
 
 def _result(content: JsonObject) -> ToolResult:
@@ -120,7 +120,7 @@ def _result(content: JsonObject) -> ToolResult:
         parts.append(Text(text, trust=Trust.UNTRUSTED))
     if data:
         media_type = string(content, "mime_type")
-        parts.append(Media(kind_of(media_type), media_type, data, trust=Trust.UNTRUSTED))
+        parts.append(Media(media_kind(media_type), media_type, data, trust=Trust.UNTRUSTED))
     failed = content.get("is_error") is True
     call_id, name = string(content, "tool_call_id") or "", string(content, "name")
     return ToolResult(call_id, tuple(parts), failed, name, trust=Trust.UNTRUSTED)

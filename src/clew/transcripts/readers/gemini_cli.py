@@ -28,7 +28,7 @@ from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, is_lines, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.messages import mark, relabelled
+from clew.transcripts.messages import fingerprint, relabel
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -39,7 +39,7 @@ _SCREEN_ONLY = ("info", "error", "warning")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ParsedMessage:
     """One message as read, with what its tools returned."""
 
     id: str
@@ -51,20 +51,20 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _KnownMessage:
     """What is kept of a message: its entries, and fingerprints by which a change is noticed."""
 
     entry_ids: tuple[str, ...]
-    mark: bytes
+    fingerprint: bytes
     results: dict[str, bytes]
 
 
 @dataclass(slots=True)
-class Chat:
+class _GeminiChat:
     """Turns the tool's updates into records; keeps only ids and fingerprints."""
 
     _ids: Ids = field(default_factory=Ids)
-    _live: dict[str, _Seen] = field(default_factory=dict)
+    _live: dict[str, _KnownMessage] = field(default_factory=dict)
     """The current conversation, in order."""
 
     def line(self, record: JsonObject, line: int, is_header: bool) -> Iterator[Record]:
@@ -93,7 +93,7 @@ class Chat:
             yield Dropped(self._live[said.id].entry_ids, line, "replaced")
         yield from self._add(said, line)
 
-    def _add(self, said: _Said, line: int) -> Iterator[Record]:
+    def _add(self, said: _ParsedMessage, line: int) -> Iterator[Record]:
         entry_ids = []
         if said.message.parts:
             entry_ids.append(self._ids.unique(said.id, said.id))
@@ -101,7 +101,7 @@ class Chat:
         if said.answer:
             entry_ids.append(self._ids.unique(f"{said.id}:results", said.id))
             yield Entry(said.answer, entry_ids[-1], line, said.time)
-        self._live[said.id] = _Seen(tuple(entry_ids), mark(said.message), _result_marks(said))
+        self._live[said.id] = _KnownMessage(tuple(entry_ids), fingerprint(said.message), _result_marks(said))
 
     def _rewind(self, to: str | None, line: int) -> Iterator[Record]:
         """Drop a message and all after it; if it is unknown, everything, as the tool itself does."""
@@ -134,17 +134,17 @@ class Chat:
         if cleared:
             yield Cleared(cleared, line)
 
-    def _knows(self, said: _Said) -> bool:
+    def _knows(self, said: _ParsedMessage) -> bool:
         known = self._live.get(said.id)
-        return known is not None and known.mark == mark(said.message)
+        return known is not None and known.fingerprint == fingerprint(said.message)
 
-    def _changed_results(self, said: _Said) -> Iterator[str]:
+    def _changed_results(self, said: _ParsedMessage) -> Iterator[str]:
         known = self._live[said.id].results
         marks = _result_marks(said)
         yield from (call_id for call_id in known if marks.get(call_id, known[call_id]) != known[call_id])
 
 
-def _results(said: _Said) -> Iterator[ToolResult]:
+def _results(said: _ParsedMessage) -> Iterator[ToolResult]:
     return said.answer.results if said.answer else iter(())
 
 
@@ -154,17 +154,17 @@ def _repeats_results(message: Message, answered: set[str]) -> bool:
     return bool(parts) and all(isinstance(part, ToolResult) and part.call_id in answered for part in parts)
 
 
-def _result_marks(said: _Said) -> dict[str, bytes]:
-    return {result.call_id: mark(result) for result in _results(said)}
+def _result_marks(said: _ParsedMessage) -> dict[str, bytes]:
+    return {result.call_id: fingerprint(result) for result in _results(said)}
 
 
 # One message -----------------------------------------------------------------------------------------
 
 
-def _read(record: JsonObject, fallback: str) -> _Said:
+def _read(record: JsonObject, fallback: str) -> _ParsedMessage:
     message_id, time = string(record, "id") or fallback, string(record, "timestamp")
     if record.get("type") == "user":
-        return _Said(message_id, _user(record.get("content")), None, time=time)
+        return _ParsedMessage(message_id, _user(record.get("content")), None, time=time)
     message, answer = _model(record)
     tokens = mapping(record, "tokens")
     usage = Usage(
@@ -172,16 +172,18 @@ def _read(record: JsonObject, fallback: str) -> _Said:
         count(tokens, "output") + count(tokens, "thoughts"),
         count(tokens, "cached"),
     )
-    return _Said(message_id, message, answer, usage if tokens else None, string(record, "model"), time)
+    return _ParsedMessage(
+        message_id, message, answer, usage if tokens else None, string(record, "model"), time
+    )
 
 
 def _user(content: Json) -> Message:
-    message = _parsed("user", content)
+    message = _parse_parts("user", content)
     text = message.text
     if _SUMMARY_TAG in text:
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     if text.startswith(_MACHINE_STARTS):
-        return relabelled(message, Origin.INJECTED)
+        return relabel(message, Origin.INJECTED)
     texts = [part.text.strip() if isinstance(part, Text) else "" for part in message.parts]
     if _ATTACHED not in texts:
         return message
@@ -197,7 +199,7 @@ def _model(record: JsonObject) -> tuple[Message, Message | None]:
     thoughts = [_thought(thought) for thought in objects(record.get("thoughts"))]
     spoken = [
         part
-        for part in _parsed("model", record.get("content")).parts
+        for part in _parse_parts("model", record.get("content")).parts
         if not (isinstance(part, ToolCall) and part.call_id in call_ids) and part != _NOTHING
     ]
     made = [
@@ -224,14 +226,14 @@ def _thought(thought: JsonObject) -> Part:
 def _answer(call: JsonObject, call_id: str) -> Iterator[Part]:
     """Return what a call returned: its response, and media that came with it."""
     failed = call.get("status") == "error"
-    for part in _parsed("user", call.get("result")).parts:
+    for part in _parse_parts("user", call.get("result")).parts:
         if isinstance(part, ToolResult):
             yield replace(part, call_id=call_id, is_error=failed or part.is_error)
         else:
             yield replace(part, trust=Trust.UNTRUSTED)
 
 
-def _parsed(role: str, content: Json) -> Message:
+def _parse_parts(role: str, content: Json) -> Message:
     """Parse a list of parts, one part, or text."""
     items = content if isinstance(content, list) else [content] if content else []
     parts: list[Json] = [{"text": item} if isinstance(item, str) else item for item in items]
@@ -270,7 +272,7 @@ def _start(header: JsonObject, source: Source) -> Start:
 
 
 def _read_document(source: Source) -> Iterator[Record]:
-    chat = Chat()
+    chat = _GeminiChat()
     header: JsonObject = {}
     started = False
     for piece in walk(source):
@@ -291,7 +293,7 @@ def _read_document(source: Source) -> Iterator[Record]:
 
 
 def _read_lines(source: Source) -> Iterator[Record]:
-    chat = Chat()
+    chat = _GeminiChat()
     started = False
     for line in _final_lines(source.keep()):
         if isinstance(line, Problem):

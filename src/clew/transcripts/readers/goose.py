@@ -24,9 +24,9 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decoded, has_tables, opened, reported, rows, sessions
-from clew.transcripts.fields import Allowance, Ids, mapping, objects, string, time_of
-from clew.transcripts.messages import kind_of, relabelled
+from clew.transcripts.database import decode_column, has_tables, open_database, report_damage, rows, sessions
+from clew.transcripts.fields import Ids, NameLimit, mapping, objects, string, time_of
+from clew.transcripts.messages import media_kind, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -55,7 +55,7 @@ def _part(block: JsonObject, trust: Trust) -> Part:
             return Text(string(block, "text") or "", trust=trust)
         case "image":
             media_type = string(block, "mimeType")
-            return Media(kind_of(media_type), media_type, string(block, "data"), trust=trust)
+            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
         case "thinking" | "reasoning":
             text = string(block, "thinking") or string(block, "text") or ""
             return Thinking(text, string(block, "signature"), trust=trust)
@@ -111,13 +111,13 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read every session."""
-    return reported(_read(source))
+    return report_damage(_read(source))
 
 
 def _read(source: Source) -> Iterator[Record]:
-    with opened(source) as connection:
+    with open_database(source) as connection:
         for session in sessions(connection, _SESSIONS, source):
-            model, _ = decoded(session, "model_config_json")
+            model, _ = decode_column(session, "model_config_json")
             session_id = string(session, "id") or ""
             yield Start(
                 session_id,
@@ -127,7 +127,7 @@ def _read(source: Source) -> Iterator[Record]:
                 model=string(model, "model_name") if isinstance(model, dict) else None,
                 time=time_of(session.get("created_at")),
             )
-            talk = _Talk()
+            talk = _GooseSession()
             for row, following in pairwise(chain(_rows(connection, session_id), (None,))):
                 if isinstance(row, _Row):
                     yield from talk.records(row, following if isinstance(following, _Row) else None)
@@ -151,8 +151,8 @@ class _Row:
 
 def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Problem]:
     for row in rows(connection, _MESSAGES, (session_id,)):
-        content, problem = decoded(row, "content_json")
-        metadata, _ = decoded(row, "metadata_json")
+        content, problem = decode_column(row, "content_json")
+        metadata, _ = decode_column(row, "metadata_json")
         marks = metadata if isinstance(metadata, dict) else {}
         if problem:
             yield problem
@@ -169,7 +169,7 @@ def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Pr
 
 
 @dataclass(slots=True)
-class _Talk:
+class _GooseSession:
     """Reads a session's rows in order.
 
     A compaction marks the rows before it as not visible to the model and adds rows that only the model sees:
@@ -178,7 +178,7 @@ class _Talk:
 
     ids: Ids = field(default_factory=Ids)
     seen: list[str] = field(default_factory=list)
-    allowance: Allowance = field(default_factory=Allowance)
+    allowance: NameLimit = field(default_factory=NameLimit)
 
     def records(self, row: _Row, following: _Row | None) -> Iterator[Record]:
         """Read one row."""
@@ -188,9 +188,9 @@ class _Talk:
             follows = row.is_seen and self.allowance.covers(len(self.seen))
             keeps = tuple(self.seen) if follows else ()
             yield Boundary(f"{entry_id}:boundary", time=row.time, keeps=keeps)
-            message = relabelled(message, Origin.SUMMARY)
+            message = relabel(message, Origin.SUMMARY)
         elif not row.is_shown and message.role is not Role.USER:
-            message = relabelled(message, Origin.INJECTED)
+            message = relabel(message, Origin.INJECTED)
         if row.is_seen:
             self.seen.append(entry_id)
         yield Entry(message, entry_id, time=row.time)

@@ -10,7 +10,7 @@ from clew.providers.openai_chat.codec import parse_item as parse_chat
 from clew.providers.openai_responses.codec import parse_item as parse_response_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
-from clew.transcripts.messages import relabelled
+from clew.transcripts.messages import relabel
 from clew.transcripts.readers.swe_agent import result_of, with_action
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
@@ -84,7 +84,7 @@ class _Run:
         elif message.role is Role.USER:
             # The first is the task. The others are from the harness: a refused reply, the end.
             self.tasks += 1
-            return message if self.tasks == 1 else relabelled(message, Origin.INJECTED)
+            return message if self.tasks == 1 else relabel(message, Origin.INJECTED)
         return message
 
 

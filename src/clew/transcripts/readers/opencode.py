@@ -26,11 +26,19 @@ from clew.message import (
     Unknown,
     said,
 )
-from clew.transcripts.database import columns_of, decoded, has_tables, opened, reported, rows, sessions
+from clew.transcripts.database import (
+    columns_of,
+    decode_column,
+    has_tables,
+    open_database,
+    report_damage,
+    rows,
+    sessions,
+)
 from clew.transcripts.fields import mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
-from clew.transcripts.messages import injected, media_at
-from clew.transcripts.readers.opencode_parts import NAME, Conversation, message_records, usage_of
+from clew.transcripts.messages import injected_message, media_from_url
+from clew.transcripts.readers.opencode_parts import NAME, OpencodeSession, message_records, usage_of
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
 _BOOKKEEPING = ("agent-switched", "model-switched")
 
 
-def event_records(talk: Conversation, event: JsonObject) -> Iterator[Record]:
+def event_records(talk: OpencodeSession, event: JsonObject) -> Iterator[Record]:
     """Read one row."""
     owner = string(event, "id") or "?"
     time = time_of(mapping(event, "time").get("created"))
@@ -56,10 +64,10 @@ def event_records(talk: Conversation, event: JsonObject) -> Iterator[Record]:
         case "system":
             yield Entry(said(Role.SYSTEM, text), talk.entry_id(owner), time=time)
         case "synthetic":
-            yield Entry(injected(text), talk.entry_id(owner), time=time)
+            yield Entry(injected_message(text), talk.entry_id(owner), time=time)
         case "shell":
             ran = f"$ {string(event, 'command')}\n{string(event, 'output') or ''}"
-            yield Entry(injected(ran, Trust.UNTRUSTED), talk.entry_id(owner), time=time)
+            yield Entry(injected_message(ran, Trust.UNTRUSTED), talk.entry_id(owner), time=time)
         case "compaction":
             yield Boundary(f"{owner}:compaction", time=time, trigger=string(event, "reason"))
             summary = "\n\n".join(filter(None, (string(event, "summary"), string(event, "recent"))))
@@ -70,7 +78,7 @@ def event_records(talk: Conversation, event: JsonObject) -> Iterator[Record]:
             yield Problem(f"a row of the unknown type {kind!r} ({owner})")
 
 
-def _answer(talk: Conversation, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
+def _answer(talk: OpencodeSession, owner: str, event: JsonObject, time: str | None) -> Iterator[Record]:
     parts: list[Part] = []
     results: list[ToolResult] = []
     hidden: list[str] = []
@@ -98,7 +106,7 @@ def _answer(talk: Conversation, owner: str, event: JsonObject, time: str | None)
         yield Entry(Message(Role.TOOL, tuple(results)), entry_id, time=time, hidden_results=tuple(hidden))
 
 
-def _tool(talk: Conversation, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
+def _tool(talk: OpencodeSession, tool: JsonObject) -> tuple[ToolCall, ToolResult | None]:
     state, name = mapping(tool, "state"), string(tool, "name") or "unknown"
     given = state.get("input")
     call_id = talk.call_ids.unique(string(tool, "id"), name)
@@ -127,7 +135,7 @@ def _file(file: JsonObject, trust: Trust) -> Part:
     if not address:
         return Unknown(str(file.get("type")), trust=trust, native=Native(NAME, file))
     mime = string(file, "mime") or string(file, "mediaType")
-    return media_at(address, mime, trust, string(file, "name") or string(file, "filename"))
+    return media_from_url(address, mime, trust, string(file, "name") or string(file, "filename"))
 
 
 _PLAIN = re.compile(r"[\w.-]+")
@@ -157,7 +165,7 @@ def read(source: Source) -> Iterator[Record]:
     if storage:
         return _read_storage(storage)
     if source.peek(6) == b"SQLite":
-        return reported(_read_database(source))
+        return report_damage(_read_database(source))
     return _read_export(source)
 
 
@@ -177,7 +185,7 @@ def _start(info: JsonObject, fallback: str) -> Start:
 
 
 def _read_export(source: Source) -> Iterator[Record]:
-    talk = Conversation()
+    talk = OpencodeSession()
     info: JsonObject = {}
     started = False
     for piece in walk(source):
@@ -204,30 +212,30 @@ def _read_export(source: Source) -> Iterator[Record]:
 
 
 def _read_database(source: Source) -> Iterator[Record]:
-    with opened(source) as connection:
+    with open_database(source) as connection:
         has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
         for session in sessions(connection, _SESSIONS, source):
-            yield _start({**session, "model": decoded(session, "model")[0]}, "session")
-            talk = Conversation()
+            yield _start({**session, "model": decode_column(session, "model")[0]}, "session")
+            talk = OpencodeSession()
             session_id = string(session, "id") or ""
             if has_messages:
                 yield from _database_messages(connection, talk, session_id)
             if has_events and not talk.entries:  # while both tables are written, the older one is complete
                 yield from _database_events(connection, talk, session_id)
-            revert, _ = decoded(session, "revert")
+            revert, _ = decode_column(session, "revert")
             yield from talk.reverted(revert if isinstance(revert, dict) else {})
 
 
 def _database_messages(
-    connection: sqlite3.Connection, talk: Conversation, session_id: str
+    connection: sqlite3.Connection, talk: OpencodeSession, session_id: str
 ) -> Iterator[Record]:
     for row in rows(connection, _MESSAGES, (session_id,)):
-        info, problem = decoded(row, "data")
+        info, problem = decode_column(row, "data")
         if problem:
             yield problem
         parts: list[Json] = []
         for part_row in rows(connection, _PARTS, (str(row["id"]),)):
-            part, problem = decoded(part_row, "data")
+            part, problem = decode_column(part_row, "data")
             parts.append({"id": part_row["id"], **part} if isinstance(part, dict) else None)
             if problem:
                 yield problem
@@ -235,9 +243,11 @@ def _database_messages(
             yield from message_records(talk, {**info, "id": row["id"]}, parts, None)
 
 
-def _database_events(connection: sqlite3.Connection, talk: Conversation, session_id: str) -> Iterator[Record]:
+def _database_events(
+    connection: sqlite3.Connection, talk: OpencodeSession, session_id: str
+) -> Iterator[Record]:
     for row in rows(connection, _EVENTS, (session_id,)):
-        event, problem = decoded(row, "data")
+        event, problem = decode_column(row, "data")
         if problem:
             yield problem
         if isinstance(event, dict):
@@ -266,14 +276,14 @@ def _read_storage(storage: Path) -> Iterator[Record]:
             continue
         start = _start(info, path.stem)
         yield start
-        talk = Conversation()
+        talk = OpencodeSession()
         # Their ids ascend with time.
         for i, message_path in enumerate(_files_in(storage / "message", start.session_id)):
             yield from _storage_message(storage, talk, message_path, i)
         yield from talk.reverted(mapping(info, "revert"))
 
 
-def _storage_message(storage: Path, talk: Conversation, path: Path, line: int) -> Iterator[Record]:
+def _storage_message(storage: Path, talk: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
     info, problem = load(path)
     if problem:
         yield problem

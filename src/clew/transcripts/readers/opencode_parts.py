@@ -21,8 +21,8 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.fields import Allowance, Ids, count, mapping, objects, string, time_of
-from clew.transcripts.messages import MACHINE, media_at, user_message
+from clew.transcripts.fields import Ids, NameLimit, count, mapping, objects, string, time_of
+from clew.transcripts.messages import MACHINE_TRUST, media_from_url, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Usage
 
 NAME = "opencode"
@@ -31,7 +31,7 @@ _BOOKKEEPING = ("step-finish", "snapshot", "patch", "retry", "agent", "compactio
 
 
 @dataclass(slots=True)
-class Conversation:
+class OpencodeSession:
     """What must be remembered while reading a session: only ids."""
 
     ids: Ids = field(default_factory=Ids)
@@ -40,7 +40,7 @@ class Conversation:
     """For each entry, the message it came from and the entry's id."""
     compaction: JsonObject = field(default_factory=dict)
     """The compaction part that waits for its summary; empty if there is none."""
-    allowance: Allowance = field(default_factory=Allowance)
+    allowance: NameLimit = field(default_factory=NameLimit)
 
     def entry_id(self, owner: str, suffix: str = "") -> str:
         """Return a new id for an entry of a message."""
@@ -69,7 +69,9 @@ class Conversation:
             yield Dropped(dropped, reason="reverted")
 
 
-def message_records(talk: Conversation, info: JsonObject, parts: Json, line: int | None) -> Iterator[Record]:
+def message_records(
+    talk: OpencodeSession, info: JsonObject, parts: Json, line: int | None
+) -> Iterator[Record]:
     """Read one message: an entry for what was said and one for the results of its calls."""
     read = _assistant_records if info.get("role") == "assistant" else _user_records
     yield from read(talk, info, list(objects(parts)), line)
@@ -80,7 +82,7 @@ def message_records(talk: Conversation, info: JsonObject, parts: Json, line: int
 
 
 def _user_records(
-    talk: Conversation, info: JsonObject, parts: list[JsonObject], line: int | None
+    talk: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
 ) -> Iterator[Record]:
     owner = string(info, "id") or f"#{line}"
     for part in parts:
@@ -97,15 +99,15 @@ def _user_part(part: JsonObject) -> Part | None:
     text = string(part, "text")
     match part.get("type"):
         case "text":
-            return Text(text, trust=MACHINE if _is_machine_text(part) else Trust.USER) if text else None
+            return Text(text, trust=MACHINE_TRUST if _is_machine_text(part) else Trust.USER) if text else None
         case "subtask":
-            return Text(string(part, "prompt") or "", trust=MACHINE)
+            return Text(string(part, "prompt") or "", trust=MACHINE_TRUST)
         case "file":
             return _file(part, Trust.USER)
         case kind if kind in _BOOKKEEPING:
             return None
         case kind:
-            return Unknown(str(kind), trust=MACHINE, native=Native(NAME, part))
+            return Unknown(str(kind), trust=MACHINE_TRUST, native=Native(NAME, part))
 
 
 def _is_machine_text(part: JsonObject) -> bool:
@@ -114,7 +116,7 @@ def _is_machine_text(part: JsonObject) -> bool:
 
 def _file(part: JsonObject, trust: Trust) -> Part | None:
     url = string(part, "url")
-    return media_at(url, string(part, "mime"), trust, string(part, "filename")) if url else None
+    return media_from_url(url, string(part, "mime"), trust, string(part, "filename")) if url else None
 
 
 # Assistant messages ----------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class _Step:
 
 
 def _assistant_records(
-    talk: Conversation, info: JsonObject, parts: list[JsonObject], line: int | None
+    talk: OpencodeSession, info: JsonObject, parts: list[JsonObject], line: int | None
 ) -> Iterator[Record]:
     owner = string(info, "id") or f"#{line}"
     time = time_of(mapping(info, "time").get("created"))
@@ -151,7 +153,7 @@ def _assistant_records(
             yield Entry(answer, entry_id, line, time, hidden_results=tuple(step.hidden))
 
 
-def _boundary(talk: Conversation, owner: str, line: int | None, time: str | None) -> Boundary:
+def _boundary(talk: OpencodeSession, owner: str, line: int | None, time: str | None) -> Boundary:
     part, talk.compaction = talk.compaction, {}
     trigger = "overflow" if part.get("overflow") is True else "auto" if part.get("auto") is True else "manual"
     return Boundary(
@@ -163,7 +165,7 @@ def _boundary(talk: Conversation, owner: str, line: int | None, time: str | None
     )
 
 
-def _steps(talk: Conversation, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
+def _steps(talk: OpencodeSession, parts: list[JsonObject], trust: Trust) -> Iterator[_Step]:
     """Yield the answers in one message: after tools have run, a new step is a new call of the model."""
     step = _Step()
     for part in parts:
@@ -229,7 +231,7 @@ def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None
         return
     failed = state.get("status") == "error"
     text = state.get("error" if failed else "output")
-    words = f"{text if isinstance(text, str) else ''}{exit_told(state, failed)}"
+    words = f"{text if isinstance(text, str) else ''}{exit_line(state, failed)}"
     parts: list[Part] = [Text(words, trust=Trust.UNTRUSTED)]
     parts += [
         file for attached in objects(state.get("attachments")) if (file := _file(attached, Trust.UNTRUSTED))
@@ -239,7 +241,7 @@ def _add_tool(step: _Step, part: JsonObject, call_id: str, trust: Trust) -> None
         step.hidden.append(call_id)
 
 
-def exit_told(state: JsonObject, failed: bool) -> str:
+def exit_line(state: JsonObject, failed: bool) -> str:
     """Return a line with the exit code of a command; opencode stores it only next to the output."""
     code = mapping(state, "metadata").get("exit")
     is_code = isinstance(code, int) and not isinstance(code, bool)

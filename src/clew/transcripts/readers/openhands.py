@@ -8,9 +8,9 @@ from pathlib import Path
 from clew.message import JsonObject
 from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
-from clew.transcripts.json_document import Element, gathered, is_lines, load, outline, walk
+from clew.transcripts.json_document import Element, is_lines, load, outline, read_fields, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.openhands_events import Conversation, current, events_of, is_event
+from clew.transcripts.readers.openhands_events import OpenHandsSession, events_of, is_event, to_current
 from clew.transcripts.records import Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -62,7 +62,7 @@ def _read_folder(folder: Path) -> Iterator[Record]:
 
 
 def _read_events(folder: Path) -> Iterator[Record]:
-    talk = Conversation()
+    talk = OpenHandsSession()
     for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: sorted by number
         event, problem = load(path)
         if problem:
@@ -73,7 +73,7 @@ def _read_events(folder: Path) -> Iterator[Record]:
 
 
 def _read_lines(source: Source) -> Iterator[Record]:
-    talk = Conversation()
+    talk = OpenHandsSession()
     started = False
     for line in object_lines(source):
         if not started and not (isinstance(line, ObjectLine) and "history" in line.value):
@@ -82,37 +82,37 @@ def _read_lines(source: Source) -> Iterator[Record]:
         if isinstance(line, Problem):
             yield line
         elif "history" in line.value:
-            yield from _evaluated(line.value, name_of(source, ".jsonl"), line.number)
+            yield from _read_evaluation(line.value, name_of(source, ".jsonl"), line.number)
         else:
-            yield from _told(talk, line.value, line.number)
+            yield from _event_records(talk, line.value, line.number)
     yield from talk.rest()
 
 
-def _told(talk: Conversation, event: JsonObject, number: int) -> Iterator[Record]:
+def _event_records(talk: OpenHandsSession, event: JsonObject, number: int) -> Iterator[Record]:
     """Read an event of any version."""
-    told = current(event) if is_event(event) else event
-    if told is not None:
-        yield from talk.event(told, number)
+    converted = to_current(event) if is_event(event) else event
+    if converted is not None:
+        yield from talk.event(converted, number)
 
 
-def _evaluated(line: JsonObject, name: str, number: int) -> Iterator[Record]:
+def _read_evaluation(line: JsonObject, name: str, number: int) -> Iterator[Record]:
     """Read the history of one task of an evaluation."""
-    talk = Conversation()
+    talk = OpenHandsSession()
     yield _start({"id": string(line, "instance_id") or f"{name}#L{number}"}, name)
     for i, event in enumerate(events_of(line)):
-        yield from _told(talk, event, i)
+        yield from _event_records(talk, event, i)
     yield from talk.rest()
 
 
 def _read_list(source: Source) -> Iterator[Record]:
     """Read a trajectory from before the SDK: a list of events."""
-    talk = Conversation()
+    talk = OpenHandsSession()
     yield _start({}, name_of(source, ".json"))
     for piece in walk(source):
         if isinstance(piece, Problem):
             yield piece
         elif isinstance(piece, Element) and piece.key == "" and isinstance(piece.value, dict):
-            yield from _told(talk, piece.value, piece.index)
+            yield from _event_records(talk, piece.value, piece.index)
     yield from talk.rest()
 
 
@@ -120,7 +120,7 @@ def _read_state_or_log(source: Source) -> Iterator[Record]:
     if outline(source).lists.get(""):
         yield from _read_list(source)
         return
-    value, problems = gathered(source)
+    value, problems = read_fields(source)
     yield from problems
     if "messages" in value:
         yield from _log_records(value, name_of(source, ".json"))

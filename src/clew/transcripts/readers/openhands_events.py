@@ -28,7 +28,7 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import Ids, mapping, objects, string
-from clew.transcripts.messages import image_at
+from clew.transcripts.messages import image_from_url
 from clew.transcripts.records import Boundary, Entry, Problem, Record
 
 NAME = "openhands"
@@ -47,7 +47,7 @@ _BOOKKEEPING = (
 
 
 @dataclass(slots=True)
-class _Reply:
+class _PendingReply:
     """A reply being assembled: the calls of one response of the model."""
 
     response_id: str | None
@@ -56,12 +56,12 @@ class _Reply:
 
 
 @dataclass(slots=True)
-class Conversation:
+class OpenHandsSession:
     """Turns events into records; remembers which events each visible entry came from."""
 
     ids: Ids = field(default_factory=Ids)
     visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    reply: _Reply | None = None
+    reply: _PendingReply | None = None
 
     def event(self, event: JsonObject, line: int) -> Iterator[Record]:
         """Read one event."""
@@ -106,7 +106,7 @@ class Conversation:
             Role.ASSISTANT, (*_thoughts(event), *_texts(event.get("thought"), Trust.ASSISTANT), call)
         )
         entry = Entry(message, event_id, line, string(event, "timestamp"))
-        self.reply = _Reply(response_id, entry, [event_id])
+        self.reply = _PendingReply(response_id, entry, [event_id])
 
     def _condensation(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
         forgotten = event.get("forgotten_event_ids")
@@ -208,7 +208,7 @@ def _texts(content: Json, trust: Trust) -> Iterator[Part]:
         if isinstance(text, str):
             yield Text(text, trust=trust)
         elif isinstance(urls, list):
-            yield from (image_at(url, trust) for url in urls if isinstance(url, str))
+            yield from (image_from_url(url, trust) for url in urls if isinstance(url, str))
         else:
             yield Unknown(str(block.get("type")), trust=trust, native=Native(NAME, block))
 
@@ -240,15 +240,15 @@ def is_event(value: Json) -> bool:
     return acts or (isinstance(value.get("observation"), str) and "content" in value)
 
 
-def current(event: JsonObject) -> JsonObject | None:
+def to_current(event: JsonObject) -> JsonObject | None:
     """Return an event in the SDK's form; None for one that the model never sees."""
     common: JsonObject = {
         "id": _id(event.get("id")),
         "source": event.get("source"),
         "timestamp": event.get("timestamp"),
     }
-    told = _action(event) if isinstance(event.get("action"), str) else _observation(event)
-    return {**common, **told} if told else None
+    fields = _action(event) if isinstance(event.get("action"), str) else _observation(event)
+    return {**common, **fields} if fields else None
 
 
 def _id(value: Json) -> str:

@@ -23,7 +23,7 @@ from clew.message import (
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, value_of
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.messages import MACHINE, injected, kind_of
+from clew.transcripts.messages import MACHINE_TRUST, injected_message, media_kind
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -40,9 +40,9 @@ def message_of(message: JsonObject) -> Message | None:
         case "toolResult":
             return Message(Role.TOOL, (_result(message),))
         case "bashExecution":
-            return injected(_ran(message), Trust.UNTRUSTED)
+            return injected_message(_command_text(message), Trust.UNTRUSTED)
         case "custom" | "hookMessage":
-            return Message(Role.USER, _parts(message, MACHINE), Origin.INJECTED)
+            return Message(Role.USER, _parts(message, MACHINE_TRUST), Origin.INJECTED)
         case "branchSummary" | "compactionSummary":
             return said(Role.USER, string(message, "summary") or "", Origin.SUMMARY)
         case _:
@@ -67,7 +67,7 @@ def _part(block: JsonObject, trust: Trust) -> Part:
             return ToolCall(call_id, name, mapping(block, "arguments"), trust=trust)
         case "image":
             media_type = string(block, "mimeType")
-            return Media(kind_of(media_type), media_type, string(block, "data"), trust=trust)
+            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
         case kind:
             return Unknown(str(kind), trust=trust, native=Native(NAME, block))
 
@@ -98,7 +98,7 @@ def _result(message: JsonObject) -> ToolResult:
     return ToolResult(call_id, parts, failed, name, trust=Trust.UNTRUSTED)
 
 
-def _ran(message: JsonObject) -> str:
+def _command_text(message: JsonObject) -> str:
     """Return a command that the user ran outside the conversation, with its output."""
     text = f"$ {string(message, 'command') or ''}\n{string(message, 'output') or ''}"
     if message.get("exitCode"):
@@ -127,11 +127,11 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session with all its branches; entries that are not on the current branch are dropped."""
-    tree = _Tree()
+    tree = _PiTree()
     for line in object_lines(source.keep()):
         if isinstance(line, ObjectLine):
             tree.grow(line)
-    session = _Session(tree, name_of(source, ".jsonl"))
+    session = _PiSession(tree, name_of(source, ".jsonl"))
     for line in object_lines(source):
         if isinstance(line, Problem):
             yield line
@@ -141,7 +141,7 @@ def read(source: Source) -> Iterator[Record]:
     yield from session.dropped()
 
 
-class _Tree:
+class _PiTree:
     """The parent of each line."""
 
     def __init__(self) -> None:
@@ -181,10 +181,10 @@ class _Tree:
         return branch
 
 
-class _Session:
+class _PiSession:
     """Turns lines into records."""
 
-    def __init__(self, tree: _Tree, name: str) -> None:
+    def __init__(self, tree: _PiTree, name: str) -> None:
         self._tree = tree
         self._branch = tree.branch()
         self._name = name

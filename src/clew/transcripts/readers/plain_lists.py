@@ -14,9 +14,9 @@ from clew.message import Json, JsonObject, Message, Role, Trust
 from clew.providers import WIRES, Body, Wire, detect
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
-from clew.transcripts.json_document import Element, Field, gathered, is_lines, outline, walk
+from clew.transcripts.json_document import Element, Field, is_lines, outline, read_fields, walk
 from clew.transcripts.jsonl import head_values, json_lines
-from clew.transcripts.messages import machine_text
+from clew.transcripts.messages import label_machine_text
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -124,7 +124,7 @@ def _read_list(source: Source, wire: Wire, name: str) -> Iterator[Record]:
 def _read_body(source: Source, wire: Wire, name: str) -> Iterator[Record]:
     """Read a body message by message, since it may be torn. The system prompt may follow the messages."""
     system_keys = [key for key in (*wire.system_aliases, wire.system_key) if key]
-    fields, _ = gathered(source, *system_keys, "model")
+    fields, _ = read_fields(source, *system_keys, "model")
     yield Start(name, wire.name, model=string(fields, "model"))
     for key in system_keys:
         if key in fields:
@@ -152,8 +152,10 @@ def _labelled(message: Message) -> Message:
     """Label what one of our compactions put into a message as machine text, never as the user's words."""
     if message.role is not Role.USER:
         return message
-    told = as_told(message)
-    return told if told is not message else machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED)
+    labelled = as_told(message)
+    return (
+        labelled if labelled is not message else label_machine_text(message, (f"<{TAG} ",), Trust.UNTRUSTED)
+    )
 
 
 def _pair(wire: Wire) -> ReaderPair:

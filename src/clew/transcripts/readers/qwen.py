@@ -12,7 +12,7 @@ from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Tr
 from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
-from clew.transcripts.messages import relabelled, typed_in
+from clew.transcripts.messages import relabel, typed_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
 from clew.transcripts.source import Source
 
@@ -30,7 +30,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session: messages, compressions, rewinds."""
-    chat = _Chat(name_of(source, ".jsonl"))
+    chat = _QwenChat(name_of(source, ".jsonl"))
     for line in object_lines(source):
         if isinstance(line, Problem):
             yield line
@@ -39,7 +39,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _QwenChat:
     """Reads a session record by record."""
 
     fallback_id: str
@@ -120,7 +120,7 @@ class _Chat:
             count(info, "newTokenCount") or None,
         )
         for i, item in enumerate(objects(payload.get("compressedHistory")), start=1):
-            message = relabelled(parse_item(item), Origin.SUMMARY)
+            message = relabel(parse_item(item), Origin.SUMMARY)
             self.live.append(f"L{number}.{i}")
             yield Entry(message, f"L{number}.{i}", number, time)
 
@@ -138,9 +138,9 @@ def _message(record: JsonObject, agent_id: str | None) -> Message:
     if message.role is not Role.USER:
         return message
     if agent_id is not None or not _is_persons(record):
-        return relabelled(message, Origin.INJECTED)
+        return relabel(message, Origin.INJECTED)
     typed = string(mapping(record, "systemPayload"), "displayText")
-    return typed_in(message.text, typed) if typed and typed != message.text else message
+    return typed_message(message.text, typed) if typed and typed != message.text else message
 
 
 def _is_persons(record: JsonObject) -> bool:

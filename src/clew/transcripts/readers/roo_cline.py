@@ -15,7 +15,7 @@ from clew.message import JsonObject, Message, Origin, Part, Role, Text, Thinking
 from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, outline, walk
-from clew.transcripts.messages import machine_text, relabelled
+from clew.transcripts.messages import label_machine_text, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, open_source
 
@@ -92,16 +92,16 @@ def _message(item: JsonObject) -> Message:
         return _reasoning(item)
     message = parse_item({key: item[key] for key in ("role", "content") if key in item})
     if item.get("isSummary") is True:
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     if item.get("isTruncationMarker") is True:
-        return relabelled(message, Origin.INJECTED)
+        return relabel(message, Origin.INJECTED)
     if message.role is not Role.USER:
         return message
-    told = replace(message, parts=tuple(_without_results(message.parts)))
-    return machine_text(told, ("<environment_details>",), Trust.SEMI_TRUSTED)
+    labelled = replace(message, parts=tuple(_label_results(message.parts)))
+    return label_machine_text(labelled, ("<environment_details>",), Trust.SEMI_TRUSTED)
 
 
-def _without_results(parts: Iterable[Part]) -> Iterator[Part]:
+def _label_results(parts: Iterable[Part]) -> Iterator[Part]:
     """Lower the trust of tool output, which these tools send as the user's text.
 
     A result's heading and its content are separate blocks, so everything after a heading in the message is

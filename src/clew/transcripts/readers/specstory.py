@@ -33,7 +33,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session."""
-    page = _Page(name_of(source, ".md"))
+    page = _MarkdownPage(name_of(source, ".md"))
     for number, line in text_lines(source):
         yield from page.line(number, line)
     yield from page.end()
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 @dataclass(slots=True)
-class _Page:
+class _MarkdownPage:
     """Reads a page line by line: the speaker, and whether a thought or a tool use is open."""
 
     name: str

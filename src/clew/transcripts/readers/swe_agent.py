@@ -15,7 +15,7 @@ from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, To
 from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import name_of, string
 from clew.transcripts.json_document import Element, outline, walk
-from clew.transcripts.messages import relabelled
+from clew.transcripts.messages import relabel
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
@@ -84,7 +84,7 @@ def read(source: Source) -> Iterator[Record]:
             item = piece.value if isinstance(piece.value, dict) else {}
             message = _message(item, waiting, piece.index)
             if message.role is Role.USER and message.origin is Origin.SPOKEN:
-                message = _unasked(message) if asked else message
+                message = _label_harness(message) if asked else message
                 asked = True
             calls = list(message.calls)
             waiting = calls[0].call_id if calls and not item.get("tool_calls") else None
@@ -94,7 +94,7 @@ def read(source: Source) -> Iterator[Record]:
 def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
     role = item.get("role")
     if item.get("is_demo") is True or item.get("message_type") == "demonstration":
-        return relabelled(parse_item(_wire(item)), Origin.INJECTED)
+        return relabel(parse_item(_wire(item)), Origin.INJECTED)
     action = string(item, "action")
     if role == "assistant" and action and not item.get("tool_calls"):
         thought = string(item, "thought")
@@ -107,9 +107,9 @@ def _message(item: JsonObject, waiting: str | None, index: int) -> Message:
     return message
 
 
-def _unasked(message: Message) -> Message:
+def _label_harness(message: Message) -> Message:
     """Label a message in the user's role that is not the task: tool output, or harness text."""
-    made = relabelled(message, Origin.INJECTED)
+    made = relabel(message, Origin.INJECTED)
     return replace(made, parts=tuple(replace(part, trust=Trust.UNTRUSTED) for part in made.parts))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from clew.message import JsonObject
-from clew.transcripts.fields import Allowance, mapping, name_of, string
+from clew.transcripts.fields import NameLimit, mapping, name_of, string
 from clew.transcripts.jsonl import object_lines
 from clew.transcripts.records import Problem, Start
 from clew.transcripts.source import Source
@@ -25,7 +25,7 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 
 
 @dataclass(slots=True)
-class Session:
+class SessionFacts:
     """What is known about a session so far."""
 
     first: int
@@ -71,7 +71,7 @@ class Session:
 _ROOT = -1
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """The role of a record in the tree."""
 
     OTHER = 0
@@ -94,29 +94,29 @@ class Fate(IntEnum):
     ABANDONED = 2
 
 
-_SAID = (Kind.USER, Kind.RESULT, Kind.ASSISTANT, Kind.SUMMARY)
+_SAID = (RecordKind.USER, RecordKind.RESULT, RecordKind.ASSISTANT, RecordKind.SUMMARY)
 
 
-def kind_of(record: JsonObject) -> Kind:
+def record_kind(record: JsonObject) -> RecordKind:
     """Return the role of a record in the tree."""
     match record.get("type"):
         case "assistant":
-            return Kind.ASSISTANT
+            return RecordKind.ASSISTANT
         case "user" if record.get("isCompactSummary") is True:
-            return Kind.SUMMARY
+            return RecordKind.SUMMARY
         case "user":
-            return Kind.RESULT if _has_result(record) else Kind.USER
+            return RecordKind.RESULT if _has_result(record) else RecordKind.USER
         case "system" if record.get("subtype") == "compact_boundary":
-            return Kind.BOUNDARY
+            return RecordKind.BOUNDARY
         case "attachment":
-            return Kind.ATTACHMENT
+            return RecordKind.ATTACHMENT
         case "progress" | "system":
-            return Kind.LINK
+            return RecordKind.LINK
         case _:
-            return Kind.OTHER
+            return RecordKind.OTHER
 
 
-def is_side(record: JsonObject) -> bool:
+def is_sidechain(record: JsonObject) -> bool:
     """Return True if this record belongs to a sub-agent's conversation."""
     return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
@@ -129,7 +129,7 @@ def _has_result(record: JsonObject) -> bool:
 
 
 @dataclass(slots=True)
-class Index:
+class RecordIndex:
     """The fate and parent of each record, by its index in the stream of lines."""
 
     fates: bytearray
@@ -143,15 +143,15 @@ class Index:
     """The file holds only a sub-agent's messages, so they are its main conversation."""
 
 
-def index_of(source: Source) -> Index:
+def index_records(source: Source) -> RecordIndex:
     """Index a whole source in one pass."""
-    tree = _Tree()
+    tree = _RecordTree()
     for line in object_lines(source):
         tree.add({} if isinstance(line, Problem) else line.value)
     return tree.finished(name_of(source, ".jsonl"))
 
 
-class _Tree:
+class _RecordTree:
     """Collects records one at a time; at the end it knows the fate of each."""
 
     def __init__(self) -> None:
@@ -164,28 +164,28 @@ class _Tree:
         self.missing: defaultdict[str, list[int]] = defaultdict(list)
         self.kept_from: dict[int, JsonObject] = {}
         self.problems: dict[int, str] = {}
-        self.sessions = [Session(0)]
+        self.sessions = [SessionFacts(0)]
         self.agent_id: str | None = None
         self.last = _ROOT
         self.reply_id: str | None = None
         self.reply = 0
-        self.allowance = Allowance()
+        self.allowance = NameLimit()
 
     def add(self, record: JsonObject) -> None:
         i = len(self.kinds)
-        kind = kind_of(record)
+        kind = record_kind(record)
         uuid = string(record, "uuid")
         if uuid is not None and uuid in self.by_uuid:
             self.problems[i] = f"record {uuid} again; the first one counts"
-            kind = Kind.OTHER
-        elif uuid is not None and kind is not Kind.OTHER:
+            kind = RecordKind.OTHER
+        elif uuid is not None and kind is not RecordKind.OTHER:
             self.by_uuid[uuid] = i
-        side = is_side(record)
+        side = is_sidechain(record)
         self.kinds.append(kind)
         self.sides.append(side)
-        self.parents.append(_ROOT if kind is Kind.OTHER else self._parent(i, kind, record))
-        self.replies.append(self._reply(record) if kind is Kind.ASSISTANT else 0)
-        if kind is Kind.OTHER:
+        self.parents.append(_ROOT if kind is RecordKind.OTHER else self._parent(i, kind, record))
+        self.replies.append(self._reply(record) if kind is RecordKind.ASSISTANT else 0)
+        if kind is RecordKind.OTHER:
             self.sessions[-1].entitle(record)
             return
         self._begin_session(i, kind, record)
@@ -193,14 +193,14 @@ class _Tree:
         self.last = i
         if side and self.agent_id is None:
             self.agent_id = string(record, "agentId")
-        if kind is Kind.BOUNDARY:
+        if kind is RecordKind.BOUNDARY:
             self.kept_from[i] = mapping(record, "compactMetadata")
 
-    def _parent(self, i: int, kind: Kind, record: JsonObject) -> int:
+    def _parent(self, i: int, kind: RecordKind, record: JsonObject) -> int:
         if "parentUuid" not in record and "logicalParentUuid" not in record:
             return self.last  # output streamed by the tool, not its file: each record follows the one before
         uuid = string(record, "parentUuid")
-        if uuid is None and kind in (Kind.BOUNDARY, Kind.SUMMARY):
+        if uuid is None and kind in (RecordKind.BOUNDARY, RecordKind.SUMMARY):
             # A compaction follows the record before it, whether or not it names it.
             return self.by_uuid.get(string(record, "logicalParentUuid") or "", self.last)
         if uuid is None:
@@ -219,20 +219,25 @@ class _Tree:
         self.reply_id = reply_id
         return self.reply
 
-    def _begin_session(self, i: int, kind: Kind, record: JsonObject) -> None:
+    def _begin_session(self, i: int, kind: RecordKind, record: JsonObject) -> None:
         """Start another session at a new root with a new session id: concatenated files."""
         session = self.sessions[-1]
         session_id = string(record, "sessionId")
         known = session.fields.get("session_id")
         is_root = self.parents[i] == _ROOT and "parentUuid" in record and record["parentUuid"] is None
-        if session.has_spoken and is_root and kind is not Kind.BOUNDARY and session_id not in (None, known):
-            session = Session(i)
+        if (
+            session.has_spoken
+            and is_root
+            and kind is not RecordKind.BOUNDARY
+            and session_id not in (None, known)
+        ):
+            session = SessionFacts(i)
             self.sessions.append(session)
         session.has_spoken = session.has_spoken or kind in _SAID
 
     # After the last record -----------------------------------------------------------------------------
 
-    def finished(self, fallback_id: str) -> Index:
+    def finished(self, fallback_id: str) -> RecordIndex:
         is_side_file = not any(
             kind in _SAID and not side for kind, side in zip(self.kinds, self.sides, strict=True)
         )
@@ -243,7 +248,7 @@ class _Tree:
         self._add_siblings(on)
         fates = self._fates(on)
         agent_id = self.agent_id if is_side_file else None
-        return Index(
+        return RecordIndex(
             fates,
             self.parents,
             {session.first: session.start(fallback_id, agent_id) for session in self.sessions},
@@ -265,7 +270,7 @@ class _Tree:
     def _before(self, i: int, firsts: set[int]) -> int:
         while i > 0 and i not in firsts:
             i -= 1
-            if self.kinds[i] != Kind.OTHER and not self.sides[i]:
+            if self.kinds[i] != RecordKind.OTHER and not self.sides[i]:
                 return i
         return _ROOT
 
@@ -301,18 +306,22 @@ class _Tree:
             above = said_above[self.parents[i]] if 0 <= self.parents[i] < i else _ROOT
             if on[i] or self.sides[i]:
                 continue
-            if kind == Kind.ASSISTANT:
+            if kind == RecordKind.ASSISTANT:
                 on[i] = replies[self.replies[i]]
-            elif kind == Kind.RESULT:
-                on[i] = above != _ROOT and on[above] and self.kinds[above] in (Kind.ASSISTANT, Kind.RESULT)
-            elif kind in (Kind.BOUNDARY, Kind.SUMMARY, Kind.ATTACHMENT):
+            elif kind == RecordKind.RESULT:
+                on[i] = (
+                    above != _ROOT
+                    and on[above]
+                    and self.kinds[above] in (RecordKind.ASSISTANT, RecordKind.RESULT)
+                )
+            elif kind in (RecordKind.BOUNDARY, RecordKind.SUMMARY, RecordKind.ATTACHMENT):
                 on[i] = above != _ROOT and on[above]
 
     def _said_above(self) -> array[int]:
         """Return for each record the nearest one, from itself upwards, that is more than a link."""
         found = array("i")
         for i, kind in enumerate(self.kinds):
-            if kind > Kind.ATTACHMENT:
+            if kind > RecordKind.ATTACHMENT:
                 found.append(i)
             else:
                 parent = self.parents[i]
@@ -322,7 +331,7 @@ class _Tree:
     def _fates(self, on: bytearray) -> bytearray:
         fates = bytearray(len(on))
         for i, kind in enumerate(self.kinds):
-            if kind >= Kind.ATTACHMENT:
+            if kind >= RecordKind.ATTACHMENT:
                 fates[i] = Fate.KEPT if on[i] or self.sides[i] else Fate.ABANDONED
         return fates
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 from clew.message import JsonObject, Message, Origin, Role
 from clew.transcripts.fields import count, mapping, objects, string
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
-from clew.transcripts.readers.claude_code.index import Fate, Index, index_of, is_side
+from clew.transcripts.readers.claude_code.index import Fate, RecordIndex, index_records, is_sidechain
 from clew.transcripts.readers.claude_code.thread import SideFolder, Thread
 from clew.transcripts.readers.claude_code.user_messages import (
     Queue,
-    asked_by_model,
     attachment_message,
+    label_model_text,
     user_message,
 )
 from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record
@@ -82,22 +82,22 @@ def _looks_right(record: JsonObject) -> bool:
 def read(source: Source) -> Iterator[Record]:
     """Read a session: its conversation, its sub-agents and its abandoned branches."""
     source.keep()
-    index = index_of(source)
+    index = index_records(source)
     folder = SideFolder(source)
-    yield from _Telling(index, folder).records(source)
+    yield from _RecordReader(index, folder).records(source)
     for agent_id, path in folder.agents():
         file = open_source(path)
-        for record in _Telling(index_of(file), folder, agent_id).records(file):
+        for record in _RecordReader(index_records(file), folder, agent_id).records(file):
             if isinstance(record, Entry | Dropped):
                 yield record
             elif isinstance(record, Problem):
                 yield replace(record, what=f"{path.name}: {record.what}")
 
 
-class _Telling:
+class _RecordReader:
     """The second pass: turns each record into entries."""
 
-    def __init__(self, index: Index, folder: SideFolder, agent_id: str | None = None) -> None:
+    def __init__(self, index: RecordIndex, folder: SideFolder, agent_id: str | None = None) -> None:
         self._index = index
         self._folder = folder
         self._agent_id = agent_id
@@ -161,7 +161,7 @@ class _Telling:
             yield from self._abandon(self._add(self._branch, record, entry_id, number))
             return
         thread = self._side(self._side_name(record)) if self._is_side(record) else self._main
-        yield from self._go_on(self._add(thread, record, entry_id, number))
+        yield from self._emit(self._add(thread, record, entry_id, number))
         if i in self._watched:
             self._entry_ids[i] = thread.reply_entry_id if record["type"] == "assistant" else entry_id
 
@@ -171,12 +171,12 @@ class _Telling:
         message = user_message(record, mapping(record, "message"))
         is_agents = thread.sidechain is not None or self._index.is_side_file
         if is_agents and message.role is Role.USER and message.origin is Origin.SPOKEN:
-            message = asked_by_model(message)
+            message = label_model_text(message)
         entry = Entry(message, entry_id, number, string(record, "timestamp"), sidechain=thread.sidechain)
         return thread.results(entry) if any(message.results) else thread.say(entry)
 
     def _is_side(self, record: JsonObject) -> bool:
-        return is_side(record) and not self._index.is_side_file
+        return is_sidechain(record) and not self._index.is_side_file
 
     def _side_name(self, record: JsonObject) -> str:
         """Return the name of a sub-agent: its id, or the record that its conversation begins with."""
@@ -191,7 +191,7 @@ class _Telling:
 
     # Output --------------------------------------------------------------------------------------------
 
-    def _go_on(self, entries: Iterable[Entry]) -> Iterator[Record]:
+    def _emit(self, entries: Iterable[Entry]) -> Iterator[Record]:
         """Yield entries of the conversation or of a sub-agent, after a ``Dropped`` for what was abandoned."""
         for entry in entries:
             if entry.sidechain == self._agent_id:
@@ -210,7 +210,7 @@ class _Telling:
             self._abandoned.clear()
 
     def _end(self) -> Iterator[Record]:
-        yield from self._go_on(self._main.end())
+        yield from self._emit(self._main.end())
         yield from self._drop()
         for thread in self._sides.values():
             yield from thread.end()
@@ -233,7 +233,7 @@ class _Telling:
             return
         subtype = record.get("subtype")
         if subtype == "compact_boundary" and self._index.fates[i] == Fate.KEPT:
-            yield from self._go_on(self._main.end())
+            yield from self._emit(self._main.end())
             yield self._boundary(i, line)
         elif subtype == "microcompact_boundary":
             meta = mapping(record, "microcompactMetadata")
@@ -263,7 +263,7 @@ class _Telling:
             return
         if said.get("type") in ("user", "assistant") and isinstance(said.get("message"), dict):
             entry_id = string(said, "uuid") or f"L{number}"
-            yield from self._go_on(self._add(self._side(agent_id), said, entry_id, number))
+            yield from self._emit(self._add(self._side(agent_id), said, entry_id, number))
 
 
 def _cleared(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Cleared]:
@@ -273,7 +273,7 @@ def _cleared(call_ids: Iterable[str | None], line: ObjectLine) -> Iterator[Clear
 
 
 def _in_tree_order(
-    lines: Iterable[ObjectLine | Problem], index: Index
+    lines: Iterable[ObjectLine | Problem], index: RecordIndex
 ) -> Iterator[tuple[int, ObjectLine | Problem]]:
     """Yield lines in file order, except that a line whose parent comes later waits for it.
 

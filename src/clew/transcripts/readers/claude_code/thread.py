@@ -21,7 +21,7 @@ from pathlib import Path
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
 from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.fields import count, mapping, string
-from clew.transcripts.readers.claude_code.user_messages import rejection
+from clew.transcripts.readers.claude_code.user_messages import label_rejection
 from clew.transcripts.records import Entry, Usage
 from clew.transcripts.source import Source
 
@@ -87,8 +87,8 @@ class SideFolder:
 
 def _saved_as(text: str) -> str | None:
     """Return the plain name of the file that an output was saved to, from the first line with one."""
-    for told in islice(_SAVED.finditer(text), _MAX_TRIES):
-        name = re.split(r"[/\\]", told.group(1).rstrip())[-1]
+    for match in islice(_SAVED.finditer(text), _MAX_TRIES):
+        name = re.split(r"[/\\]", match.group(1).rstrip())[-1]
         if _FILE_NAME.fullmatch(name):
             return name
     return None
@@ -107,7 +107,7 @@ class Thread:
         """Assemble the sub-agent's or the session's own; ``recover`` finds outputs stored elsewhere."""
         self.sidechain = sidechain
         self._recover = recover
-        self._reply: _Reply | None = None
+        self._reply: _ReplyBuilder | None = None
         self._results: list[Entry] = []
         self._asides: dict[int, Entry] = {}
         self._aside_places: defaultdict[str, list[int]] = defaultdict(list)
@@ -121,7 +121,7 @@ class Thread:
         message_id = string(mapping(record, "message"), "id")
         if self._reply is None or message_id is None or self._reply.message_id != message_id:
             yield from self.end()
-            self._reply = _Reply(message_id, entry_id, line)
+            self._reply = _ReplyBuilder(message_id, entry_id, line)
         self._reply.add(record)
 
     @property
@@ -191,7 +191,7 @@ class Thread:
             if original is not None:
                 hidden.append(original.call_id)
             elif isinstance(part, ToolResult) and self._reply and self._reply.asks_built_in(part.call_id):
-                original = rejection(part)
+                original = label_rejection(part)
             parts.append(original or part)
         if all(map(is_, parts, entry.message.parts)):
             return entry
@@ -201,7 +201,7 @@ class Thread:
         return replace(entry, message=message, hidden_results=tuple(hidden), shown=entry.message)
 
 
-class _Reply:
+class _ReplyBuilder:
     """One reply of the model, piece by piece."""
 
     def __init__(self, message_id: str | None, entry_id: str, line: int) -> None:

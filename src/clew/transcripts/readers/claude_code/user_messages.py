@@ -17,7 +17,7 @@ from dataclasses import replace
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolResult, Trust
 from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.fields import mapping, objects, string
-from clew.transcripts.messages import MACHINE, injected, relabelled
+from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel
 from clew.transcripts.messages import user_message as labelled_message
 
 _MACHINE_TAGS = (
@@ -70,14 +70,14 @@ def user_message(record: JsonObject, content_of: JsonObject) -> Message:
     parts = parse_content(content_of.get("content"), Trust.USER)
     message = Message(Role.USER, parts)
     if record.get("isCompactSummary") is True or message.text.startswith(_SUMMARY_TEXT):
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     if parts and all(isinstance(part, ToolResult) for part in parts):
         return replace(message, role=Role.TOOL)
     if isinstance(record.get("planContent"), str):
         # The model wrote the plan and the user approved it; none of it was typed.
-        return asked_by_model(message)
+        return label_model_text(message)
     if _is_made_by_machine(record):
-        return relabelled(message, Origin.INJECTED)
+        return relabel(message, Origin.INJECTED)
     return spoken_message(parts)
 
 
@@ -85,7 +85,7 @@ def wire_message(parts: tuple[Part, ...]) -> Message:
     """Make the user message of a live request, which has no record that marks harness text."""
     message = Message(Role.USER, parts)
     if message.text.startswith(_SUMMARY_TEXT):
-        return relabelled(message, Origin.SUMMARY)
+        return relabel(message, Origin.SUMMARY)
     return spoken_message(parts)
 
 
@@ -94,7 +94,7 @@ def spoken_message(parts: tuple[Part, ...]) -> Message:
     return labelled_message(piece for part in parts for piece in _pieces(part))
 
 
-def asked_by_model(message: Message) -> Message:
+def label_model_text(message: Message) -> Message:
     """Label text that a model wrote in the user's role: a plan, the task of a sub-agent."""
     parts = tuple(replace(part, trust=min(part.trust, Trust.ASSISTANT)) for part in message.parts)
     return replace(message, parts=parts, origin=Origin.INJECTED)
@@ -126,7 +126,7 @@ def _pieces(part: Part) -> Iterator[Part]:
 
 def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
     if _MACHINE_TEXT.match(text):
-        yield text, MACHINE
+        yield text, MACHINE_TRUST
         return
     if text.startswith("<command-message>"):
         yield from _command_cuts(text)
@@ -137,12 +137,12 @@ def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
         if text[at:start].strip():
             cuts.append((at, start, Trust.USER))
             at = start
-        cuts.append((at, stop, MACHINE))
+        cuts.append((at, stop, MACHINE_TRUST))
         at = stop
     if text[at:].strip() or not cuts:
         cuts.append((at, len(text), Trust.USER))
     else:
-        cuts[-1] = (cuts[-1][0], len(text), MACHINE)
+        cuts[-1] = (cuts[-1][0], len(text), MACHINE_TRUST)
     for start, stop, trust in cuts:
         yield text[start:stop], trust
 
@@ -156,11 +156,11 @@ def _command_cuts(text: str) -> Iterator[tuple[str, Trust]]:
     start = text.find(_ARGUMENTS) + len(_ARGUMENTS)
     stop = text.find(_ARGUMENTS_END, start)
     if start < len(_ARGUMENTS) or stop < 0 or not text[start:stop].strip():
-        yield text, MACHINE
+        yield text, MACHINE_TRUST
         return
-    yield text[:start], MACHINE
+    yield text[:start], MACHINE_TRUST
     yield text[start:stop], Trust.USER
-    yield text[stop:], MACHINE
+    yield text[stop:], MACHINE_TRUST
 
 
 def _tagged(text: str) -> Iterator[tuple[int, int]]:
@@ -179,7 +179,7 @@ def _tagged(text: str) -> Iterator[tuple[int, int]]:
         yield start, at
 
 
-def rejection(result: ToolResult) -> ToolResult:
+def label_rejection(result: ToolResult) -> ToolResult:
     """Label the user's words in the result of a call that the user rejected.
 
     Only for built-in tools that bring in no text from outside: any other tool's output could imitate this
@@ -245,7 +245,7 @@ def attachment_message(attachment: JsonObject, rendered: Json) -> Message | None
         return Message(Role.SYSTEM, prompt) if prompt else None
     texts = [text for block in objects(rendered) if (text := string(block, "content"))]
     text = "\n".join(texts) or _text(attachment)
-    return injected(text) if text else None
+    return injected_message(text) if text else None
 
 
 def _queued_command(attachment: JsonObject) -> Message | None:
@@ -256,7 +256,7 @@ def _queued_command(attachment: JsonObject) -> Message | None:
         return None
     if (origin or "human") == "human" and (mode or "prompt") == "prompt":
         return spoken_message(parts)
-    return relabelled(Message(Role.USER, parts), Origin.INJECTED)
+    return relabel(Message(Role.USER, parts), Origin.INJECTED)
 
 
 def _text(attachment: JsonObject) -> str | None:
