@@ -108,7 +108,7 @@ def test_rules_are_always_there_and_fail_loudly_where_they_do_not_fit():
     many = tuple(Pin(f"p{n}", f"rule {n}: " + "never " * 50, Cite("m2"), Trust.USER) for n in range(60))
     with pytest.raises(PinsDoNotFit, match="or ask for more tokens"):
         propose(situation(turns(30), 2_000, MandatoryContent(many)))
-    with pytest.raises(PinsDoNotFit, match="or take a model with a larger window"):
+    with pytest.raises(PinsDoNotFit, match="or use a model with a larger window"):
         propose(situation(turns(30), 2_000, MandatoryContent(many), trigger="pressure"))
 
 
@@ -154,7 +154,7 @@ def test_where_no_room_is_left_and_there_is_no_prompt_none_is_blamed():
         (
             "pressure",
             "nothing was sent; make the last messages smaller, make fewer calls at once, "
-            "or take a model with a larger window",
+            "or use a model with a larger window",
         ),
     ],
 )

@@ -23,6 +23,23 @@ def test_head_tail_and_errors_are_kept_and_the_rest_is_counted():
     assert sum(1 for line in shown if line.startswith("[… ")) == 2
 
 
+def test_passages_about_the_current_work_are_shown_with_the_lines_around_them():
+    lines = [*NUMBERS[:500], "def check_can_rewind():", *NUMBERS[501:]]
+    source = ExcerptSource("\n".join(lines), about={"check_can_rewind", "line"})
+    assert "line 498\nline 499\ndef check_can_rewind():\nline 501\nline 502" in source.excerpt(300)
+
+
+def test_a_term_on_every_line_points_to_no_passage():
+    text = "\n".join(NUMBERS)
+    assert ExcerptSource(text, about={"line"}).excerpt(300) == excerpt(text, 300)
+
+
+def test_in_code_that_always_mentions_errors_the_word_says_little():
+    code = "\n".join(f"if err{n} != nil {{ return fmt.Errorf(value_{n}) }}" for n in range(400))
+    shown = excerpt(code, 400)
+    assert shown.count("[… ") == 1  # both ends, nothing picked from between
+
+
 def test_one_line_left_out_is_one_line():
     assert excerpt("aaaa\nbbbbbbbb\ncccc", 12) == "aaaa\n[… 1 line]\ncccc"
 

@@ -14,6 +14,7 @@ from clew.compaction.propose.tail import (
     REACH_SHARE,
     RESULT_TOKENS,
     SMALL_ROOM,
+    UNREAD_SHARE,
     USER_TOKENS,
     WORTH_AN_EXCERPT,
     allotments,
@@ -35,27 +36,27 @@ rooms = st.integers(0, 20_000)
 
 
 @given(pairs, rooms, st.integers(0, 12))
-def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_all_fit(
+def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_there_is_room(
     both: list[tuple[int, int]], room: int, unread: int
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
     if given_ is None:
-        assert sum(faded) > room
+        assert sum(faded[:unread]) + len(faded[unread:]) * RESULT_TOKENS + room * UNREAD_SHARE > room
         return
     assert sum(given_) <= room
     assert all(one <= size for one, size in zip(given_, sizes, strict=True))
-    if sum(faded) <= room:
-        assert all(small <= one for small, one in zip(faded, given_, strict=True))
+    if sum(faded[:unread]) <= room * (1 - UNREAD_SHARE) - len(faded[unread:]) * RESULT_TOKENS:
+        assert all(small <= one for small, one in zip(faded[:unread], given_, strict=False))
 
 
 @given(pairs, rooms, st.integers(0, 12))
-def test_what_is_unread_is_whole_if_it_fits(both: list[tuple[int, int]], room: int, unread: int):
+def test_what_is_unread_is_whole_if_it_fits_half_of_the_room(
+    both: list[tuple[int, int]], room: int, unread: int
+):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
     given_ = allotments(sizes, faded, room, unread)
-    spare = room - sum(faded)
-    if spare >= 0 and sum(sizes[unread:]) - sum(faded[unread:]) <= spare:
-        assert given_ is not None
+    if given_ is not None and sum(sizes[unread:]) <= room * UNREAD_SHARE:
         assert given_[unread:] == sizes[unread:]
 
 
@@ -77,15 +78,26 @@ def test_the_newest_are_served_first():
     assert allotments([400] * 4, [40] * 4, 160 + 1_200, 4) == [160, 400, 400, 400]
 
 
-def test_no_giant_takes_all_that_is_left_unless_it_is_unread():
+def test_a_giant_leaves_room_for_others_and_takes_what_they_do_not_need():
     sizes, faded, room = [500, 10_000], [36, 36], 1_072
-    assert allotments(sizes, faded, room, 2) == [36 + 300, 36 + int(1_000 * LARGEST_SHARE)]
-    assert allotments(sizes, faded, room, 1) == [36, 36 + 1_000]
+    assert allotments(sizes, faded, room, 2) == [36 + int(1_000 * LARGEST_SHARE), 36 + 700]
+
+
+def test_small_results_come_back_whole_before_a_newer_giant_gets_more():
+    sizes, faded, room = [120, 110, 10_000], [36, 36, 36], 1_500
+    assert allotments(sizes, faded, room, 3)[:2] == [120, 110]
+
+
+def test_half_of_the_room_goes_to_an_unread_giant_first():
+    sizes, faded, room = [500, 10_000], [36, 36], 1_072
+    older, unread = allotments(sizes, faded, room, 1)
+    assert unread > room // 2
+    assert older > 36
 
 
 def test_a_scrap_too_small_to_read_is_not_given_back():
-    assert allotments([500], [36], 36 + WORTH_AN_EXCERPT - 1, 0) == [36]
-    assert allotments([40], [36], 40, 0) == [40]  # unless that makes it whole
+    assert allotments([500], [36], 36 + WORTH_AN_EXCERPT - 1, 1) == [36]
+    assert allotments([40], [36], 40, 1) == [40]  # unless that makes it whole
 
 
 # The sizes of faded messages --------------------------------------------------------------------------

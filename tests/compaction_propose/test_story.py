@@ -11,8 +11,10 @@ from clew.compaction.propose.story import (
     LEVELS,
     LONGEST_EDIT,
     MOST_RUNS,
+    OLDEST_NOTE,
     Story,
     last_edits,
+    note_spans,
     telling,
 )
 from clew.log.store import MemoryStore
@@ -143,6 +145,59 @@ def test_a_message_that_cannot_be_looked_up_is_left_out():
     story = Story(read(view).turns, {item.id for item in view}, lambda name: None)
     assert story.entries(LEVELS[0]) == []
     assert story.findings == []
+
+
+# The agent's plan or status ----------------------------------------------------------------------------
+
+PLAN = (
+    "Status so far:\n- the parser drops the last line of `notes.txt`\n- tests: 11 of 12 pass\n\nNext:\n"
+    + "".join(
+        f"{n}. change step {n} of the loop in `parse_{n}.py` and run the tests again\n" for n in range(1, 6)
+    )
+)
+
+
+def _working(after: int):
+    more = [one for n in range(after) for one in step(f"c{n}", "run", {"cmd": f"cat {n}"}, str(n))]
+    view = items([said(Role.USER, "Fix the parser."), spoken("Facts:\n" + PLAN), spoken(PLAN), *more])
+    return Story(read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get)
+
+
+def test_the_latest_plan_is_quoted_with_the_list_just_before_it():
+    claims = _working(after=2).notes(LEVELS[0])
+    assert {claim.sources[0].message for claim in claims} == {"m2", "m3"}
+    assert all(claim.kind is ClaimKind.NEXT and claim.verbatim for claim in claims)
+    assert "5. change step 5" in claims[-1].text
+
+
+def test_a_plan_made_long_ago_is_not_shown_as_the_current_one():
+    assert _working(after=OLDEST_NOTE // 2 - 1).notes(LEVELS[0])
+    assert not _working(after=OLDEST_NOTE).notes(LEVELS[0])
+
+
+def test_a_new_request_ends_the_plan_of_the_last_one():
+    view = items([said(Role.USER, "Fix the parser."), spoken(PLAN), said(Role.USER, "Now write the docs.")])
+    assert read(view[:2]).turns.notes
+    assert not read(view).turns.notes
+
+
+def test_lines_of_a_plan_that_the_goal_has_are_left_out():
+    known = "- tests: 11 of 12 pass"
+    quoted = "\n".join(PLAN[start:end] for start, end in note_spans(PLAN, 3_000, {known}))
+    assert known not in quoted
+    assert "drops the last line" in quoted
+
+
+@given(st.text(alphabet="ab1.- \n`", max_size=400), st.integers(1, 300))
+def test_a_note_is_quoted_in_order_and_within_its_limit(text: str, most: int):
+    spans = note_spans(text, most)
+    last = 0
+    for start, end in spans:
+        assert last <= start < end <= len(text)
+        last = end
+    assert sum(len(line.strip()) for start, end in spans for line in text[start:end].split("\n")) <= max(
+        most, sum(len(line.strip()) for line in text.split("\n")) if len(text) <= most else most
+    )
 
 
 # Edits ------------------------------------------------------------------------------------------------

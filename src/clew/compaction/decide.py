@@ -124,7 +124,7 @@ def decide(job: Job, writer: Writer | None = None) -> Steps[Outcome]:
             last = refusal
     by_hand = job.ledger.facts.all or any(pin.made_by is MadeBy.PERSON for pin in job.ledger.pins.active)
     if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
-        raise BudgetExceeded(last.detail, "ask for more tokens, or take a model with a larger window")
+        raise BudgetExceeded(last.detail, "ask for more tokens, or use a model with a larger window")
     raise last
 
 

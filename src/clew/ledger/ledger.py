@@ -27,7 +27,7 @@ from clew.rules.findings import Findings
 from clew.rules.pins import Pins
 from clew.rules.speech import said
 
-VERSION = 4
+VERSION = 5
 """Version of the JSON form. A snapshot of another version is discarded and built again from the log."""
 _BLOCK = 256
 """Messages that one tracker reads before the next tracker starts; chosen by hand."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from clew.errors import NotFound
 from clew.ledger.exchange import Ended, Exchange, Reading
@@ -59,6 +60,11 @@ _FINDING = lazy_pattern(
     re.VERBOSE,
 )
 """Matched against lower-case text: a conclusion or a reason."""
+SHORTEST_NOTE, FEWEST_ITEMS = 300, 3
+"""Characters and list items from which an agent's text counts as a working note; chosen by hand."""
+MOST_NOTES = 4
+_ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
+"""A list item or a heading."""
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
 _STEP = lazy_pattern(
@@ -91,10 +97,12 @@ class Finding:
 
 @dataclass(slots=True)
 class Turns:
-    """The turns of a session and the agent's findings, as positions."""
+    """The turns of a session, the agent's findings and its latest working notes, as positions."""
 
     all: list[Turn] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    notes: list[Cite] = field(default_factory=list)
+    """Texts of the running turn in which the agent lists its plan, its progress or what it knows."""
 
     def add(self, reading: Reading) -> None:
         """Read the next message."""
@@ -112,6 +120,8 @@ class Turns:
         elif last and last.ask.message == said.message:
             return
         self.all.append(Turn(cite, not is_acknowledgement(said.text)))
+        if self.all[-1].asks:
+            self.notes.clear()
         if len(self.all) > MOST_TURNS * 5 // 4:
             del self.all[1 : len(self.all) - MOST_TURNS]
 
@@ -119,10 +129,19 @@ class Turns:
         if self.all:
             last = self.all[-1]
             self.all[-1] = Turn(last.ask, last.asks, said.cite(0, len(said.text)))
+        if is_working_note(said.text):
+            self.notes = [*self.notes[1 - MOST_NOTES :], said.cite(0, len(said.text))]
         for start, end, rank in finding_spans(said.text):
             self.findings.append(Finding(said.cite(start, end), rank))
         if len(self.findings) > MOST_FINDINGS * 5 // 4:
             self.findings = _fewer(self.findings)
+
+
+def is_working_note(text: str) -> bool:
+    """Whether a text lists several points: a plan, a status, facts gathered so far."""
+    if len(text) < SHORTEST_NOTE:
+        return False
+    return sum(1 for _ in islice(_ITEM.finditer(text, 0, _LONGEST_READ), FEWEST_ITEMS)) == FEWEST_ITEMS
 
 
 def _fewer(findings: list[Finding]) -> list[Finding]:

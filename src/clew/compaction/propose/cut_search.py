@@ -27,6 +27,8 @@ UNREAD_SHARE = 0.75
 """Share of the room up to which messages the model has not answered yet stay whole."""
 ROOM_SHARES = (1.0, 0.85)
 """Shares of the room for recent messages that are tried: less if excerpts exceed their estimates."""
+WELL_FILLED, MORE_TRIES = 0.95, 3
+"""Share of the room from which it counts as used, and how often more is tried; chosen by hand."""
 SHORTENED = (240, 80)
 """Characters of the goal and each open item, tried in turn if nothing else helps."""
 LEAST = MandatoryLimits(longest=SHORTENED[-1])
@@ -72,6 +74,13 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
         if cut is not None:
             return one.scene, _without_thoughts(one.scene, cut) if one.scene.drop_thinking else cut
     raise _too_large(tries[-1])
+
+
+def fuller(scene: Scene, cut: Cut, spare: int) -> Cut:
+    """Return the cut with more of its recent messages shown: the digest left some of its room."""
+    room = cut.tokens + spare
+    shrinks, tokens = TailFitter(scene).fitted(cut.stop, room, held=False)
+    return replace(cut, shrinks=shrinks, tokens=tokens) if cut.tokens < tokens <= room else cut
 
 
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
@@ -135,7 +144,7 @@ _ASK_FOR_MORE = "nothing was changed; ask for more tokens"
 _FEWER_RULES = PinsDoNotFit.__doc__
 _SEND_LESS = (
     "nothing was sent; make the last messages smaller, make fewer calls at once, "
-    "or take a model with a larger window"
+    "or use a model with a larger window"
 )
 
 
@@ -223,9 +232,27 @@ class TailFitter:
                 break
             found = self._faded(stop, given, held)
             if found[1] <= room:
-                return found
+                return self._filled(stop, room, held, found)
         self._too_small[stop, held] = max(room, self._too_small.get((stop, held), 0))
         return self._levelled((stop, len(scene.view)), room, held)
+
+    def _filled(self, stop: int, room: int, held: bool, found: Smaller) -> Smaller:
+        """Use the room that excerpts smaller than their estimates left."""
+        whole, faded = self.scene.whole[stop:], self.scene.faded[stop:]
+        asked, wanted = room, room * room // max(1, found[1])
+        for _ in range(MORE_TRIES):
+            if found[1] >= room * WELL_FILLED or not found[0]:
+                break
+            given = allotments(whole, faded, wanted, max(0, self.scene.unread - stop))
+            fuller = self._faded(stop, given, held) if given is not None else found
+            if fuller[1] > room:
+                wanted = (asked + wanted) // 2
+            elif fuller[1] > found[1]:
+                found, asked = fuller, wanted
+                wanted = wanted * room // max(1, found[1])
+            else:
+                break
+        return found
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""
@@ -279,7 +306,7 @@ class TailFitter:
 
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with rules and open items kept readable."""
-    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {})
+    return Page(scene.view, scene.now.counter, scene.original, _held(scene) if held else {}, scene.terms)
 
 
 def _held(scene: Scene) -> Mapping[str, Sequence[Cite]]:

@@ -10,7 +10,14 @@ from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import MandatoryContent, Outline, Written, label_of, number_claims
-from clew.compaction.propose.digest_content import DigestContent, DigestInput, MandatoryLimits, last_words
+from clew.compaction.propose.digest_content import (
+    STORY,
+    DigestContent,
+    DigestInput,
+    MandatoryLimits,
+    last_words,
+    place,
+)
 from clew.compaction.propose.scene import Scene
 from clew.message import Item
 
@@ -77,7 +84,9 @@ class DigestBuilder:
 
     def _weighed(self, claims: Iterable[Claim]) -> SizedDigest:
         once = {(one.kind, one.text, one.sources): one for one in claims}
-        digest = replace(self._frame, claims=number_claims(once.values(), self._frame.id))
+        story = sorted((one for one in once.values() if one.kind in STORY), key=place)
+        others = (one for one in once.values() if one.kind not in STORY)
+        digest = replace(self._frame, claims=number_claims((*others, *story), self._frame.id))
         return SizedDigest(digest, self._scene.now.counter.count(digest_message(digest)))
 
 
@@ -87,8 +96,8 @@ def _framed(scene: Scene, matter: DigestInput) -> Digest:
     names = [item.id for item in matter.span]
     own: Sequence[Item] = matter.span
     if earlier and (shown := scene.now.shown):
-        place = names.index(shown[0])
-        names[place : place + 1] = earlier.covers
+        index = names.index(shown[0])
+        names[index : index + 1] = earlier.covers
         own = [item for item in matter.span if item.id != shown[0]]
     return Digest(
         scene.now.digest_id,

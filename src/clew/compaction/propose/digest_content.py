@@ -72,6 +72,8 @@ DECISIONS_SHARE = 0.2
 """...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
 """...for other optional claims of the ledger..."""
+NOTES_SHARE = 0.4
+"""...for the agent's own plan or status, if a model has not written one..."""
 STORY_SHARE = 0.5
 """...for what was asked and reported..."""
 FINDINGS_SHARE = 0.4
@@ -157,7 +159,7 @@ class DigestContent:
         else:
             self._prose = [one._replace(trust=label_of(one, scene.original)) for one in written.claims]
         self._story = Story(now.turns, matter.gone, scene.source)
-        carried = [one for one in earlier if one.kind in _STORY] if not _knows(scene, matter) else []
+        carried = [one for one in earlier if one.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
         self._edits = list(last_edits(now.changed, matter.gone, scene.source))
         self._findings = focus.first(self._story.findings)
@@ -188,17 +190,19 @@ class DigestContent:
         """Return what fits: ledger claims, then prose, story, findings, edits and exact values."""
         known, cost = self._known(room)
         left = room - cost
+        notes, cost = self._working_notes(min(left, room * NOTES_SHARE))
+        left -= cost
         prose, cost = self._fill(self._prose, left)
         left -= cost
         told, cost = self._story_claims(min(left, room * STORY_SHARE))
         left -= cost
-        said = by_turn((*self._told, *told))
+        said = by_turn((*self._told, *notes, *told))
         new = [one for one in self._findings if not is_said(one, said)]
         findings, cost = self._fill(new, min(left, room * FINDINGS_SHARE))
         left -= cost
         edits, cost = self._fill(self._edits, min(left, room * EDITS_SHARE))
         left -= cost
-        chosen = (*self._told, *known, *prose, *told, *findings, *edits)
+        chosen = (*self._told, *known, *notes, *prose, *told, *findings, *edits)
         facts, cost = self._unnamed_values(chosen, min(left, self._for_facts))
         left -= cost
         taken = {id(claim) for claim in (*known, *findings)}
@@ -210,11 +214,31 @@ class DigestContent:
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known = [claim for claim in self._ledger if id(claim) in taken]
-        told = sorted((*(one for one in known if one.kind in _STORY), *told), key=_place)
-        known = [one for one in known if one.kind not in _STORY]
-        found = sorted((claim for claim in new if id(claim) in taken), key=_place)
+        told = sorted((*(one for one in known if one.kind in STORY), *told), key=place)
+        known = [one for one in known if one.kind not in STORY]
+        found = sorted((claim for claim in new if id(claim) in taken), key=place)
         said = by_turn(more)
-        return [*known, *edits, *prose, *told, *found, *(one for one in facts if not is_said(one, said))]
+        return [
+            *known,
+            *notes,
+            *edits,
+            *prose,
+            *told,
+            *found,
+            *(one for one in facts if not is_said(one, said)),
+        ]
+
+    def _working_notes(self, room: float) -> tuple[list[Claim], float]:
+        """Return the agent's latest plan or status as fully as fits, and its tokens."""
+        if any(one.kind is ClaimKind.NEXT for one in self._prose):
+            return [], 0.0
+        known = {line.strip() for one in self._told for line in one.text.split("\n")}
+        for level in LEVELS:
+            notes = self._story.notes(level, known)
+            cost = sum(map(self._gauge.claim, notes))
+            if cost <= room:
+                return notes, cost
+        return [], 0.0
 
     def _unnamed_values(self, chosen: Sequence[Claim], room: float) -> tuple[list[Claim], float]:
         """Take quotes for values that nothing chosen so far names; return them by place, and their tokens."""
@@ -228,7 +252,7 @@ class DigestContent:
                 taken.append(claim)
                 left -= cost
                 named.update(WORD.findall(claim.text))
-        return sorted(taken, key=_place), room - left
+        return sorted(taken, key=place), room - left
 
     def _story_claims(self, room: float) -> tuple[list[Claim], float]:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
@@ -300,7 +324,7 @@ class DigestContent:
 
 
 _PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
-_STORY = (ClaimKind.USER, ClaimKind.REPORT)
+STORY = (ClaimKind.USER, ClaimKind.REPORT)
 
 
 def _knows(scene: Scene, matter: DigestInput) -> bool:
@@ -327,7 +351,8 @@ def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
     return any(claim.text in other for other in said.get(claim.sources[0].message, ()))
 
 
-def _place(claim: Claim) -> tuple[int, int]:
+def place(claim: Claim) -> tuple[int, int]:
+    """Return where in the session a claim comes from, to sort by."""
     cite = claim.sources[0]
     return message_number(cite), cite.start
 

@@ -1,14 +1,17 @@
-"""Excerpts of long texts: the beginning, the end, and lines about errors in between."""
+"""Excerpts of long texts: both ends, and in between passages about the current work and errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from clew.compaction.propose.tail import water_level
 
+RELATED_EDGE_SHARE = 0.15
+"""Share of the room for the beginning and for the end each, if passages about the current work are found."""
 EDGE_SHARE = 0.3
 """Share of the room for the beginning and for the end each; the rest is for lines about errors."""
 LINE_SHARE = 0.8
@@ -17,6 +20,16 @@ LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 GAP = 24
 """Characters of the note that says how many are left out."""
+
+AROUND = 2
+"""Lines shown before and after a line that names a term of the current work."""
+SEARCHED = 200_000
+"""Characters of a text that are searched for terms; so a giant costs no more than a large one."""
+COMMON_TERM, COMMON_SHARE = 8, 0.05
+"""A term in more lines of a text than both of these (a number, a share) does not point to a passage in it."""
+MOST_PASSAGES = 40
+USUAL_WORD_SHARE = 0.15
+"""If more of the lines than this mention errors, the text is code or a log where that says little."""
 
 Span: TypeAlias = tuple[int, int]
 """Character offsets in a text: first, and one past the last."""
@@ -44,8 +57,10 @@ def excerpt(
 class ExcerptSource:
     """A text to excerpt; which of its lines are about errors is found once, as far as needed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, about: Collection[str] = ()) -> None:
+        """Prepare a text; ``about`` are terms of the current work."""
         self.text = text
+        self._about = about
         self._found: list[Span] = []
         self._more = _lines_that_matter(text)
 
@@ -81,20 +96,31 @@ class ExcerptSource:
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
         text = self.text
-        edge = int(most_characters * EDGE_SHARE)
+        edge = int(most_characters * (RELATED_EDGE_SHARE if self._related else EDGE_SHARE))
         head = _fill(_lines(text), edge, longest)
         tail = _fill(_lines_backwards(text), edge, longest)
         chosen = {*head, *tail}
         room = most_characters - sum(_size(line, longest) for line in chosen)
+        for passage in self._related:
+            new = [line for line in passage if line not in chosen]
+            cost = sum(_size(line, longest) for line in new)
+            if cost <= room:
+                chosen.update(new)
+                room -= cost
         for line in self._matter() if room > 0 else ():
             if line[0] >= tail[-1][0]:
                 break
-            if line[0] > head[-1][0]:
+            if line[0] > head[-1][0] and line not in chosen:
                 chosen.add(line)
                 room -= _size(line, longest)
                 if room <= 0:
                     break
         return chosen
+
+    @cached_property
+    def _related(self) -> list[list[Span]]:
+        """The passages about the current work, most related first."""
+        return list(_passages(self.text[:SEARCHED], self._about)) if self._about else []
 
     def _matter(self) -> Iterator[Span]:
         """Yield the lines about errors, in order."""
@@ -169,8 +195,30 @@ def _lines_that_matter(text: str) -> Iterator[Span]:
         # In lower case one letter may become two, which would shift all offsets after it.
         block = "\n" + text[start:end].replace("İ", "i").lower()
         found = {line for word in _MATTERS for line in _lines_with(block, word)}
+        if len(found) > max(5, block.count("\n") * USUAL_WORD_SHARE):
+            found = set()
         yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
         start = end + 1
+
+
+def _passages(text: str, about: Collection[str]) -> Iterator[list[Span]]:
+    """Yield passages around the lines that name terms, best first: rare terms count more than common ones."""
+    common = max(COMMON_TERM, int(text.count("\n") * COMMON_SHARE))
+    weights: dict[Span, float] = {}
+    for term in about:
+        lines = list(islice(_lines_with(text, term), common + 1))
+        if len(lines) <= common:
+            for line in lines:
+                weights[line] = weights.get(line, 0.0) + 1 / len(lines)
+    best = sorted(weights, key=lambda line: (-weights[line], line))
+    for line in best[:MOST_PASSAGES]:
+        passage = [line]
+        for _ in range(AROUND):
+            if (start := passage[0][0]) > 0:
+                passage.insert(0, (text.rfind("\n", 0, start - 1) + 1, start - 1))
+            if (end := passage[-1][1]) < len(text):
+                passage.append((end + 1, _line_end(text, end + 1)))
+        yield passage
 
 
 def _lines_with(block: str, word: str) -> Iterator[Span]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
-from clew.compaction.propose.cut_search import Cut, find_cut, no_room, page_of
+from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
 from clew.compaction.propose.prune import OVERSIZED_TOKENS, WORTH_TOKENS, prune
 from clew.compaction.propose.scene import Scene, Situation
 from clew.compaction.propose.stubs import shorten
@@ -23,7 +23,9 @@ __all__ = ["Situation", "outline", "propose"]
 GIANT_SHARE = 0.5
 """Share of the room from which a single recent message is excerpted before anything is condensed."""
 SPARE_SHARE = 0.1
-"""Share of the room: if more is left after the digest is complete, more recent messages stay whole."""
+"""Share of the room: if more is left after the digest is complete, more recent messages stay..."""
+LEAST_SPARE_SHARE = 0.02
+"""...and if at least this is left, more of each is shown."""
 
 
 @gc_paused
@@ -49,6 +51,8 @@ def _with_digest(scene: Scene, written: Written | None) -> Plan:
         longer = _with_longer_tail(scene, cut.tokens + spare)
         if longer is not None:
             return longer
+    if not scene.drop_thinking and spare > scene.room * LEAST_SPARE_SHARE:
+        cut = fuller(scene, cut, spare)
     return _condensed(scene, cut, digest, tokens)
 
 

@@ -14,7 +14,7 @@ from clew.compaction.propose.tail import AS_USUAL, Keep, faded_sizes, opens_turn
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turns
 from clew.ledger.values import Values
-from clew.message import Item, Message, Role, fixed_prefix
+from clew.message import Item, Message, Role, fixed_prefix, words
 from clew.tokens import TokenCounter
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -24,6 +24,12 @@ _EMPTY = re.compile(
 )
 """Words that carry no topic."""
 _SHORTEST = 2
+RECENT = 10
+"""Last messages in which the agent's words and calls say what the work is about."""
+LONGEST_READ = 4_000
+"""Characters of each text that are read for that."""
+_NAME = re.compile(r"[A-Za-z]\w*(?:[._]\w+)+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\b[a-zA-Z]{8,}\b")
+"""An identifier, or a long word."""
 
 
 class Focus:
@@ -150,6 +156,18 @@ class Scene:
         unread = sum(self.whole[self.unread :]) - sum(self.faded[self.unread :])
         room = self.tail_room - min(unread, self.tail_room // 2)  # unanswered messages stay whole
         return tail_start(self.view, self.faded, room, self.now.keep, self.floor)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The names that the request and the agent's last messages mention: what the work is about now."""
+        recent = (item.message for item in self.view[-RECENT:] if item.message.role is Role.ASSISTANT)
+        texts = [words(part) for message in (*recent, *self._request) for part in message.parts]
+        return frozenset(name for text in texts for name in _NAME.findall(text[:LONGEST_READ]))
+
+    @property
+    def _request(self) -> Iterator[Message]:
+        if self.loop < len(self.view) and opens_turn(self.view[self.loop].message):
+            yield self.view[self.loop].message
 
     @cached_property
     def unread(self) -> int:

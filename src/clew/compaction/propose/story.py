@@ -130,6 +130,8 @@ def _patched(patch: str) -> tuple[list[str], list[str]]:
 
 LEVELS = (3_000, 1_500, 800, 400, 200)
 """Characters quoted of each request and report, highest level first."""
+OLDEST_NOTE = 30
+"""Messages between a plan or status of the agent and the recent messages after which it is out of date."""
 MOST_TURNS = 400
 """Turns that are considered: the latest, and the first. No digest has room for more."""
 MOST_FINDINGS = 600
@@ -166,6 +168,8 @@ class Story:
         latest = known[-MOST_TURNS:]
         self._turns = [*known[: max(0, min(1, len(known) - len(latest)))], *latest]
         self._at: dict[int, list[list[Claim]]] = {}
+        self._notes = turns.notes
+        self._last = max((message_number(Cite(name)) for name in gone), default=0)
         self.findings = list(self._found(turns.findings))
         """What the agent found out, strongest first, latest first among equals."""
 
@@ -175,6 +179,24 @@ class Story:
         if found is None:
             found = self._at[level] = [entry for turn in self._turns if (entry := self._entry(turn, level))]
         return found
+
+    def notes(self, level: int, known: Collection[str] = ()) -> list[Claim]:
+        """Return the agent's latest plan, status or list of facts, if it leaves the view.
+
+        An agent often writes its facts and its plan as two texts in a row: the text just before the latest
+        counts too. Lines that are ``known``, such as those of the goal, are left out.
+        """
+        latest = message_number(self._notes[-1]) if self._notes else 0
+        if self._last - latest > OLDEST_NOTE:
+            return []
+        claims = []
+        for cite in self._notes[-2:]:
+            if message_number(cite) >= latest - 1 and (said := self._quote(cite)):
+                text, trust = said
+                for start, end in note_spans(text, level, known):
+                    place = cite._replace(start=cite.start + start, end=cite.start + end)
+                    claims.append(Claim("", ClaimKind.NEXT, text[start:end], (place,), trust, verbatim=True))
+        return claims
 
     def _entry(self, turn: Turn, level: int) -> list[Claim]:
         claims = []
@@ -256,6 +278,28 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
     return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+
+
+def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[int, int]]:
+    """Return the spans of a working note to quote: its lines that are not ``known``, the most informative."""
+    lines: list[tuple[int, int]] = []
+    at = 0
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare and not bare.startswith("```") and bare not in known:
+            low = at + line.index(bare)
+            lines.append((low, low + len(bare)))
+        at += len(line) + 1
+    taken = set(range(len(lines)))
+    if sum(high - low for low, high in lines) > most:
+        taken, left = set(), most
+        weights = [_weight(text[low:high], len(lines), 2 * len(lines)) for low, high in lines]
+        for i in sorted(range(len(lines)), key=lambda i: -weights[i]):
+            if weights[i] > 0 and (size := lines[i][1] - lines[i][0]) <= left:
+                taken.add(i)
+                left -= size
+    apart = {i for i in range(1, len(lines)) if text[lines[i - 1][1] : lines[i][0]].strip(" \t\n`")}
+    return [(lines[first][0], lines[last][1]) for first, last in _runs(taken, apart)]
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

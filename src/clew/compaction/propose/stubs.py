@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.compaction.plan import Rung, Shrink
@@ -77,6 +77,8 @@ class Page:
     """Finds a message in its original form; without it, the view has the originals."""
     held: Mapping[str, Sequence[Cite]] = field(default_factory=dict)
     """Places that must stay readable, by message."""
+    about: Collection[str] = ()
+    """Terms of the current work, which excerpts look for."""
     tellings: dict[str, ExcerptSource] = field(default_factory=dict, repr=False)
     """Texts that excerpts were made of, so that none is searched twice."""
 
@@ -102,7 +104,7 @@ class Page:
         """Return a text to excerpt."""
         found = self.tellings.get(text)
         if found is None:
-            found = self.tellings[text] = ExcerptSource(text)
+            found = self.tellings[text] = ExcerptSource(text, self.about)
         return found
 
 

@@ -126,9 +126,12 @@ AGENT_TOKENS = 600
 USER_TOKENS = 400
 OTHER_TOKENS = 80
 """Size of faded text that a harness put into a message."""
+UNREAD_SHARE = 0.5
+"""Share of the room that messages get first if the model has not answered them yet."""
+SMALL_SHARE = 0.1
+"""Share of the rest up to which a message gets back all it lost before any giant gets more..."""
 LARGEST_SHARE = 0.3
-"""Share of the room left after fading that one message may get back, so that no giant takes it all,
-unless the model has not answered it yet."""
+"""...and share that a giant gets back before others have had theirs."""
 WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back this many stays faded."""
 
@@ -179,26 +182,33 @@ def faded_sizes(
 
 
 def allotments(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
-    """Divide a room among recent messages, newest first; return None if it is too small for all, faded.
+    """Divide a room among recent messages; return None if it is too small for a line or two of each.
 
-    ``unread`` is the index of the first message that the model has not answered.
+    Messages that the model has not answered come first (``unread`` is the index of the first one), then
+    small ones, then large ones, newest first. So a giant does not take the room of many small results.
     """
-    left = total = room - sum(faded)
-    if left < 0:  # more is to be kept than fits even faded: the largest are cut
-        level = water_level(faded, room)
-        return [min(size, level) for size in faded] if level >= RESULT_TOKENS else None
-    given = list(faded)
-    for i in reversed(range(len(sizes))):
-        wanted = sizes[i] - faded[i]
-        if wanted <= 0:
-            continue
-        most = total if i >= unread else total * LARGEST_SHARE
-        back = int(min(wanted, most, left))
-        if back < wanted and back < WORTH_AN_EXCERPT:
-            continue
-        given[i] += back
-        left -= back
+    given = _floors(sizes, faded, room, unread)
+    if given is None:
+        return None
+    left = total = room - sum(given)
+    for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
+        for i in reversed(range(len(sizes))):
+            wanted = sizes[i] - given[i]
+            back = int(min(wanted, total * share, left))
+            if back == wanted or (back >= WORTH_AN_EXCERPT and not whole_only):
+                given[i] += back
+                left -= back
     return given
+
+
+def _floors(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
+    """Return what each message gets in any case: its faded size, or more if it is unanswered."""
+    level = water_level(sizes[unread:], int(room * UNREAD_SHARE))
+    new = [max(min(size, level), min(size, RESULT_TOKENS)) for size in sizes[unread:]]
+    level = water_level(faded[:unread], room - sum(new))
+    if sum(faded[:unread]) + sum(new) > room and level < RESULT_TOKENS:
+        return None
+    return [*(min(size, level) for size in faded[:unread]), *new]
 
 
 def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:
