@@ -19,8 +19,7 @@ from clew.chat import (
     TurnStopped,
     ViewCompacted,
 )
-from clew.cli.chat_lines import Lines, completed
-from clew.cli.chat_screen import Screen, _block_end
+from clew.cli.chat_terminal import Lines, Screen, _block_end, completed
 from clew.cli.terminal import Terminal
 from clew.errors import ModelFailed
 from clew.message import Trust
@@ -113,19 +112,19 @@ def test_commands_are_completed_and_words_are_not():
 
 def test_a_key_that_was_typed_is_not_kept_in_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     readline = pytest.importorskip("readline")
-    from clew.cli import chat_lines
+    from clew.cli.chat_terminal import _keep_history
 
     monkeypatch.setenv("CLEW_HOME", str(tmp_path))
     line = "use ghp_" + "a8Zk3LmQ0pXr5TyUv2WsBn7CdEfGhIjK1o9Q"
     readline.add_history(line)
-    chat_lines._keep_history(line)
+    _keep_history(line)
     assert (tmp_path / "chat_history").read_text().splitlines()[-1].startswith("use [secret:github-token:")
 
 
 def test_history_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("readline")
-    from clew.cli import chat_lines
+    from clew.cli.chat_terminal import _keep_history
 
     monkeypatch.setenv("CLEW_HOME", str(tmp_path))
-    chat_lines._keep_history()
+    _keep_history()
     assert (tmp_path / "chat_history").stat().st_mode & 0o077 == 0

@@ -139,7 +139,7 @@ def plain_clew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clew always compact to 3,000 tokens: the golden files are about the bill."""
     fitted = SimpleNamespace(changed=True, tokens_after=3_000)
     monkeypatch.setattr("clew_evals.whole_bill.compact", lambda *_args, **_options: fitted)
-    monkeypatch.setattr("clew_evals.cli.bill_report.prices_date", lambda: "2026-11-15")
+    monkeypatch.setattr("clew_evals.cli.bill.prices_date", lambda: "2026-11-15")
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.quoted import Span, marked_lines
+from clew.cli.expand import Span, marked_lines
 from clew.cli.text import printable
 
 

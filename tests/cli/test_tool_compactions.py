@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.cli.import_ import import_transcript
+from clew.cli.log import import_transcript
 from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
 from clew.log import MESSAGE, TOOL_COMPACTION

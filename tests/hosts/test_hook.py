@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.hosts import hook
-from clew.hosts.reading import WHOLE_BYTES, read_session
 from clew.hosts.reminder import (
     CLOSING,
     MOST_TOKENS,
@@ -24,7 +23,7 @@ from clew.hosts.reminder import (
     summary_request,
     tokens,
 )
-from clew.hosts.work_state import work_state
+from clew.hosts.session_state import WHOLE_BYTES, read_session, work_state
 
 RULE = "Never touch the files under legacy/."
 WORK = (

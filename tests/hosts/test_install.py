@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from clew.cli import main
 from clew.errors import InputError
-from clew.hosts.install import HOSTS, command
-from clew.hosts.merging import add_hooks, add_server, remove_hooks, remove_server
+from clew.hosts.install import HOSTS, add_hooks, add_server, command, remove_hooks, remove_server
 
 TOML = '# my settings\nmodel = "m"\n\n[mcp_servers.other]\ncommand = "x"'
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type":"command","command":"beep"}]}],\n "SessionStart": []}}'

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 
-from clew.integrations.telemetry import Scale, lines, moments
+from clew.integrations.telemetry import Scale, lines, trace_records
 from clew.log import CALL
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, said
@@ -59,7 +59,9 @@ def test_every_event_is_told_on_a_line(session: Session) -> None:
 
 
 def test_a_request_is_told_with_what_it_used(session: Session) -> None:
-    before, after = (one for one in moments(session.name, session.events()) if one.scale is Scale.REQUEST)
+    before, after = (
+        one for one in trace_records(session.name, session.events()) if one.scale is Scale.REQUEST
+    )
     assert before.name == "chat claude-sonnet-4-5"
     assert before.attributes == {
         "gen_ai.conversation.id": "work",
@@ -82,13 +84,13 @@ def test_after_an_undo_or_when_off_a_request_is_not_said_to_be_compacted(session
     session.switch_on()
     session.undo()
     session.record(CALL.name, CALLED)
-    asked = [one for one in moments(session.name, session.events()) if one.scale is Scale.REQUEST]
+    asked = [one for one in trace_records(session.name, session.events()) if one.scale is Scale.REQUEST]
     compacted = ["gen_ai.conversation.compacted" in one.attributes for one in asked]
     assert compacted == [False, True, False, False]
 
 
 def test_a_tool_is_a_span_from_its_call_to_its_result(session: Session) -> None:
-    tools = [one for one in moments(session.name, session.events()) if one.name == "execute_tool Bash"]
+    tools = [one for one in trace_records(session.name, session.events()) if one.name == "execute_tool Bash"]
     assert len(tools) == 12
     assert [one.attributes["gen_ai.tool.call.id"] for one in tools if one.error] == ["c3"]
     assert all(one.start <= one.end for one in tools)
@@ -96,7 +98,7 @@ def test_a_tool_is_a_span_from_its_call_to_its_result(session: Session) -> None:
 
 def test_a_compaction_is_told_with_before_and_after(session: Session) -> None:
     (done,) = session.trace()
-    (told,) = (one for one in moments(session.name, session.events()) if one.name == "compact_messages")
+    (told,) = (one for one in trace_records(session.name, session.events()) if one.name == "compact_messages")
     assert told.attributes["compaction.tokens_before"] == done.plan.tokens_before
     assert told.attributes["compaction.tokens_after"] == done.plan.tokens_after
     assert told.attributes["compaction.success"] is True
@@ -108,7 +110,7 @@ def test_asking_a_model_for_a_summary_is_a_part_of_the_compaction(session: Sessi
     name = "openai-chat/writer@http://127.0.0.1:1/v1"
     session.summariser = ScriptedModel.always(GOOD_SUMMARISERS["extractive"], name=name)
     assert session.compact(target_tokens=800) is not None
-    *_, asked, whole = moments(session.name, session.events())
+    *_, asked, whole = trace_records(session.name, session.events())
     assert (asked.name, asked.parent, whole.name) == ("chat writer", whole.id, "compact_messages")
     assert asked.attributes["gen_ai.provider.name"] == "openai"
     assert "127.0.0.1" not in asked.name
@@ -117,7 +119,7 @@ def test_asking_a_model_for_a_summary_is_a_part_of_the_compaction(session: Sessi
 def test_a_compaction_that_was_refused_is_told_as_a_failure() -> None:
     session = Session.open("work", MemoryStore())
     session.record("refusal", {"reason": "it would drop a rule", "trigger": "pressure"})
-    (told,) = moments("work", session.events())
+    (told,) = trace_records("work", session.events())
     assert (told.name, told.error, told.attributes["compaction.success"]) == (
         "compact_messages",
         "refused",
@@ -139,13 +141,15 @@ def test_a_compaction_that_was_refused_is_told_as_a_failure() -> None:
 def test_what_is_remembered_has_the_names_of_the_conventions(kind: str, body: JsonObject, name: str) -> None:
     session = Session.open("work", MemoryStore())
     session.record(kind, body)
-    (told,) = moments("work", session.events())
+    (told,) = trace_records("work", session.events())
     assert told.name == name
 
 
 def test_the_window_is_told_by_region(session: Session) -> None:
     (told,) = (
-        one for one in moments(session.name, session.events()) if one.name == "report_context_usage.measured"
+        one
+        for one in trace_records(session.name, session.events())
+        if one.name == "report_context_usage.measured"
     )
     assert told.attributes["window_tokens"] == 8_000
     assert 0 < float(str(told.attributes["fraction"])) < 1
@@ -161,7 +165,7 @@ def test_what_was_approved_and_what_clew_does_not_know_are_told_too() -> None:
     session = Session.open("work", MemoryStore())
     session.record("approval", {"tool": "write", "call_id": "c1", "what": "x", "answer": "yes"})
     session.record("about", {"model": "x"})
-    assert [one.name for one in moments("work", session.events())] == ["clew.approval", "clew.about"]
+    assert [one.name for one in trace_records("work", session.events())] == ["clew.approval", "clew.about"]
 
 
 # OpenTelemetry ---------------------------------------------------------------------------------------

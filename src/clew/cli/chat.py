@@ -15,10 +15,9 @@ from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Tur
 from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
-from clew.cli.chat_lines import Lines
-from clew.cli.chat_screen import Screen
+from clew.cli.chat_terminal import Lines, Screen
 from clew.cli.inputs import WORKSPACE, looks_like_id, no_session, opened, own_name, the_store
-from clew.cli.pin import waiting_lines
+from clew.cli.rules import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import ClewError, InputError

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from clew.cli.convert import tell_losses
-from clew.cli.export import PRIVATE
 from clew.cli.inputs import Input
 from clew.cli.jobs import Done, Order, compact_listed, compact_stored, no_digest
+from clew.cli.log import PRIVATE
 from clew.cli.progress import Wait, Watched, waiting
 from clew.cli.stored import log_or_input
 from clew.cli.terminal import Terminal
@@ -67,7 +67,7 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
     """Write the result in the requested form; without one, the report for people."""
     if args.digest:
         if done.digest:
-            from clew.cli.digest_view import digest_text  # imports rich
+            from clew.cli.report import digest_text  # imports rich
 
             _put(digest_text(done.digest), args.output, term)
         else:
@@ -87,7 +87,7 @@ def _write(args: argparse.Namespace, term: Terminal, done: Done) -> None:
             if done.fewer_kept:
                 term.note(f"note: {done.fewer_kept}")
             return
-    from clew.cli.picture import picture  # imports rich, which output for programs does not need
+    from clew.cli.report import picture  # imports rich, which output for programs does not need
 
     console = term.console()
     for line in picture(done, console.width, args.output, every_figure=args.stats):

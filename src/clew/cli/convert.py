@@ -1,17 +1,36 @@
-"""``clew convert``: print a session as a provider's message list."""
+"""``clew convert`` and ``clew check``: print a provider's message list; check it against the API's rules."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections import Counter
+from typing import NamedTuple
 
-from clew.cli.inputs import conversation, opened
+from rich.text import Text as Styled
+
+from clew.cli.inputs import Input, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
-from clew.errors import CannotCarry
+from clew.errors import CannotCarry, UnknownFormat
 from clew.message import JsonObject
-from clew.providers import Converted, convert, wire_named
+from clew.providers import (
+    WIRES,
+    Choices,
+    Converted,
+    Level,
+    Report,
+    Scope,
+    Unverified,
+    Violation,
+    Wire,
+    convert,
+    wire_named,
+)
+from clew.providers.body import Body
+from clew.tokens import counter_for, model_named
+from clew.transcripts import detect
+from clew.transcripts.json_document import is_lines
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -47,3 +66,132 @@ def tell_losses(converted: Converted, term: Terminal) -> None:
     for key, number in times.most_common():
         kind, why = key
         term.note(printable(f"note: {number:,} × {kind}: {why} (first in messages[{firsts[key]}])"))
+
+
+NATIVE_WIRES = {"codex": "responses", "gemini-cli": "gemini", "qwen-code": "gemini", "openai": "openai"}
+"""The provider format closest to each tool's sessions; others are checked as Anthropic's, the strictest."""
+MOST_SHOWN = 50
+LARGEST_BODY = 1 << 30
+
+
+class _Subject(NamedTuple):
+    """What is checked, and for which API."""
+
+    wire: Wire
+    body: JsonObject
+    scope: Scope
+    note: str = ""
+
+
+def run_check(args: argparse.Namespace, term: Terminal) -> int:
+    """Check and report."""
+    subject = _subject(args, term)
+    report = subject.wire.check(subject.body, Unverified(args.unverified), subject.scope)
+    tokens = _tokens(subject)
+    for note in (subject.note, _length_note(subject, tokens)):
+        if note:
+            term.note(printable(f"note: {note}"))
+    if args.json:
+        term.write(_as_json(subject.wire, report, tokens))
+    else:
+        _print(subject, report, term)
+    return 1 if report.refused else 0
+
+
+def _subject(args: argparse.Namespace, term: Terminal) -> _Subject:
+    given = opened(args)
+    source = given.source.keep() if given.source else None
+    kind = _kind(given, args.wire)
+    named = wire_named(args.wire) if args.wire else None
+    if source and kind in WIRES and not is_lines(source):
+        body = Body.parse(source.read(LARGEST_BODY), named or (WIRES[kind] if args.format else None))
+        value = body.render()
+        if isinstance(value, dict):
+            return _Subject(body.wire, value, Scope.BODY, body.note)
+        return _Subject(body.wire, {body.wire.list_key: value}, Scope.MESSAGES, body.note)
+    session = given.the_session(term)
+    wire = named or WIRES[kind if kind in WIRES else NATIVE_WIRES.get(session.format, "anthropic")]
+    if kind in WIRES:
+        return _Subject(wire, {wire.list_key: wire.render(session.full())}, Scope.MESSAGES)
+    # Not repaired: a call without its result is what this command is to report.
+    messages = [entry.message for entry in conversation(session)]
+    converted = convert(messages, wire, Choices(repair=False))
+    return _Subject(wire, {**converted.body, "model": session.model}, Scope.MESSAGES)
+
+
+def _kind(given: Input, wire: str | None) -> str:
+    """Return the format of the input; if it cannot be detected, the one given by --wire."""
+    if given.source is None or given.is_clew:
+        return "clew"
+    if given.format:
+        return given.format
+    try:
+        return detect(given.source).name
+    except UnknownFormat:
+        if not wire:
+            raise
+        return wire
+
+
+def _tokens(subject: _Subject) -> int:
+    """Return the estimated tokens of the request."""
+    model = subject.body.get("model")
+    counter = counter_for(model if isinstance(model, str) else "")
+    listed = subject.body.get(subject.wire.list_key)
+    return counter.count_all(subject.wire.parse(listed)) if isinstance(listed, list) else 0
+
+
+def _length_note(subject: _Subject, tokens: int) -> str:
+    model = subject.body.get("model")
+    window = model_named(model).window_tokens if isinstance(model, str) and model_named(model).known else None
+    if window and tokens > window:
+        return f"about {tokens:,} tokens exceed the {window:,} of {model}: the API would reject that too"
+    return ""
+
+
+def _print(subject: _Subject, report: Report, term: Terminal) -> None:
+    shown = report.violations[:MOST_SHOWN]
+    term.print(*(_line(violation) for violation in shown))
+    if len(shown) < len(report.violations):
+        term.write(
+            f"… and {count(len(report.violations) - len(shown), 'more finding')} (--json has them all)"
+        )
+    what = f"{subject.wire.title}{'' if subject.scope is Scope.BODY else ' (the message list alone)'}"
+    if report.refused:
+        term.write(f"✗ {what} would reject this: {', '.join(report.rule_ids)}")
+    else:
+        term.write(f"✓ {what} would accept this")
+
+
+def _numbers(report: Report) -> list[str]:
+    """Return the numbers of the broken rules, each once, in the order of the rules page."""
+    refusing = (one.rule.number for one in report.violations if one.level is Level.REFUSE)
+    return list(dict.fromkeys(refusing))
+
+
+def _line(violation: Violation) -> Styled:
+    refused = violation.level is Level.REFUSE
+    line = Styled("✗ " if refused else "· ", style="red" if refused else "yellow")
+    line.append(f"{violation.rule.id:<4}", style="bold")
+    line.append(f"{printable(violation.finding.where)}: ", style="dim")
+    line.append(printable(violation.finding.problem))
+    line.append(f" ({violation.rule.advice})", style="dim")
+    return line
+
+
+def _as_json(wire: Wire, report: Report, tokens: int) -> str:
+    violations = [
+        {
+            "rule": one.rule.number,
+            "id": one.rule.id,
+            "name": one.rule.name,
+            "level": one.level.value,
+            "where": one.finding.where,
+            "problem": one.finding.problem,
+            "advice": one.rule.advice,
+            "source": one.rule.source,
+        }
+        for one in report.violations
+    ]
+    found = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report), "tokens": tokens}
+    return json.dumps({**found, "violations": violations}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""``clew inspect``: serve a web page of a session, or write it to a file."""
+"""``clew inspect`` and ``clew serve``: serve a web page of sessions, or write it to a file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.cli.import_ import import_export, import_transcript
 from clew.cli.inputs import WORKSPACE, opened, own_name, the_store
+from clew.cli.log import import_export, import_transcript
 from clew.cli.stored import ADVICE
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clew.inspector.session_pool import SessionPool
     from clew.providers.model import StreamingModel
     from clew.session import Session
+
 
 LOOPBACK = "127.0.0.1"
 LEADS = (
@@ -150,3 +151,12 @@ def _shelved(
             index,
             Options(args.model, args.window, auto=load_settings().settings.auto, note=note),
         )
+
+
+def run_serve(args: argparse.Namespace, term: Terminal) -> int:
+    """Serve until Ctrl-C."""
+    if args.host not in (LOOPBACK, "::1"):
+        term.note(f"⚠ {args.host} can be reached from other computers, and the connection is not encrypted")
+    with own_shelf(args) as shelf:
+        serve(shelf, args, term)
+    return 0

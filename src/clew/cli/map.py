@@ -13,7 +13,7 @@ from clew.cli.anatomy import KINDS, Anatomy, Heavy, anatomy
 from clew.cli.inputs import LONGEST_ID, OWN_FORMAT, conversation, opened
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
-from clew.cli.trace_tool import sizes_of
+from clew.cli.trace import sizes_of
 from clew.message import JsonObject
 from clew.tokens import TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript

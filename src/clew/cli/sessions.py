@@ -1,4 +1,4 @@
-"""``clew sessions``: list the sessions of agent tools on this computer and of clew's log."""
+"""``clew sessions`` and ``clew formats``: list sessions, and the formats that clew reads."""
 
 from __future__ import annotations
 
@@ -175,3 +175,19 @@ def _narrow(row: Row, width: int) -> Iterator[Styled]:
 def age_of(row: Row) -> str:
     """Return how long ago a session last changed."""
     return age(datetime.now(UTC) - datetime.fromisoformat(row.modified))
+
+
+def run_formats(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the formats."""
+    if args.json:
+        rows = [
+            {"name": kind.name, "title": kind.title, "locations": list(kind.locations)}
+            for kind in FORMATS.values()
+        ]
+        term.write(json.dumps(rows, ensure_ascii=False))
+        return 0
+    width = max(map(len, FORMATS))
+    term.write(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
+    for kind in FORMATS.values():
+        term.write(f"{kind.name:<{width}}  {kind.title:<34}  {', '.join(kind.locations)}".rstrip())
+    return 0

@@ -1,16 +1,17 @@
-"""``clew show``: print a session as readable text."""
+"""``clew show``: print a session as readable text or as JSON lines."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.text import Text as Styled
 
 from clew.cli.inputs import OWN_FORMAT, Input, opened, problem_line
-from clew.cli.neutral import record_to_json
 from clew.cli.terminal import Terminal
 from clew.cli.text import arguments_line, count, one_line, printable
 from clew.errors import InputError, NotFound
@@ -18,6 +19,8 @@ from clew.message import (
     ApprovalAnswer,
     ApprovalRequest,
     Compacted,
+    Json,
+    JsonObject,
     Media,
     Message,
     Origin,
@@ -26,12 +29,52 @@ from clew.message import (
     Thinking,
     ToolCall,
     ToolResult,
+    Trust,
     Unknown,
 )
+from clew.message.codec import message_to_plain_json
 from clew.transcripts import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def record_to_json(record: Record) -> JsonObject:
+    """Return a record as JSON; ``type`` says which: start, message, boundary, dropped or problem."""
+    if isinstance(record, Entry):
+        return {"type": "message", **message_to_plain_json(record.message), **_fields(record, but="message")}
+    return {"type": _name(record), **_fields(record)}
+
+
+def _fields(value: Record, but: str = "") -> JsonObject:
+    """Return the fields that are not null, empty or the default."""
+    fields: JsonObject = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        if field.name in ("native", but) or item == field.default or item is None:
+            continue
+        fields[field.name] = _plain(item)
+    return fields
+
+
+def _plain(item: object) -> Json:
+    match item:
+        case Trust():
+            return item.label
+        case tuple():
+            return [_plain(one) for one in item]
+        case _ if dataclasses.is_dataclass(item) and not isinstance(item, type):
+            return {f.name: _plain(getattr(item, f.name)) for f in dataclasses.fields(item)}
+        case _:
+            return cast(Json, item)
+
+
+def _name(value: object) -> str:
+    return _WORD.sub("_", type(value).__name__).lower()
+
 
 FOLD_LINES = 12
 LINE_CHARACTERS = 400

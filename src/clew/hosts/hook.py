@@ -78,9 +78,8 @@ def _host_pid() -> int:
 def _computed(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript and write a note with what must stay in view."""
     from clew.hosts.current import format_of
-    from clew.hosts.reading import read_session
     from clew.hosts.reminder import plain, reminder
-    from clew.hosts.work_state import ByHand, work_state
+    from clew.hosts.session_state import ByHand, read_session, work_state
 
     by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))
     state = work_state(read_session(Path(note.transcript), format_of(note.tool), note.session), by_hand)
@@ -142,7 +141,7 @@ def _left_out(note: SessionNote, summary: object) -> str:
 def _last_summary(note: SessionNote) -> str | None:
     """Return the last summary in a host's transcript."""
     from clew.hosts.current import format_of
-    from clew.hosts.reading import read_session
+    from clew.hosts.session_state import read_session
     from clew.message import Origin
 
     read = read_session(Path(note.transcript), format_of(note.tool), note.session).transcript
@@ -155,8 +154,7 @@ def _last_summary(note: SessionNote) -> str | None:
 
 def _own_compaction(tool: str, event: Event) -> str:
     """Return clew's digest, which pi uses as its compaction, without a model call."""
-    from clew.hosts.digest import summary_of
-    from clew.hosts.reading import read_session
+    from clew.hosts.session_state import read_session, summary_of
 
     note = _noted(tool, event)
     write_note(note)
@@ -193,9 +191,8 @@ def _tool_call(tool: str, event: Event) -> str:
 
 def _opencode_compacts(tool: str, event: Event) -> str:
     """Return what opencode's summary must keep, and what goes into every request after it."""
-    from clew.hosts.reading import session_of
     from clew.hosts.reminder import plain, reminder, summary_request
-    from clew.hosts.work_state import ByHand, work_state
+    from clew.hosts.session_state import ByHand, session_of, work_state
 
     note = _noted(tool, event)
     by_hand = ByHand(note.pinned, frozenset(map(plain, note.taken_off)))

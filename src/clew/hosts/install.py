@@ -1,4 +1,6 @@
-"""Install clew in a host and remove it: which files are written, and their content before.
+"""Add clew to files that belong to the host, and remove it: Codex's hooks and settings.
+
+Install clew in a host and remove it: which files are written, and their content before.
 
 If a host loads a folder or file of our own, only that is written. If it has one file for everything (Codex),
 our part is added to it. The previous content of a file is kept, so that uninstalling restores it byte for
@@ -12,8 +14,10 @@ import difflib
 import hashlib
 import json
 import os
+import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -22,9 +26,91 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import InputError
-from clew.hosts.merging import add_hooks, add_server, remove_hooks, remove_server
 from clew.hosts.session_notes import hosts_home, write_whole
 from clew.transcripts.discover import Computer
+
+_EVENTS = ("PreCompact", "SessionStart")
+"""The events clew answers; SessionStart follows a compaction, and otherwise records the open session."""
+_OURS = re.compile(r"\bhook codex$")
+_BEGIN, _END = "# clew: begin (`clew uninstall codex` removes this)", "# clew: end"
+_BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}\n.*?\n{re.escape(_END)}\n", re.DOTALL)
+
+
+def add_hooks(base: bytes | None, hook: str) -> bytes:
+    """Return a ``hooks.json`` with our hooks after the existing ones, so that their positions stay."""
+    whole = _hooks(base)
+    events = whole.setdefault("hooks", {})
+    for event in _EVENTS:
+        ours = {"hooks": [{"type": "command", "command": hook, "timeout": 20}]}
+        events.setdefault(event, []).append(ours)
+    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def remove_hooks(current: bytes) -> bytes | None:
+    """Return a ``hooks.json`` without our hooks; the same bytes if there are none."""
+    whole = _hooks(current)
+    events = whole.get("hooks")
+    if not isinstance(events, dict):
+        return current
+    left = {event: [one for one in groups if not _is_ours(one)] for event, groups in events.items()}
+    if left == events:
+        return current
+    whole["hooks"] = {event: groups for event, groups in left.items() if groups or not events[event]}
+    if whole == {"hooks": {}}:
+        return None
+    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _is_ours(group: Any) -> bool:  # noqa: ANN401 - JSON of another program
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return isinstance(hooks, list) and any(
+        isinstance(one, dict) and _OURS.search(str(one.get("command", ""))) for one in hooks
+    )
+
+
+def _hooks(data: bytes | None) -> dict[str, Any]:
+    try:
+        whole = json.loads(data) if data and data.strip() else {}
+    except ValueError as cause:
+        raise InputError(f"hooks.json is not JSON ({cause})", "repair or move it, and try again") from cause
+    if not isinstance(whole, dict) or not isinstance(whole.get("hooks", {}), dict):
+        raise InputError("hooks.json does not hold an object of hooks", "repair or move it, and try again")
+    return whole
+
+
+def add_server(base: bytes | None, server: Sequence[str]) -> bytes:
+    """Return a ``config.toml`` with clew among the MCP servers."""
+    text = (base or b"").decode("utf-8")
+    try:
+        there = tomllib.loads(text).get("mcp_servers", {})
+    except tomllib.TOMLDecodeError as cause:
+        raise InputError(f"config.toml is not TOML ({cause})", "repair or move it, and try again") from cause
+    if "clew" in there:
+        raise InputError(
+            "config.toml already has an MCP server named clew", "remove [mcp_servers.clew] and try again"
+        )
+    args = ", ".join(map(_toml, server[1:]))
+    block = [
+        _BEGIN,
+        "[mcp_servers.clew]",
+        f"command = {_toml(server[0])}",
+        f"args = [{args}]",
+        _END,
+    ]
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    return (text + gap + "\n".join(block) + "\n").encode()
+
+
+def _toml(text: str) -> str:
+    """Return a text as a basic string of TOML: as in JSON, with DEL escaped too."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def remove_server(current: bytes) -> bytes | None:
+    """Return a ``config.toml`` without our server."""
+    text = current.decode("utf-8", "surrogateescape")
+    left = _BLOCK.sub("", text)
+    return left.encode("utf-8", "surrogateescape") if left.strip() or not text.strip() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Search a host's session and the others of its project, with a temporary index of the server."""
+"""Search a host's session and the others of its project, and keep facts for later sessions of it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,19 +10,24 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 from clew.errors import NotFound
 from clew.hosts.current import CurrentSession, project_sessions
-from clew.hosts.reading import HostSession, read_session
-from clew.hosts.work_state import flat
+from clew.hosts.session_state import HostSession, flat, read_session
 from clew.log import message_event
 from clew.log.protocol import Ctx
-from clew.log.store import MemoryStore
+from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.selection import excerpt_start
+from clew.memory.notes.note import Author, Category, Draft, Scope, Source, Status
+from clew.memory.notes.notebook import Notebook
+from clew.memory.notes.rules import key_of
+from clew.message import Trust
 from clew.secrets import mask_message
+from clew.settings import store_path
 
 WORKSPACE = "host"
 EXCERPT = 240
+MOST_NOTES = 20
 MOST_OTHERS = 12
 """How many other sessions of a project are searched, newest first."""
 WHOLE_BYTES = 64 << 20
@@ -113,3 +119,44 @@ class ProjectSearch:
         if events:
             self._store.append(ctx, events, self._store.head(ctx))
         Memory(self._store, ctx, self._index).catch_up()
+
+
+# Notes of a project -----------------------------------------------------------------------------------
+
+
+def remember(text: str, session: CurrentSession) -> str:
+    """Keep a note that the user approved."""
+    draft = Draft(
+        key=key_of(text),
+        text=text,
+        category=Category.PROJECT_CONVENTION,
+        scope=Scope.WORKSPACE,
+        tags=(_tag(session.directory),),
+        trust=Trust.ASSISTANT,
+        source=Source(Author.AGENT, f"{session.format}:{session.session}"),
+    )
+    path = store_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with SqliteStore(path) as store:
+        notebook = Notebook(store)
+        note = notebook.approve(notebook.add(draft).id)
+        return f"{note.id} is kept: `clew notes list` shows it, `clew notes forget {note.id}` removes it."
+
+
+def _tag(directory: str) -> str:
+    """Return a short name of a project, since a tag holds at most 40 characters."""
+    name = directory.rstrip("/").rpartition("/")[2]
+    return f"{name[:24]}-{hashlib.sha256(directory.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def notes_of(directory: str) -> list[str]:
+    """Return the notes of a project, newest first."""
+    path = store_path()
+    if not path.exists():
+        return []
+    with SqliteStore(path) as store:
+        notebook = Notebook(store)
+        held = [
+            one for one in notebook.notes() if one.status is Status.APPROVED and _tag(directory) in one.tags
+        ]
+        return [one.text for one in reversed(held) if not one.expired(notebook.now)][:MOST_NOTES]

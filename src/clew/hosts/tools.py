@@ -15,8 +15,8 @@ from clew.hosts.current import CurrentSession, current_session
 from clew.hosts.session_notes import read_note, write_note
 
 if TYPE_CHECKING:
-    from clew.hosts.reading import HostSession
     from clew.hosts.search import ProjectSearch
+    from clew.hosts.session_state import HostSession
 
 MOST_HITS = 20
 EXPAND_CHARACTERS = 8_000
@@ -91,7 +91,7 @@ class SessionTools:
         return self.fixed or current_session(self.directory)
 
     def _read(self) -> HostSession:
-        from clew.hosts.reading import read_session
+        from clew.hosts.session_state import read_session
 
         one = self.current
         return read_session(one.path, one.format, one.session)
@@ -133,7 +133,7 @@ class SessionTools:
 
     def rules(self) -> str:
         """Return the rules in force, with uncertain ones listed apart."""
-        from clew.hosts.work_state import is_sure
+        from clew.hosts.session_state import is_sure
         from clew.message import Trust
 
         note, ledger = read_note(self.current.tool, self.current.session), self._read().ledger()
@@ -159,9 +159,9 @@ class SessionTools:
 
     def progress(self) -> str:
         """Return goal, open work, changed files and failures."""
-        from clew.hosts.remembering import notes_of
         from clew.hosts.reminder import progress_text
-        from clew.hosts.work_state import work_state
+        from clew.hosts.search import notes_of
+        from clew.hosts.session_state import work_state
 
         read = self._read()
         counted = f"{len(read.entries)} messages, compacted {len(read.transcript.boundaries)} times."
@@ -171,7 +171,7 @@ class SessionTools:
 
     def digest(self) -> str:
         """Return a digest of the whole session."""
-        from clew.hosts.digest import summary_of
+        from clew.hosts.session_state import summary_of
 
         return summary_of(self._read())
 
@@ -195,7 +195,7 @@ class SessionTools:
     def _remember(self, text: str, consent: bool | None) -> str:
         if not self._agreed(f'Keep for later sessions of this project: "{text}"?', consent):
             return "The user declined: nothing was kept."
-        from clew.hosts.remembering import remember
+        from clew.hosts.search import remember
 
         return remember(text, self.current)
 

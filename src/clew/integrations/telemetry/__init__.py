@@ -1,7 +1,5 @@
 """Export a session's events as JSON lines and OpenTelemetry spans. See README.md."""
 
-from clew.integrations.telemetry.lines import lines
-from clew.integrations.telemetry.moments import Moment, Scale
-from clew.integrations.telemetry.told import moments
+from clew.integrations.telemetry.spans import Scale, TraceRecord, lines, trace_records
 
-__all__ = ["Moment", "Scale", "lines", "moments"]
+__all__ = ["Scale", "TraceRecord", "lines", "trace_records"]

@@ -12,8 +12,7 @@ from datetime import datetime
 from hashlib import blake2b
 
 from clew.errors import MissingExtra
-from clew.integrations.telemetry.moments import Attributes, Moment, Scale
-from clew.integrations.telemetry.told import moments
+from clew.integrations.telemetry.spans import Attributes, Scale, TraceRecord, trace_records
 from clew.log.protocol import StoredEvent
 
 try:
@@ -35,11 +34,11 @@ def spans_of(session: str, events: Iterable[StoredEvent]) -> Sequence[ReadableSp
     Points in time are events of the outermost span. Ids are derived from the log: exporting it again gives
     the same trace.
     """
-    told = list(moments(session, events))
+    told = list(trace_records(session, events))
     if not told:
         return ()
     trace = _Trace(session)
-    root = Moment(
+    root = TraceRecord(
         session, 0, f"invoke_agent {session}", Scale.SPAN,
         min(one.start for one in told), max(one.end for one in told),
         {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": session},
@@ -59,24 +58,24 @@ class _Trace:
         self._resource = Resource({"service.name": "clew", "service.version": __version__})
         self._scope = InstrumentationScope("clew", __version__, SCHEMA)
 
-    def span(self, moment: Moment, parent: str | None, events: Sequence[SpanEvent] = ()) -> ReadableSpan:
-        error = {"error.type": moment.error} if moment.error else {}
+    def span(self, record: TraceRecord, parent: str | None, events: Sequence[SpanEvent] = ()) -> ReadableSpan:
+        error = {"error.type": record.error} if record.error else {}
         return ReadableSpan(
-            moment.name,
-            context=self._context(moment.id),
+            record.name,
+            context=self._context(record.id),
             parent=self._context(parent) if parent else None,
             resource=self._resource,
-            attributes=_plain({**moment.attributes, **error}),
+            attributes=_plain({**record.attributes, **error}),
             events=events,
-            kind=SpanKind.CLIENT if moment.scale is Scale.REQUEST else SpanKind.INTERNAL,
-            status=Status(StatusCode.ERROR, moment.error) if moment.error else Status(),
-            start_time=_nanoseconds(moment.start),
-            end_time=_nanoseconds(moment.end),
+            kind=SpanKind.CLIENT if record.scale is Scale.REQUEST else SpanKind.INTERNAL,
+            status=Status(StatusCode.ERROR, record.error) if record.error else Status(),
+            start_time=_nanoseconds(record.start),
+            end_time=_nanoseconds(record.end),
             instrumentation_scope=self._scope,
         )
 
-    def event(self, moment: Moment) -> SpanEvent:
-        return SpanEvent(moment.name, _plain(moment.attributes), _nanoseconds(moment.end))
+    def event(self, record: TraceRecord) -> SpanEvent:
+        return SpanEvent(record.name, _plain(record.attributes), _nanoseconds(record.end))
 
     def _context(self, name: str) -> SpanContext:
         span = int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
@@ -88,5 +87,5 @@ def _plain(attributes: Attributes) -> dict[str, str | int | float | bool | Seque
 
 
 def _nanoseconds(time: str) -> int:
-    moment = datetime.fromisoformat(time)
-    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000
+    record = datetime.fromisoformat(time)
+    return int(record.timestamp()) * 1_000_000_000 + record.microsecond * 1_000

@@ -2,23 +2,63 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import NamedTuple
 
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import Kind
-from clew.cli.digest_view import digest_lines
 from clew.cli.jobs import Done, no_digest
 from clew.cli.text import count, named, one_line, printable
-from clew.compaction.plan import ClaimKind, Condense, Drop, Freed, Operation, Shrink
+from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
+from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
 from clew.compaction.verify import CHECKS, Level, LossKind, Report
 from clew.message import Cite, Item, Message, Origin, Role
 from clew.session import Attempt, Outcome
+
+NARROWEST = 40
+INDENT = "  "
+_HEADINGS = {PINS_HEADING, *HEADINGS.values()}
+_CARRIAGE_RETURN = re.compile(r"\r {0,2}(?=\n|$)")
+_SOURCE = re.compile(r"\[[^\]\s]+(?:, [a-z-]+)?\]")
+
+
+def digest_text(digest: Digest) -> str:
+    """Return the text of a digest, safe to print, with Windows line ends removed."""
+    return printable(_CARRIAGE_RETURN.sub("", render_digest(digest)))
+
+
+def digest_lines(digest: Digest, width: int) -> Iterator[Styled]:
+    """Yield every line of a digest, wrapped at words."""
+    for line in digest_text(digest).split("\n"):
+        if line in _HEADINGS:
+            yield Styled(line, style="bold")
+        elif line == NOTE or line.startswith((f"<{TAG}", f"</{TAG}")) or _SOURCE.fullmatch(line):
+            yield from (Styled(piece, style="dim") for piece in _wrapped(line, width))
+        else:
+            yield from map(Styled, _wrapped(line, width))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    bare = line.lstrip()
+    indent = line[: len(line) - len(bare)] or (INDENT if line[:2] in ("- ", "~ ") else "")
+    return wrap(
+        line,
+        max(NARROWEST, width),
+        subsequent_indent=indent[: width // 2],
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    ) or [line]
+
 
 SORTS = (
     Kind("system", "s", "magenta"),

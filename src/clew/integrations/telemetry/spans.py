@@ -1,4 +1,4 @@
-"""Turn each kind of log event into trace records named by OpenTelemetry's GenAI conventions.
+"""Turn log events into trace records named by OpenTelemetry's GenAI conventions, and into JSON lines.
 
 An event's time in the log is when it ended. A request to a model or a compaction began at the earliest when
 the event before it was recorded, so that is used as its start.
@@ -6,12 +6,14 @@ the event before it was recorded, so that is used as its start.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from clew.integrations.telemetry.moments import NOTHING, Attributes, Moment, Scale, Value
-from clew.integrations.telemetry.names import asked, model_of, provider, size, usage
 from clew.log.fold import (
     APPROVAL,
     CALL,
@@ -28,8 +30,101 @@ from clew.log.fold import (
     UNDO,
 )
 from clew.log.protocol import StoredEvent
-from clew.message import ToolResult
+from clew.message import JsonObject, Message, ToolResult
 from clew.session.history import read_compaction
+
+Value: TypeAlias = str | int | float | bool | list[str]
+"""The value of an attribute."""
+Attributes: TypeAlias = Mapping[str, Value]
+NOTHING: Attributes = MappingProxyType({})
+
+
+class Scale(StrEnum):
+    """Whether a record is a point in time or a span."""
+
+    POINT = "point"
+    """A point in time."""
+    SPAN = "span"
+    """A span with a start and an end."""
+    REQUEST = "request"
+    """A span that calls another service: a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRecord:
+    """One trace record: a point in time or a span."""
+
+    id: str
+    """Unique in its session, and the same each time the log is read."""
+    seq: int
+    """Its position in the log."""
+    name: str
+    scale: Scale
+    start: str
+    """ISO 8601, UTC."""
+    end: str
+    attributes: Attributes = field(default_factory=dict)
+    parent: str = ""
+    """The id of the enclosing record; empty for the session itself."""
+    error: str = ""
+    """The kind of failure it ended in; empty if it succeeded."""
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it took, as far as the log shows."""
+        return (datetime.fromisoformat(self.end) - datetime.fromisoformat(self.start)).total_seconds()
+
+
+PROVIDERS = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "openai-chat": "openai",
+    "responses": "openai",
+    "gemini": "gcp.gemini",
+}
+"""The conventions' provider name of each wire format."""
+
+
+def size(message: Message) -> dict[str, Value]:
+    """Return the attributes of a message, without its text."""
+    return {
+        "clew.message.role": message.role.value,
+        "clew.message.origin": message.origin.value,
+        "clew.message.parts": [type(part).__name__ for part in message.parts],
+        "clew.message.characters": len(message.text),
+    }
+
+
+def asked(whom: str, model: str) -> dict[str, Value]:
+    """Return the attributes of a request: operation, provider and model."""
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": whom,
+        "gen_ai.request.model": model,
+    }
+
+
+def usage(counted: Any) -> dict[str, Value]:  # noqa: ANN401 - JSON enters here
+    """Return the token usage of a request; input tokens include those read from the cache."""
+    names = {
+        "input_tokens": "gen_ai.usage.input_tokens",
+        "output_tokens": "gen_ai.usage.output_tokens",
+        "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
+        "cache_write_tokens": "gen_ai.usage.cache_write.input_tokens",
+    }
+    return {name: int(counted.get(key, 0)) for key, name in names.items()}
+
+
+def model_of(by: str) -> str:
+    """Return a model's own name from its full one, which may name a server: ``openai-chat/qwen@http://…``."""
+    return (by.partition("/")[2] or by).partition("@")[0] or "unknown"
+
+
+def provider(by: str, wire: str) -> str:
+    """Return the conventions' name of a model's provider, by its full name or its wire format."""
+    name = by.partition("/")[0] if "/" in by else wire or by
+    return PROVIDERS.get(name, name or "unknown")
+
 
 _NOTE_DOES = {
     "add": "create_memory",
@@ -42,7 +137,7 @@ _FILE_DOES = {"create": "create_memory", "delete": "delete_memory", "clear": "de
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingCall:
     """A tool call that waits for its result."""
 
     name: str
@@ -50,42 +145,36 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class Teller:
+class SpanBuilder:
     """Builds the trace records of one session, event by event."""
 
     session: str
     _last: str = ""
     """When the previous event was recorded."""
-    _calls: dict[str, _Waiting] = field(default_factory=dict)
+    _calls: dict[str, _PendingCall] = field(default_factory=dict)
     _in_force: list[int] = field(default_factory=list)
     """The compactions that shape the view."""
     _off: bool = False
 
-    def tell(self, stored: StoredEvent) -> Iterator[Moment]:
+    def add(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         """Yield the trace records of an event."""
         kind = KINDS.get(stored.event.kind)
         current = kind.current(stored) if kind else stored
-        tell = _TELLS.get(stored.event.kind)
-        yield from tell(self, current) if tell else (self._point(current, f"clew.{stored.event.kind}"),)
+        handler = _HANDLERS.get(stored.event.kind)
+        yield from handler(self, current) if handler else (self._point(current, f"clew.{stored.event.kind}"),)
         self._last = stored.event.time
 
     # Records ---------------------------------------------------------------------------------------------
 
-    def _point(self, stored: StoredEvent, name: str, attributes: Attributes = NOTHING) -> Moment:
-        return self._moment(stored, name, Scale.POINT, stored.event.time, attributes)
+    def _point(self, stored: StoredEvent, name: str, attributes: Attributes = NOTHING) -> TraceRecord:
+        return self._record(stored, name, Scale.POINT, stored.event.time, attributes)
 
-    def _moment(
-        self,
-        stored: StoredEvent,
-        name: str,
-        scale: Scale,
-        start: str,
-        attributes: Attributes,
-        error: str = "",
-    ) -> Moment:
+    def _record(
+        self, stored: StoredEvent, name: str, scale: Scale, start: str, attributes: Attributes, error: str = ""
+    ) -> TraceRecord:
         common: dict[str, Value] = {"gen_ai.conversation.id": self.session}
         time = stored.event.time
-        return Moment(
+        return TraceRecord(
             stored.event.id,
             stored.seq,
             name,
@@ -99,15 +188,15 @@ class Teller:
 
     # Kinds of events -------------------------------------------------------------------------------------
 
-    def _message(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _message(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         (message,) = MESSAGE.messages(stored.event.body)
         yield self._point(stored, "clew.message", size(message))
         for call in message.calls:
-            self._calls[call.call_id] = _Waiting(call.name, stored.event.time)
+            self._calls[call.call_id] = _PendingCall(call.name, stored.event.time)
         for nth, result in enumerate(message.results):
             yield self._tool(stored, nth, result)
 
-    def _tool(self, stored: StoredEvent, nth: int, result: ToolResult) -> Moment:
+    def _tool(self, stored: StoredEvent, nth: int, result: ToolResult) -> TraceRecord:
         waited = self._calls.pop(result.call_id, None)
         name = waited.name if waited else result.name or "unknown"
         attributes: dict[str, Value] = {
@@ -118,10 +207,10 @@ class Teller:
         }
         error = "tool_error" if result.is_error else ""
         start = waited.start if waited else stored.event.time
-        made = self._moment(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
+        made = self._record(stored, f"execute_tool {name}", Scale.SPAN, start, attributes, error)
         return _renamed(made, f"{made.id}.{nth}")
 
-    def _call(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _call(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
         by = str(body.get("by") or "")
         model = str(body.get("model") or model_of(by))
@@ -135,9 +224,9 @@ class Teller:
         if cache.get("cause"):
             attributes["clew.cache.cause"] = str(cache["cause"])
             attributes["clew.cache.missed_tokens"] = int(cache.get("missed", 0))
-        yield self._moment(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
+        yield self._record(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
 
-    def _compaction(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _compaction(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         done = read_compaction(stored)
         plan, digest = done.plan, done.digest
         self._in_force.append(stored.seq)
@@ -155,30 +244,30 @@ class Teller:
             attributes["clew.compaction.digest"] = digest.id
             attributes["clew.compaction.author"] = digest.author
             attributes["clew.compaction.messages"] = len(digest.covers)
-        whole = self._moment(stored, "compact_messages", Scale.SPAN, self._last, attributes)
+        whole = self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes)
         if done.calls and digest:
             yield _part_of(whole, self._summary_call(stored, digest.author))
         yield whole
 
-    def _summary_call(self, stored: StoredEvent, author: str) -> Moment:
+    def _summary_call(self, stored: StoredEvent, author: str) -> TraceRecord:
         model = model_of(author)
         attributes = {
             **asked(provider(author, ""), model),
             **usage(stored.event.body["usage"]),
             "clew.purpose": "summarise",
         }
-        return self._moment(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
+        return self._record(stored, f"chat {model}", Scale.REQUEST, self._last, attributes)
 
-    def _refusal(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _refusal(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "compaction.trigger": str(body.get("trigger", "")),
             "compaction.success": False,
             "clew.compaction.reason": str(body.get("reason", "")),
         }
-        yield self._moment(stored, "compact_messages", Scale.SPAN, self._last, attributes, "refused")
+        yield self._record(stored, "compact_messages", Scale.SPAN, self._last, attributes, "refused")
 
-    def _undo(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _undo(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         since = stored.event.body.get("compaction")
         kept = self._in_force
         if isinstance(since, int) and since in kept:  # a second undo of one compaction changes nothing
@@ -186,11 +275,11 @@ class Teller:
         undone, self._in_force = len(self._in_force) - len(kept), kept
         yield self._point(stored, "clew.undo", {"clew.undo.compactions": undone})
 
-    def _switch(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _switch(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         self._off = stored.event.body.get("off") is True
         yield self._point(stored, "clew.switch", {"clew.switch.off": self._off})
 
-    def _budget(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _budget(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
         window, used = int(body.get("window_tokens", 0)), sum(one["given"] for one in body.get("slices", ()))
         verdict = body.get("verdict") or {}
@@ -206,7 +295,7 @@ class Teller:
             },
         )
 
-    def _note(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _note(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body: dict[str, Any] = stored.event.body
         operation = _NOTE_DOES.get(str(body.get("does")), "update_memory")
         shown = body.get("notes")
@@ -218,9 +307,9 @@ class Teller:
         }
         if not isinstance(shown, dict):
             attributes["gen_ai.memory.record.id"] = str(record)
-        yield self._moment(stored, operation, Scale.SPAN, stored.event.time, attributes)
+        yield self._record(stored, operation, Scale.SPAN, stored.event.time, attributes)
 
-    def _memory_file(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _memory_file(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
         operation = _FILE_DOES.get(str(body.get("does")), "update_memory")
         attributes: dict[str, Value] = {
@@ -228,9 +317,9 @@ class Teller:
             "gen_ai.memory.store.id": self.session,
             "gen_ai.memory.record.id": str(body.get("path", "")),
         }
-        yield self._moment(stored, operation, Scale.SPAN, stored.event.time, attributes)
+        yield self._record(stored, operation, Scale.SPAN, stored.event.time, attributes)
 
-    def _approval(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _approval(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "gen_ai.tool.name": str(body.get("tool", "")),
@@ -238,14 +327,14 @@ class Teller:
         }
         yield self._point(stored, "clew.approval", attributes)
 
-    def _instruction(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _instruction(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
         named = {key: str(body[key]) for key in ("id", "hash", "does") if body.get(key)}
         yield self._point(
             stored, "clew.instruction", {f"clew.instruction.{key}": named[key] for key in named}
         )
 
-    def _progress(self, stored: StoredEvent) -> Iterator[Moment]:
+    def _progress(self, stored: StoredEvent) -> Iterator[TraceRecord]:
         body = stored.event.body
         attributes: dict[str, Value] = {
             "clew.progress.checkpoint": str(body.get("name", "")),
@@ -254,32 +343,55 @@ class Teller:
         yield self._point(stored, "clew.progress", attributes)
 
 
-_TELLS: Mapping[str, Callable[[Teller, StoredEvent], Iterator[Moment]]] = {
-    MESSAGE.name: Teller._message,
-    CALL.name: Teller._call,
-    COMPACTION.name: Teller._compaction,
-    REFUSAL.name: Teller._refusal,
-    UNDO.name: Teller._undo,
-    SWITCH.name: Teller._switch,
-    TOKEN_BUDGET.name: Teller._budget,
-    NOTE.name: Teller._note,
-    MEMORY_FILE.name: Teller._memory_file,
-    APPROVAL.name: Teller._approval,
-    INSTRUCTION.name: Teller._instruction,
-    PROGRESS.name: Teller._progress,
+_HANDLERS: Mapping[str, Callable[[SpanBuilder, StoredEvent], Iterator[TraceRecord]]] = {
+    MESSAGE.name: SpanBuilder._message,
+    CALL.name: SpanBuilder._call,
+    COMPACTION.name: SpanBuilder._compaction,
+    REFUSAL.name: SpanBuilder._refusal,
+    UNDO.name: SpanBuilder._undo,
+    SWITCH.name: SpanBuilder._switch,
+    TOKEN_BUDGET.name: SpanBuilder._budget,
+    NOTE.name: SpanBuilder._note,
+    MEMORY_FILE.name: SpanBuilder._memory_file,
+    APPROVAL.name: SpanBuilder._approval,
+    INSTRUCTION.name: SpanBuilder._instruction,
+    PROGRESS.name: SpanBuilder._progress,
 }
 
 
-def _renamed(moment: Moment, name: str) -> Moment:
-    return replace(moment, id=name)
+def _renamed(record: TraceRecord, name: str) -> TraceRecord:
+    return replace(record, id=name)
 
 
-def _part_of(whole: Moment, part: Moment) -> Moment:
+def _part_of(whole: TraceRecord, part: TraceRecord) -> TraceRecord:
     return replace(part, id=f"{part.id}.0", parent=whole.id)
 
 
-def moments(session: str, events: Iterable[StoredEvent]) -> Iterator[Moment]:
+def trace_records(session: str, events: Iterable[StoredEvent]) -> Iterator[TraceRecord]:
     """Yield the trace records in the order of the log; a span comes at its end."""
-    teller = Teller(session)
+    builder = SpanBuilder(session)
     for stored in events:
-        yield from teller.tell(stored)
+        yield from builder.add(stored)
+
+
+# JSON lines ------------------------------------------------------------------------------------------
+
+
+def lines(session: str, events: Iterable[StoredEvent]) -> Iterator[str]:
+    """Yield one JSON object a line for every record, in the order of the log."""
+    for record in trace_records(session, events):
+        yield json.dumps(_as_json(record), ensure_ascii=False, separators=(",", ":"))
+
+
+def _as_json(record: TraceRecord) -> JsonObject:
+    found: JsonObject = {"time": record.end, "seq": record.seq, "id": record.id, "name": record.name}
+    if record.parent:
+        found["parent"] = record.parent
+    if record.scale is not Scale.POINT:
+        found |= {"start": record.start, "seconds": round(record.seconds, 3)}
+    if record.error:
+        found["error"] = record.error
+    attributes: JsonObject = {
+        name: list(value) if isinstance(value, list) else value for name, value in record.attributes.items()
+    }
+    return {**found, "attributes": attributes}

@@ -1,0 +1,89 @@
+"""``clew install``, ``uninstall``, ``doctor``, ``hook`` and ``mcp``: clew inside other agents.
+
+Imports inside the functions: an agent waits for ``hook`` and ``mcp``, which need nothing of the installer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, printable
+
+if TYPE_CHECKING:
+    from clew.hosts.install import Change
+
+
+def run_install(args: argparse.Namespace, term: Terminal) -> int:
+    """Install, or print what would change."""
+    from clew.hosts.install import host_named, install, to_install
+    from clew.transcripts.discover import Computer
+
+    host, computer = host_named(args.tool), Computer()
+    changes = to_install(host, computer) if args.dry_run else install(host, computer)
+    _print_changes(changes, term, dry_run=args.dry_run)
+    if not changes:
+        term.write(f"clew is already installed in {host.title}: nothing to change.")
+    elif not args.dry_run:
+        term.write(
+            f"Installed clew in {host.title}. Next: {host.then}. `clew uninstall {host.name}` removes it."
+        )
+    return 0
+
+
+def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
+    """Uninstall, or print what would change."""
+    from clew.hosts.install import host_named, to_uninstall, uninstall
+    from clew.transcripts.discover import Computer
+
+    host, computer = host_named(args.tool), Computer()
+    changes = to_uninstall(host, computer) if args.dry_run else uninstall(host, computer)
+    _print_changes(changes, term, dry_run=args.dry_run)
+    if not changes:
+        term.write(f"clew is not installed in {host.title}: nothing to change.")
+    return 0
+
+
+def _print_changes(changes: Sequence[Change], term: Terminal, *, dry_run: bool) -> None:
+    """List the files that are written or removed; in a dry run, with their diffs."""
+    for change in changes:
+        if dry_run:
+            term.write(printable(change.diff()).rstrip("\n"))
+        else:
+            what = "removed" if change.after is None else "written" if change.before is None else "changed"
+            term.write(printable(f"{what} {change.path}"))
+    if dry_run and changes:
+        term.note(f"dry run: {count(len(changes), 'file')} would change")
+
+
+def run_doctor(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the findings; return 1 if something does not work."""
+    from clew.hosts.doctor import Verdict, examine
+    from clew.transcripts.discover import Computer
+
+    found = list(examine(Computer()))
+    if args.json:
+        term.write(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+    for one in found if not args.json else ():
+        mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[one.verdict]
+        term.write(printable(f"{mark} {one.host:<12} {one.text}"))
+    return 1 if any(one.verdict is Verdict.BAD for one in found) else 0
+
+
+def run_hook(args: argparse.Namespace, _: Terminal) -> int:
+    """Answer the event."""
+    from clew.hosts.hook import main
+
+    return main([args.tool])
+
+
+def run_mcp(_: argparse.Namespace, __: Terminal) -> int:
+    """Serve until the client closes the connection."""
+    from clew.hosts.mcp import serve
+
+    serve()
+    return 0

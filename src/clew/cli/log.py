@@ -1,0 +1,311 @@
+"""``clew import``, ``export``, ``audit``, ``stats``, ``secrets`` and ``config``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+
+from clew.chat.reports import stats_lines, stats_of
+from clew.cli.inputs import WORKSPACE, no_session, open_input, opened, own_name, own_store, the_store
+from clew.cli.rules import waiting_lines
+from clew.cli.stored import own_log
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line, printable
+from clew.errors import InputError, NotFound, SessionDiverged
+from clew.log import (
+    ABOUT,
+    MESSAGE,
+    TOOL_COMPACTION,
+    ImportResult,
+    canonical,
+    export_session,
+    export_session_zstd,
+    import_session,
+    message_event,
+    message_to_json,
+    new_event,
+)
+from clew.log.protocol import Ctx, Event, Store
+from clew.log.store.audit import AuditReport, audit
+from clew.memory.scope import project_at
+from clew.message import Json, JsonObject, Message
+from clew.providers import WIRES
+from clew.secrets import find, mask_message
+from clew.secrets.find import rules
+from clew.secrets.mask import mask_of, own_key
+from clew.session import Session
+from clew.session.replay import skipped_events
+from clew.settings import KEYS, load_settings, store_path
+from clew.transcripts import Entry, Source, Transcript
+from clew.transcripts.transcript import tool_compactions
+
+BATCH = 500
+
+
+def run_import(args: argparse.Namespace, term: Terminal) -> int:
+    """Import every session of the file."""
+    given = opened(args)
+    if given.source and given.is_clew:
+        with the_store() as store:
+            done = import_export(store, given.source)
+            _tell(term, done)
+            with Session.open(done.ctx.session, store) as session:
+                for line in waiting_lines(session.ledger.pins.waiting, done.ctx.session):
+                    term.write(printable(line))
+        return 0
+    found = given.sessions(term)
+    with the_store() as store:
+        for transcript in found:
+            _tell(term, import_transcript(store, transcript, keep_secrets=args.keep_secrets))
+    return 0
+
+
+def import_export(store: Store, source: Source) -> ImportResult:
+    """Import a session that clew exported, after verifying every line."""
+    with source.on_disk() as path, Path(path).open("rb") as file:
+        return import_session(store, WORKSPACE, file)
+
+
+def import_transcript(store: Store, transcript: Transcript, *, keep_secrets: bool = False) -> ImportResult:
+    """Append what is new; refuse if the file and the log have diverged."""
+    entries = transcript.full_entries()
+    ctx = Ctx(workspace=WORKSPACE, session=_name(transcript, entries))
+    head = store.head(ctx)
+    before, known = head.seq, 0
+    for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
+        if known > len(entries):
+            raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log has more")
+        if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
+            raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
+    about: JsonObject = {"model": transcript.model} if transcript.model else {}
+    if transcript.start.directory:
+        about["project"] = project_at(transcript.start.directory)
+    if about and not before:
+        head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
+    compacted = _tool_compactions(transcript)
+    for start in range(known, len(entries), BATCH):
+        head = store.append(ctx, list(_events(entries[start : start + BATCH], compacted, keep_secrets)), head)
+    return ImportResult(ctx, head, head.seq - before)
+
+
+def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
+    """Name a session by its tool and id; a list without an id, by its file name and a hash of its start."""
+    name = one_line(transcript.id, 200)
+    if transcript.format in WIRES and entries:
+        name = f"{Path(name).name}-{_fingerprint(entries[0].message)[:8]}"
+    return f"{transcript.format}:{name}"
+
+
+def _fingerprint(message: Message) -> str:
+    return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
+
+
+def _tool_compactions(transcript: Transcript) -> dict[str, JsonObject]:
+    """Return each compaction of the tool's own, by the entry that followed it."""
+    found: dict[str, JsonObject] = {}
+    for one in tool_compactions(transcript):
+        if one.after:
+            boundary = one.boundary
+            sizes: JsonObject = {"before": boundary.tokens_before, "after": boundary.tokens_after}
+            found[one.after[0].id] = {"time": boundary.time, "trigger": boundary.trigger, **sizes}
+    return found
+
+
+def _events(
+    entries: Sequence[Entry], compacted: Mapping[str, JsonObject], keep_secrets: bool
+) -> Iterator[Event]:
+    for entry in entries:
+        place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
+        about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
+        if entry.id in compacted:
+            about[TOOL_COMPACTION] = compacted[entry.id]
+        yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
+
+
+def _tell(term: Terminal, done: ImportResult) -> None:
+    new = count(done.events, "new event") if done.events else "nothing new"
+    term.write(f"{done.ctx.session}: {new}, {done.head.seq:,} in all")
+
+
+PRIVATE = 0o600
+"""A session may hold private text: an export is readable by its owner only."""
+
+
+def run_export(args: argparse.Namespace, term: Terminal) -> int:
+    """Write the session."""
+    if not store_path().exists():
+        raise NotFound(
+            f"there is no session {args.session!r}: clew's log is empty", "`clew import FILE` adds a session"
+        )
+    if args.output and args.output.exists() and not args.force:
+        raise InputError(f"{args.output} already exists", "choose another name, or use --force")
+    with the_store() as store:
+        name = own_name(store, args.session)
+        if name is None:
+            raise no_session(store, args.session)
+        ctx = Ctx(workspace=WORKSPACE, session=name)
+        if args.output is None:
+            export_session(store, ctx, sys.stdout.buffer)
+            return 0
+        write = export_session_zstd if args.output.suffix == ".zst" else export_session
+        part = args.output.with_name(f"{args.output.name}.part")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as out:
+            head = write(store, ctx, out)
+        part.replace(args.output)  # atomic: a file of that name is always complete
+    term.note(f"{args.output}: {count(head.seq, 'event')}, head {head.hash[:19]}…")
+    return 0
+
+
+def run_audit(args: argparse.Namespace, term: Terminal) -> int:
+    """Audit and report."""
+    report = audit(args.store or store_path(), skipped_events=skipped_events)
+    if args.json:
+        term.write(_as_json(report))
+    else:
+        for session in report.sessions:
+            words = f"{count(session.events, 'event')}, {count(session.visible, 'visible message')}"
+            unknown = sum(session.skipped.values())
+            note = f", {count(unknown, 'event')} of kinds this clew does not know" if unknown else ""
+            term.write(printable(f"{session.ctx.session}: {words}{note}, head {session.head.hash[:19]}…"))
+            for problem in session.problems:
+                term.write(printable(f"! {session.ctx.session}: {problem}"))
+        for flaw in report.flaws:
+            term.write(printable(f"✗ {flaw}"))
+        verdict = (
+            "✓ log intact: all hashes match" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
+        )
+        skipped = f"; {count(report.problems, 'problem')} listed above" if report.problems else ""
+        found = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
+        term.write(f"{verdict} ({found}){skipped}")
+    return 0 if report.sound else 1
+
+
+def _as_json(report: AuditReport) -> str:
+    sessions = [
+        {
+            "session": one.ctx.session,
+            "workspace": one.ctx.workspace,
+            "events": one.events,
+            "visible": one.visible,
+            "skipped": dict(one.skipped),
+            "head": one.head.hash,
+            "problems": [problem._asdict() for problem in one.problems],
+        }
+        for one in report.sessions
+    ]
+    flaws = [dataclasses.asdict(flaw) for flaw in report.flaws]
+    return json.dumps({"sound": report.sound, "sessions": sessions, "blobs": report.blobs, "flaws": flaws})
+
+
+def run_stats(args: argparse.Namespace, term: Terminal) -> int:
+    """Count, and print."""
+    if args.session:
+        with own_log(args.session) as log:
+            stats = stats_of(log.store.read(log.ctx))
+    else:
+        with own_store() as store:
+            named = [one.session for one in store.sessions(WORKSPACE)] if store else []
+            ctxs = [Ctx(workspace=WORKSPACE, session=name) for name in named]
+            stats = stats_of(chain.from_iterable(store.read(ctx) for ctx in ctxs) if store else ())
+    if args.json:
+        term.write(json.dumps(stats.to_json()))
+        return 0
+    for line in stats_lines(stats):
+        term.write(printable(line))
+    return 0
+
+
+LARGEST = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A secret and its place in the text."""
+
+    line: int
+    column: int
+    rule: str
+    mask: str
+    """The text that would replace it."""
+    characters: int
+    """How long it is."""
+
+
+def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
+    """List the secrets found."""
+    rows = list(_rows(open_input(args.file).read(LARGEST).decode("utf-8", "replace")))
+    if args.json:
+        term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+    elif not rows:
+        term.write("No secrets found.")
+    else:
+        described = {rule.id: rule.description for rule in rules()}
+        for row in rows:
+            place = f"{row.line}:{row.column}"
+            term.write(printable(f"{place:<12} {row.mask:<44} {described[row.rule]}"))
+        term.note(f"{count(len(rows), 'secret')} would be masked")
+    return 1 if rows else 0
+
+
+def _rows(text: str) -> Iterator[Row]:
+    found = find(text)
+    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")] if found else [0]
+    for rule, start, end in found:
+        line = bisect_right(starts, start)
+        shown = mask_of(rule, text[start:end], own_key())
+        yield Row(line, start - starts[line - 1] + 1, rule, shown, end - start)
+
+
+DEFAULT = "default"
+"""The origin shown for a setting that no source gives."""
+
+
+def run_config(args: argparse.Namespace, term: Terminal) -> int:
+    """Print the settings in effect."""
+    found = load_settings()
+    rows = [
+        (name, getattr(found.settings, name), found.origins.get(name, DEFAULT), key.means)
+        for name, key in KEYS.items()
+    ]
+    if args.json:
+        told = {name: {"value": _json(value), "origin": origin} for name, value, origin, _ in rows}
+        term.write(json.dumps(told, ensure_ascii=False))
+    else:
+        width = max(len(_shown(value)) for _, value, _, _ in rows)
+        for name, value, origin, means in rows:
+            said = f"{name:<14} {_shown(value):<{width}}  {origin}"
+            term.write(printable(f"{said}  # {means}" if origin == DEFAULT else said))
+    for warning in found.warnings:
+        term.note(printable(f"⚠ {warning}"))
+    return 0
+
+
+def _json(value: object) -> Json:
+    if isinstance(value, tuple):
+        return [str(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str) else None
+
+
+def _shown(value: object) -> str:
+    match _json(value):
+        case None | "" | []:
+            return "–"
+        case bool(truth):
+            return "yes" if truth else "no"
+        case list(listed):
+            return ", ".join(str(one) for one in listed)
+        case int(number):
+            return f"{number:,}"
+        case other:
+            return str(other)

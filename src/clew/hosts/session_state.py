@@ -1,0 +1,254 @@
+"""Read a host's session, and extract what must stay in view when it is compacted.
+
+A hook runs while its host waits. A file of ordinary size is read whole. Of a larger one, every line that may
+hold a message of the user (which may state a rule) and the last megabytes (the current work) are read; other
+lines are skipped without parsing.
+
+Rules, goal, open work, files and failures are quoted with their source turn, one line each. Only rules of the
+user that the finder is sure of are included: a false rule in a host's session costs more than a missing one,
+which the model can still find with ``rules`` or ``recall``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from clew.errors import InputError
+from clew.hosts.reminder import SEARCH, Line, WorkState, plain
+from clew.ledger.goal import GoalKind
+from clew.ledger.ledger import Ledger
+from clew.ledger.loop import LoopKind
+from clew.message import Item, Origin, Role, Trust, said
+from clew.message.text import escaped
+from clew.rules.rule import Kind, Lasts, MadeBy, Pin
+from clew.secrets import mask
+from clew.transcripts.formats import FORMATS, detect
+from clew.transcripts.records import Entry, Start
+from clew.transcripts.source import Source, open_source
+from clew.transcripts.transcript import Transcript, collect
+
+DIGEST_TOKENS = 4_000
+_NOW = "(the conversation goes on here)"
+WHOLE_BYTES = 6 << 20
+"""Files up to this size are read whole: about 0.05 s of CPU per MiB."""
+TAIL_BYTES = 2 << 20
+MOST_USER_BYTES = 2 << 20
+"""Limit on the user's lines before the tail; the newest are kept if there are more."""
+_USER = (b'"type":"user"', b'"role":"user"', b'"user_message"', b'"queue-operation"')
+_RESULT = b'"tool_result"'
+_ASIDES = (b"the user said", b"answered your question")
+"""User text inside a tool result: a refusal with a reason, an answer to the model's question."""
+_CALL_LINES = 5
+"""A tool call that the user answered is at most this many lines before its result."""
+_HEAD_LINES = 8
+"""The first lines, which hold the session's id and metadata, are always read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostSession:
+    """A session of a host, whole or in part."""
+
+    transcript: Transcript
+    entries: tuple[Entry, ...]
+    """The conversation, oldest first."""
+    whole: bool
+    """False if parts of a large file were skipped."""
+
+    @property
+    def items(self) -> list[Item]:
+        """Return the messages with the ids that ``clew`` gives them: ``m12``, or ``L345`` by line."""
+        if self.whole:
+            return [Item(f"m{place}", entry.message) for place, entry in enumerate(self.entries, start=1)]
+        return [Item(f"L{entry.line}", entry.message) for entry in self.entries]
+
+    def ledger(self) -> Ledger:
+        """Return the session's ledger, without exact values, which are costly to extract."""
+        ledger = Ledger(exact_values=False)
+        ledger.extend(self.items)
+        return ledger
+
+
+def read_session(
+    path: Path, format_name: str | None = None, session_id: str | None = None, whole_bytes: int | None = None
+) -> HostSession:
+    """Read the session of a file; ``session_id`` chooses one of a database that holds several.
+
+    Files of at most ``whole_bytes`` are read whole: by default what a hook has time for.
+    """
+    most = WHOLE_BYTES if whole_bytes is None else whole_bytes
+    whole = path.is_dir() or path.suffix != ".jsonl" or path.stat().st_size <= most
+    return _read(open_source(path) if whole else _excerpt(path), format_name, session_id, whole=whole)
+
+
+def session_of(data: bytes, format_name: str) -> HostSession:
+    """Read a session that a host passed in its event."""
+    return _read(Source("what the host sent", lambda: iter((data,))), format_name, None, whole=True)
+
+
+def _read(source: Source, format_name: str | None, session_id: str | None, *, whole: bool) -> HostSession:
+    kind = FORMATS[format_name] if format_name else detect(source)
+    found = list(collect(kind.read(source), Start(source.name, kind.name)))
+    transcript = next((one for one in found if one.id == session_id), found[-1] if found else None)
+    if transcript is None:
+        raise InputError(f"{source.name} holds no session")
+    return HostSession(transcript, tuple(transcript.full_entries()), whole)
+
+
+def _excerpt(path: Path) -> Source:
+    """Return the file with skipped lines left empty, so that line numbers stay the same."""
+
+    def lines() -> Iterator[bytes]:
+        tail = path.stat().st_size - TAIL_BYTES
+        with path.open("rb") as file:
+            kept = _kept_lines(file, tail)
+            file.seek(0)
+            place = 0
+            for number, line in enumerate(file):
+                yield line if place >= tail or number in kept else b"\n"
+                place += len(line)
+
+    return Source(str(path), lines, path)
+
+
+def _kept_lines(file: Iterator[bytes], tail: int) -> set[int]:
+    """Return the numbers of the lines before the tail that may hold a message of the user."""
+    kept: dict[int, int] = {}
+    before: list[tuple[int, int]] = []
+    place = 0
+    for number, line in enumerate(file):
+        if place >= tail:
+            break
+        place += len(line)
+        if number < _HEAD_LINES or any(mark in line for mark in (_ASIDES if _RESULT in line else _USER)):
+            kept[number] = len(line)
+            if _RESULT in line:  # a result is only readable together with its call
+                kept.update(before)
+        before = [*before[-_CALL_LINES:], (number, len(line))]
+    room = MOST_USER_BYTES
+    newest: set[int] = set()
+    for number in sorted(kept, reverse=True):
+        room -= kept[number]
+        if room < 0:
+            break
+        newest.add(number)
+    return newest
+
+
+SURE = 0.8
+"""Confidence of a rule that is injected. On the labelled Claude Code, Codex and opencode sessions this and
+the kinds below leave out most statements about code that only sound like rules."""
+RULE_KINDS = frozenset((Kind.PROHIBITION, Kind.REQUIREMENT, Kind.LIMIT, Kind.SCOPE))
+PASSING = frozenset((Lasts.TURN, Lasts.TASK))
+LONGEST_RULE = 300
+LONGEST_LINE = 200
+MOST_OPEN = 6
+MOST_FILES = 12
+MOST_FAILURES = 3
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_BETTER_FIRST = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, LoopKind.TEST: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """The user's changes to the rules of a session: added and removed ones."""
+
+    pinned: tuple[str, ...] = ()
+    taken_off: frozenset[str] = field(default_factory=frozenset)
+
+
+def work_state(session: HostSession, by_hand: ByHand = ByHand()) -> WorkState:  # noqa: B008 - frozen
+    """Return what must stay in view of a session."""
+    ledger = session.ledger()
+    run = ledger.last_run
+    return WorkState(
+        rules=tuple(_rule_lines(ledger, by_hand)),
+        goal=_goal(ledger),
+        open=tuple(_open(ledger))[:MOST_OPEN],
+        files=tuple(_files(ledger, session.transcript.start.directory or ""))[:MOST_FILES],
+        failures=tuple(_failures(ledger)),
+        tests=flat(f"{run.command}: {run.failed} failed", LONGEST_LINE) if run else "",
+    )
+
+
+def is_sure(pin: Pin) -> bool:
+    """Whether a rule is the user's, in force, and certain enough to be injected."""
+    if not pin.is_active or pin.trust is not Trust.USER:
+        return False
+    if pin.made_by is MadeBy.PERSON:
+        return True
+    lasting = pin.scope.duration.lasts not in PASSING
+    return lasting and pin.kind in RULE_KINDS and pin.confidence >= SURE and len(pin.quote) <= LONGEST_RULE
+
+
+def _rule_lines(ledger: Ledger, by_hand: ByHand) -> Iterator[Line]:
+    for quote in by_hand.pinned:
+        yield Line("", f'"{flat(quote, LONGEST_RULE)}"')
+    for pin in ledger.pins.active:
+        if is_sure(pin) and plain(pin.quote) not in by_hand.taken_off | set(map(plain, by_hand.pinned)):
+            ref = pin.source.message if pin.source else ""
+            yield Line(ref, f'"{flat(pin.quote, LONGEST_RULE)}"')
+
+
+def _goal(ledger: Ledger) -> Line | None:
+    goal = ledger.goal
+    if goal is None:
+        return None
+    kind = "the approved plan: " if goal.kind is GoalKind.PLAN else ""
+    return Line(goal.source.message, f'{kind}"{flat(goal.quote, LONGEST_LINE)}"')
+
+
+def _open(ledger: Ledger) -> Iterator[Line]:
+    goal = ledger.goal.quote if ledger.goal else ""
+    loops = [one for one in ledger.loops.open if one.kind in _BETTER_FIRST and one.text not in goal]
+    for loop in sorted(loops, key=lambda one: _BETTER_FIRST[one.kind]):
+        status = f" ({loop.status})" if loop.status else ""
+        yield Line(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
+
+
+def _files(ledger: Ledger, directory: str) -> Iterator[str]:
+    """Yield the changed files, latest first; paths inside the project are relative to it."""
+    for one in reversed(ledger.artifacts.changed):
+        inside = directory and one.name.startswith(f"{directory}/")
+        yield flat(one.name[len(directory) + 1 :] if inside else one.name, LONGEST_LINE)
+
+
+def _failures(ledger: Ledger) -> Iterator[Line]:
+    for one in [failure for failure in ledger.failures if not failure.is_mended][-MOST_FAILURES:]:
+        said = " / ".join(line.strip() for line in one.lines[:2])
+        source = one.sources[-1] if one.sources else one.attempts[-1]
+        yield Line(source.message, flat(f"{one.subject or one.tool}: {said}", LONGEST_LINE))
+
+
+def flat(text: str, most: int) -> str:
+    """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
+    flat = " ".join(_STEERING.sub(" ", text[: most * 4]).split())
+    short = flat if len(flat) <= most and len(text) <= most * 4 else f"{flat[: most - 1]}…"
+    return escaped(short) if "clew" in short.lower() or not short.isascii() else short
+
+
+def summary_of(session: HostSession, focus: str | None = None) -> str:
+    """Return the replacement of a host's own summary: a digest, or the whole conversation if it is short."""
+    text = digest_of(session, DIGEST_TOKENS, focus)
+    if not text:
+        spoken = [(f"m{place}", one.message) for place, one in enumerate(session.entries, start=1)]
+        lines = [f"[{ref}, {one.role.value}] {escaped(one.text)}" for ref, one in spoken if one.text.strip()]
+        text = mask("\n".join(["The conversation so far, word for word:", *lines])).text
+    return f"{text}\n{SEARCH}"
+
+
+def digest_of(session: HostSession, target_tokens: int, focus: str | None = None) -> str:
+    """Return a digest of the whole conversation; empty if there is nothing to shorten.
+
+    A placeholder is added as last message, which ``compact`` always keeps: the host keeps the recent ones.
+    """
+    from clew.budget import DEFAULT
+    from clew.session import compact
+
+    messages = [*(entry.message for entry in session.entries), said(Role.USER, _NOW)]
+    policy = replace(DEFAULT, keep_messages=1)
+    done = compact(messages, target_tokens=target_tokens, policy=policy, focus=focus)
+    found = [one.text for one in done.messages if one.origin is Origin.SUMMARY and one.text]
+    return found[-1] if done.plan and found else ""

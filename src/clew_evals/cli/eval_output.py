@@ -1,0 +1,353 @@
+"""The output of ``clew eval``: tables for people, and every metric as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text as Styled
+
+from clew.cli.terminal import Terminal
+from clew.cli.text import count, one_line
+from clew.message import Json, JsonObject
+from clew_evals.attacked import Assault, survival
+from clew_evals.chain import Link
+from clew_evals.growth import GROWN, Growth, drift
+from clew_evals.lost import OURS, Lost, OwnCompactions
+from clew_evals.policies import CEILING
+from clew_evals.report import Findings
+from clew_evals.report.figures import chain_line, is_apart, ranked
+from clew_evals.report.losses import in_words, newest, sides, use_of
+from clew_evals.study import Row, probes_by_cut, usual_budget
+from clew_evals.summary import HEADLINE, Line, agreement, reached, summarised
+
+WHOLE = ("tokens", "rewritten", "refetch_tokens")
+"""Columns shown without decimals."""
+SHORT = {
+    "constraints": "rules",
+    "retained": "kept",
+    "rules": "(found)",
+    "recoverable": "reach",
+    "recalled": "recall",
+    "roundtrip": "round",
+    "continuity": "go on",
+    "next_action": "next",
+    "in_context": "context",
+    "explained": "explain",
+    "user_words": "user",
+    "agent_prose": "agent",
+    "tool_lines": "tools",
+    "bare_values": "values",
+    "answered": "answer",
+    "decisions": "decided",
+    "unsupported": "made up",
+    "refetch_tokens": "refetch",
+    "translated": "foreign",
+}
+"""Short column heads, so that all tables fit 80 columns."""
+
+
+def table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
+    """Return a table of some metrics, without columns that are empty for every policy."""
+    drawn = empty_table(title)
+    names = [name for name in names if any(name in line.means for line in lines)]
+    for name in names:
+        drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+    for line in lines:
+        drawn.add_row(line.policy, *(_cell(line, name) for name in names), style=style_of(line.policy))
+    return drawn
+
+
+def empty_table(title: str) -> Table:
+    """Return a table without rows."""
+    drawn = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        header_style="dim",
+        padding=(0, 1, 0, 0),
+    )
+    drawn.add_column("policy", no_wrap=True, min_width=15)
+    return drawn
+
+
+def style_of(policy: str) -> str:
+    """Return the style of a policy's row."""
+    return "bold" if policy == "clew" else "dim" if is_apart(policy) else ""
+
+
+def _cell(line: Line, name: str) -> str:
+    mean = line.means.get(name)
+    if mean is None:
+        return "–"
+    if name == HEADLINE:
+        half = f"{(mean.high - mean.low) / 2:.2f}" if mean.interval else "–"
+        return f"{mean.value:.2f}±{half}"
+    return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
+
+
+AGREEING = (HEADLINE, "roundtrip", "explained", "retained")
+
+
+def figures(found: Findings) -> JsonObject:
+    """Return the metrics of all cuts together, and of each set."""
+    rows = found.rows
+    cuts = probes_by_cut(rows)
+    sessions = {row.session for row in rows}
+    sets = list(dict.fromkeys(row.set for row in rows))
+    figures_found: JsonObject = {
+        "cuts": len(cuts),
+        "sessions": len(sessions),
+        "probes": sum(cuts.values()),
+        "ranked_by": HEADLINE,
+        "policies": _by_policy(summarised(rows)),
+        "sets": {name: _by_policy(summarised(row for row in rows if row.set == name)) for name in sets},
+        "agreement": {metric: _tau(rows, metric) for metric in AGREEING if len(sessions) > 1},
+    }
+    if ceiling := _reached(rows):
+        figures_found["of_the_ceiling"] = ceiling
+    if found.links:
+        figures_found["chains"] = _chains(found.links)
+    if found.growths:
+        figures_found["grown"] = _grown(found.growths)
+    if found.assaults:
+        figures_found["attacks"] = _attacks(found.assaults)
+    if found.own.judged or found.own.unjudged:
+        each: list[Json] = [one.to_json() for one in found.own.judged]
+        unjudged: list[Json] = [dict(one._asdict()) for one in found.own.unjudged]
+        both = _by_policy(sides(found.own.judged))
+        figures_found["compactions"] = {"policies": both, "each": each, "unjudged": unjudged}
+    return figures_found
+
+
+def _by_policy(lines: Sequence[Line]) -> JsonObject:
+    """Return the rows by policy; with several budgets, each policy's rows by budget."""
+    if len({line.share for line in lines}) == 1:
+        return {line.policy: line.to_json() for line in lines}
+    found: dict[str, JsonObject] = {}
+    for line in lines:
+        found.setdefault(line.policy, {})[f"{line.share:g}"] = line.to_json()
+    return dict(found)
+
+
+def _reached(rows: Sequence[Row]) -> JsonObject:
+    """Return clew's share of the upper bound, at the budget nearest to a tenth."""
+    if not rows:
+        return {}
+    budget = usual_budget(row.share for row in rows)
+    lines = {line.policy: line for line in summarised(row for row in rows if row.share == budget)}
+    if OURS not in lines or CEILING not in lines:
+        return {}
+    return {name: round(share, 4) for name, share in reached(lines[OURS], lines[CEILING]).items()}
+
+
+def _tau(rows: Sequence[Row], metric: str) -> JsonObject:
+    budget = usual_budget(row.share for row in rows)
+    found = agreement([row for row in rows if row.share == budget], metric)
+    return {"mean_tau": round(found.mean, 3), "worst_tau": round(found.worst, 3)}
+
+
+def _chains(links: Sequence[Link]) -> JsonObject:
+    found: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(link.policy for link in links):
+        mine = [link for link in links if link.policy == policy]
+        times = sorted({link.times for link in mine})
+        found[policy] = {str(number): chain_line(mine, number).to_json() for number in times}
+    return dict(found)
+
+
+def _grown(every: Sequence[Growth]) -> JsonObject:
+    """Return by policy and metric the difference between a chain and one compaction to the same size."""
+    found: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        drifts = {metric: mean for metric in GROWN if (mean := drift(mine, metric))}
+        found[policy] = {
+            "sessions": len(mine),
+            "compactions": sum(one.compactions for one in mine),
+            "difference": {metric: round(mean.value, 4) for metric, mean in drifts.items()},
+            "interval": {
+                metric: [round(mean.low, 4), round(mean.high, 4)] for metric, mean in drifts.items()
+            },
+        }
+    return dict(found)
+
+
+def _attacks(every: Sequence[Assault]) -> JsonObject:
+    """Return by policy the share of rules that survived, by number of compactions and by kind of attack."""
+    found: dict[str, JsonObject] = {}
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        found[policy] = {
+            **_survivals(mine, lambda one: str(one.times)),
+            "families": _survivals(mine, lambda one: one.family),
+            "attacks": len(mine),
+        }
+    return dict(found)
+
+
+def _survivals(some: Sequence[Assault], of: Callable[[Assault], str]) -> JsonObject:
+    names = dict.fromkeys(map(of, some))
+    return {name: round(survival(one for one in some if of(one) == name), 4) for name in names}
+
+
+LATEST = 5
+USES_TOLD = 3
+NAMES_TOLD = 6
+COMPARED = (
+    "share", "retained", "far", "hard", "in_context", "explained", "constraints", "rules", "open", "files",
+    "failed",
+)  # fmt: skip
+
+
+def print_lost(own: OwnCompactions, term: Terminal) -> None:
+    """Print what was lost: in words, then in figures next to clew's, then per compaction."""
+    term.print(Styled("What your tool lost at its own compactions", "bold"), *map(Styled, in_words(own)), "")
+    if not own.judged:
+        return
+    title = "as shares: its own tool, and clew with as many tokens"
+    term.console().print(table(title, sides(own.judged), COMPARED))
+    for one in newest(own.judged, LATEST):
+        _print_one(one, term)
+    term.print("")
+
+
+def _print_one(one: Lost, term: Terminal) -> None:
+    when = (one.time or "").replace("T", " ")[:16]
+    sizes = f"{one.tokens_before:,} tokens became {one.tokens_after:,}"
+    term.print("", Styled(f"{when}  {one.format}: {sizes}", "bold"), Styled(f"  {one.path.name}", "dim"))
+    room = term.console().width - 2
+    term.print(*(f"  {one_line(line, room)}" for line in _losses(one)))
+
+
+def _losses(one: Lost) -> Iterator[str]:
+    """Yield what a compaction lost, a line per kind; for values used later, where they were used."""
+    files = [Path(name).name for name in one.files]
+    for what, gone in (("rule", one.rules), ("open task", one.open), ("changed file", files)):
+        if gone:
+            yield f"lost {count(len(gone), what)}: {', '.join(gone[:NAMES_TOLD])}"
+    needed = [probe for probe in one.values if not probe.refetched]
+    again = [probe.key for probe in one.values if probe.refetched]
+    for probe in needed[:USES_TOLD]:
+        yield f"lost {probe.key}, needed in: …{''.join(use_of(probe))}…"
+    if more := [probe.key for probe in needed[USES_TOLD:]]:
+        yield f"lost {count(len(more), 'more value')} needed later: {', '.join(more[:NAMES_TOLD])}"
+    if again:
+        yield f"lost {count(len(again), 'value')} to be fetched again: {', '.join(again[:NAMES_TOLD])}"
+    if not (one.rules or one.open or one.files or one.values):
+        yield "lost nothing that was needed later"
+
+
+SHOWN = (
+    "share", "continuity", "next_action", "goal", "redo", "reports", "roundtrip", "current", "invalid",
+)  # fmt: skip
+KEPT = ("retained", "far", "hard", "in_context", "explained", "constraints", "open", "files", "rules")
+KNOWN = (
+    "recoverable", "recalled", "answered", "decisions", "failed", "tests", "unsupported",
+)  # fmt: skip
+MADE_OF = ("verbatim", "user_words", "agent_prose", "tool_lines", "bare_values")
+COST = ("tokens", "rewritten", "refetch_tokens", "calls", "seconds")
+IN_CHAINS = (
+    "share", "continuity", "retained", "far", "roundtrip", "constraints", "open", "files", "invalid",
+)  # fmt: skip
+OF_THE_CEILING = ("retained", "far", "hard", "in_context", "explained")
+MEANINGS = (
+    "go on: mean of the next five, less redo; ranks. next: targets and reasons of the first three calls "
+    "after the cut. goal: stated rightly. redo: finished, overruled, deleted things shown as open or valid. "
+    "reports: the agent's end-of-turn reports, whole sentences. round: questions about the history that a "
+    "plain reader answers. current: replaced values, the new one said last. kept: values needed later that "
+    "are in view; far, hard: of those stated long ago, and seldom. context, explain: with words of their "
+    "source near, or on their line. rules (labelled), open tasks, changed files: still named. reach, recall: "
+    "kept, or found by one search. made up: values never stated. "
+    "±: half a 95 % interval by session, – with one. –: nothing to ask. See docs/concepts/measure.md"
+)
+TITLES = (
+    ("what an agent needs next", SHOWN),
+    ("values, rules and work that are kept", KEPT),
+    ("recall, questions, failures, invented values", KNOWN),
+    ("what the view consists of", MADE_OF),
+    ("cost: tokens sent, missed in the cache, fetched again", COST),
+)
+
+
+def tables(found: Findings, term: Terminal) -> None:
+    """Print the report."""
+    if found.own.judged or found.own.unjudged:
+        print_lost(found.own, term)
+    if found.rows:
+        _print_rows(found.rows, term)
+    if found.links:
+        _print_chains(found.links, term)
+    if found.growths:
+        _print_growths(found.growths, term)
+    if found.assaults:
+        _print_attacks(found.assaults, term)
+
+
+def _print_rows(rows: Sequence[Row], term: Terminal) -> None:
+    cuts = probes_by_cut(rows)
+    sessions = count(len({row.session for row in rows}), "session")
+    values = count(sum(cuts.values()), "value")
+    term.print(Styled("How well work can continue after each policy", "bold"))
+    term.print(f"{count(len(cuts), 'cut')} of {sessions}; {values} needed after a cut", "")
+    for share in dict.fromkeys(row.share for row in rows):
+        lines = ranked(summarised(row for row in rows if row.share == share), share)
+        for title, names in TITLES:
+            term.console().print(table(f"at {share:.0%} of the tokens: {title}", lines, names))
+            term.print("")
+        _print_reached(lines, term)
+    term.print(Styled(MEANINGS, "dim"))
+
+
+def _print_reached(lines: Sequence[Line], term: Terminal) -> None:
+    by_name = {line.policy: line for line in lines}
+    if OURS not in by_name or CEILING not in by_name:
+        return
+    shares = reached(by_name[OURS], by_name[CEILING])
+    shown = ", ".join(f"{name} {shares[name]:.2f}" for name in OF_THE_CEILING if name in shares)
+    if shown:
+        term.print(f"clew's share of the upper bound ({CEILING}): {shown}", "")
+
+
+def _print_chains(links: Sequence[Link], term: Terminal) -> None:
+    for number in sorted({link.times for link in links}):
+        policies = dict.fromkeys(link.policy for link in links)
+        lines = [chain_line([link for link in links if link.policy == one], number) for one in policies]
+        title = f"after {count(number, 'compaction')} in a row, with one rule planted at the start"
+        term.print("")
+        term.console().print(table(title, ranked(lines), IN_CHAINS))
+
+
+def _print_growths(every: Sequence[Growth], term: Terminal) -> None:
+    """Print chains at a real window, minus one compaction of the same history to the same size."""
+    names = [name for name in GROWN if any(drift([one], name) for one in every)]
+    drawn = empty_table("chains at a real window, minus one compaction to the same size (95 %)")
+    for name in ("runs", *names):
+        drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        means = [drift(mine, name) for name in names]
+        cells = (f"{mean.value:+.2f}" if mean else "–" for mean in means)
+        bounds = (f"±{(mean.high - mean.low) / 2:.2f}" if mean and mean.interval else "" for mean in means)
+        drawn.add_row(policy, str(sum(one.compactions for one in mine)), *cells, style=style_of(policy))
+        drawn.add_row("", "", *bounds, style="dim")
+    term.print("")
+    term.console().print(drawn)
+
+
+def _print_attacks(every: Sequence[Assault], term: Terminal) -> None:
+    times = sorted({one.times for one in every})
+    families = list(dict.fromkeys(one.family for one in every))
+    drawn = empty_table("a planted rule that tool outputs ask to drop: share that survives")
+    for name in (*(f"{number}×" for number in times), *families):
+        drawn.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
+    for policy in dict.fromkeys(one.policy for one in every):
+        mine = [one for one in every if one.policy == policy]
+        by_times = [survival(one for one in mine if one.times == number) for number in times]
+        by_family = [survival(one for one in mine if one.family == family) for family in families]
+        shares = (f"{share:.2f}" for share in (*by_times, *by_family))
+        drawn.add_row(policy, *shares, style=style_of(policy))
+    term.print("")
+    term.console().print(drawn)
