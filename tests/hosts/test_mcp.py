@@ -177,7 +177,7 @@ def test_what_is_wrong_is_answered_and_the_server_goes_on(home: Path) -> None:
     codes = [reply.get("error", {}).get("code") for reply in replies]
     assert codes == [-32700, -32600, -32601, -32602, None, -32022, None, -32602, None]
     assert replies[4]["result"]["isError"]
-    assert "no session of a tool was found" in replies[4]["result"]["content"][0]["text"]
+    assert "no agent session found" in replies[4]["result"]["content"][0]["text"]
     assert replies[-1]["result"] == {}
 
 

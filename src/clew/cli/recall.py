@@ -24,6 +24,7 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import Where, project_at
 from clew.memory.search import Hit, Query
+from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
 from clew.settings import clew_home, load_settings, store_path
 

@@ -17,10 +17,10 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.protocol import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.selection import excerpt_start
 from clew.memory.notes.note import Author, Category, Draft, Scope, Source, Status
 from clew.memory.notes.notebook import Notebook
 from clew.memory.notes.rules import key_of
+from clew.memory.selection import excerpt_start
 from clew.message import Trust
 from clew.secrets import mask_message
 from clew.settings import store_path

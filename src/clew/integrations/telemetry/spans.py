@@ -170,7 +170,13 @@ class SpanBuilder:
         return self._record(stored, name, Scale.POINT, stored.event.time, attributes)
 
     def _record(
-        self, stored: StoredEvent, name: str, scale: Scale, start: str, attributes: Attributes, error: str = ""
+        self,
+        stored: StoredEvent,
+        name: str,
+        scale: Scale,
+        start: str,
+        attributes: Attributes,
+        error: str = "",
     ) -> TraceRecord:
         common: dict[str, Value] = {"gen_ai.conversation.id": self.session}
         time = stored.event.time
