@@ -45,7 +45,7 @@ def shown(*events: object, is_tty: bool = False) -> str:
         (ToolFinished("c", "read_file", "no such file", Trust.UNTRUSTED, True), "  ✗ no such file"),
         (ChatWarning("75% full"), "⚠ 75% full"),
         (TurnFailed(ModelFailed("gone"), "/retry"), f"✗ {ModelFailed('gone')} (/retry)"),
-        (TurnStopped("m2"), "interrupted; the part that came is kept as m2"),
+        (TurnStopped("m2"), "interrupted; the partial reply is kept as m2"),
         (TurnStopped(), "interrupted"),
         (CommandOutput("two\nlines"), "two\nlines"),
     ],
