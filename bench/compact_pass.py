@@ -211,7 +211,7 @@ def evidence(
         sizes=sizes,
         originals={item.id: item.message for item in view}.get,
         pins=told.pins,
-        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.told),
+        loops=tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
         decisions=tuple(LedgerEntry(one.id, one.quote, one.source) for one in ledger.decisions),
         ledger_claims=told.claims,
         values=ledger.values,

@@ -74,11 +74,11 @@ def citations(ledger):
         yield from _anything(artifact.first, artifact.last, artifact.last_change)
     for failure in ledger.failures:
         yield from zip(failure.sources, failure.lines, strict=True)
-        yield from _anything(*failure.attempts, failure.mended_by)
+        yield from _anything(*failure.attempts, failure.fixed_by)
     for approval in ledger.approvals:
         yield from _anything(approval.asked, approval.answered)
     for value in ledger.values:
-        yield from ((cite, value.text) for cite in (value.first, value.last, value.telling))
+        yield from ((cite, value.text) for cite in (value.first, value.last, value.best_line))
 
 
 def _anything(*cites):

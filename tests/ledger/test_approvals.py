@@ -19,7 +19,9 @@ def test_a_request_meets_its_answer():
     answered = Message(Role.USER, (ApprovalAnswer("r2", False, "not today"),))
     assert ledger_of(asked, answered).approvals == (
         Approval("a1", "deploy", Cite("m0", 0), request="r1"),
-        Approval("a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2", stands=True),
+        Approval(
+            "a2", "drop", Cite("m0", 1), Answer.REFUSED, Cite("m1", 0), "not today", "r2", in_force=True
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from clew.rules import (
     find_candidates,
 )
 from clew.rules.evidence import is_silent
-from clew.rules.find import sentences_that_tell, spoken
+from clew.rules.find import binding_sentences, spoken
 from clew.rules.pasted import LONG
 from clew.rules.words import model
 
@@ -501,7 +501,7 @@ SHORT_TEXTS = st.one_of(MESSAGES.map(text_of), st.lists(WORDS, max_size=14).map(
 @given(SHORT_TEXTS.filter(lambda text: len(text) < LONG))
 def test_a_text_passed_over_for_its_words_holds_no_sentence_that_could_tell(text: str):
     if is_silent(text):
-        assert list(sentences_that_tell(text, Trust.USER)) == []
+        assert list(binding_sentences(text, Trust.USER)) == []
 
 
 def test_messages_without_a_cue_are_passed_over_unread():

@@ -45,7 +45,7 @@ def busy(count: int) -> list[Message]:
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_language_without_a_table_keeps_a_line_that_names_a_path_at_any_time(text):
     ledger = ledger_of(*busy(EARLY_TURNS + 3), user(text))
-    assert any(text.rstrip(".।") in words.quote for words in ledger.early_words)
+    assert any(text.rstrip(".।") in words.quote for words in ledger.user_quotes)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_language_without_a_table_keeps_a_line_that_names_a_path_at_any_time(t
 )
 def test_a_line_that_restricts_is_kept_wherever_it_is(text):
     ledger = ledger_of(*busy(EARLY_TURNS + 3), user(text))
-    quotes = [words.quote for words in ledger.early_words] + [pin.quote for pin in ledger.pins.active]
+    quotes = [words.quote for words in ledger.user_quotes] + [pin.quote for pin in ledger.pins.active]
     assert any("legacy/" in quote and "never" in quote for quote in quotes)
 
 
@@ -68,7 +68,7 @@ def test_an_answer_to_a_question_and_the_reason_of_a_refusal_are_kept_as_data():
     asked = Message(Role.ASSISTANT, (ToolCall("c1", "AskUserQuestion", {}),))
     text = 'User has answered your questions: "May I?"="No, never modify legacy/". You can now continue.'
     answered = Message(Role.USER, (ToolResult("c1", (Text(text, trust=Trust.UNTRUSTED),)),))
-    (words,) = ledger_of(asked, answered).early_words
+    (words,) = ledger_of(asked, answered).user_quotes
     assert words.quote == "No, never modify legacy/"
     assert words.trust is Trust.UNTRUSTED
 
@@ -76,19 +76,19 @@ def test_an_answer_to_a_question_and_the_reason_of_a_refusal_are_kept_as_data():
 def test_there_is_a_bound():
     lines = [f"never modify src/module{number}/ in any way" for number in range(200)]
     ledger = ledger_of(*busy(EARLY_TURNS), *map(user, lines))
-    kept = [words for words in ledger.early_words if words.quote in lines]
+    kept = [words for words in ledger.user_quotes if words.quote in lines]
     assert len(kept) <= MOST_LINES
     assert sum(len(words.quote) for words in kept) <= MOST_CHARACTERS
 
 
 def test_thanks_and_going_on_are_not_kept():
-    assert not ledger_of(user("ok, thanks!"), user("go ahead"), user("continue")).early_words
+    assert not ledger_of(user("ok, thanks!"), user("go ahead"), user("continue")).user_quotes
 
 
 def test_it_is_the_same_after_being_written_and_read_back():
     ledger = ledger_of(*map(user, UNKNOWN))
     again = Ledger.from_json(ledger.to_json())
-    assert again.early_words == ledger.early_words
+    assert again.user_quotes == ledger.user_quotes
 
 
 def test_a_short_early_turn_outlives_a_chain_of_compacted_lists():

@@ -51,4 +51,4 @@ def test_waiting_calls_come_back_from_json():
     again = OpenCalls.from_json(calls.to_json())
     (answer,) = items(result("x", "a.py"))
     (one,) = again.read(answer, 2).exchanges
-    assert (one.deed.subject, one.asked) == ("ls", Cite("m0"))
+    assert (one.action.subject, one.asked) == ("ls", Cite("m0"))

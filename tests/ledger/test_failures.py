@@ -6,7 +6,7 @@ import pytest
 
 from clew.ledger import Failure
 from clew.ledger import failures as failures_module
-from clew.ledger.failures import telling_lines
+from clew.ledger.failures import error_spans
 from clew.message import Cite
 from tests.ledger.sessions import did, ledger_of, ran
 
@@ -28,7 +28,7 @@ def test_a_failure_is_mended_by_the_same_command():
             last_number=1,
             exit_code=1,
             changed=("/r/a.go",),
-            mended_by=Cite("m4"),
+            fixed_by=Cite("m4"),
         ),
     )
 
@@ -46,7 +46,7 @@ def test_a_failure_is_mended_by_the_same_command():
 )
 def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, worked):
     ledger = ledger_of(ran(failed, "error: no", code=1), ran(worked, "fine"))
-    assert [failure.is_mended for failure in ledger.failures] == [True]
+    assert [failure.is_fixed for failure in ledger.failures] == [True]
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_a_failure_is_mended_by_the_same_command_however_it_is_started(failed, w
 )
 def test_a_failure_is_not_mended_by_what_does_not_show_that_it_works(failed, other):
     ledger = ledger_of(ran(failed, "error: no", code=1), ran(other, "fine"))
-    assert [failure.is_mended for failure in ledger.failures] == [False]
+    assert [failure.is_fixed for failure in ledger.failures] == [False]
 
 
 def test_failed_attempts_at_one_thing_are_counted_together():
     ledger = ledger_of(*(ran("make all", f"error: number {n}", code=2) for n in range(3)), ran("ls", ""))
     (failure,) = ledger.failures
-    assert (failure.count, failure.lines, failure.is_mended) == (3, ("error: number 2",), False)
+    assert (failure.count, failure.lines, failure.is_fixed) == (3, ("error: number 2",), False)
     assert failure.attempts == (Cite("m0"), Cite("m2"), Cite("m4"))
 
 
@@ -79,8 +79,8 @@ def test_an_edit_is_mended_by_an_edit_of_the_same_file():
     )
     other = did("Edit", {"file_path": "b.py"}, "The file b.py has been updated.")
     right = did("Edit", {"file_path": "a.py"}, "The file a.py has been updated.")
-    assert [failure.is_mended for failure in ledger_of(wrong, other).failures] == [False]
-    assert [failure.is_mended for failure in ledger_of(wrong, other, right).failures] == [True]
+    assert [failure.is_fixed for failure in ledger_of(wrong, other).failures] == [False]
+    assert [failure.is_fixed for failure in ledger_of(wrong, other, right).failures] == [True]
 
 
 NOT_THERE = "<tool_use_error>Path does not exist: /no"
@@ -90,7 +90,7 @@ def test_another_search_mends_nothing():
     wrong = did("Grep", {"pattern": "a", "path": "/no"}, NOT_THERE, error=True)
     same = did("Grep", {"pattern": "a", "path": "/no"}, NOT_THERE, error=True)
     (failure,) = ledger_of(wrong, same, did("Grep", {"pattern": "b"}, "x")).failures
-    assert (failure.subject, failure.is_mended) == ("a /no", False)
+    assert (failure.subject, failure.is_fixed) == ("a /no", False)
 
 
 @pytest.mark.parametrize(
@@ -139,23 +139,21 @@ def test_of_a_chain_the_command_that_failed_is_blamed(line, output, blamed):
 def test_a_chain_is_mended_by_the_command_that_failed_in_it():
     broken = ran("rm -f a && make all 2>&1 | tail", "make: *** no rule", code=2)
     mended = [ran("rm -f a", ""), ran("cd x && make all | tail", "ok")]
-    assert [failure.is_mended for failure in ledger_of(broken, mended[0]).failures] == [False]
-    assert [failure.is_mended for failure in ledger_of(broken, *mended).failures] == [True]
+    assert [failure.is_fixed for failure in ledger_of(broken, mended[0]).failures] == [False]
+    assert [failure.is_fixed for failure in ledger_of(broken, *mended).failures] == [True]
 
 
 def test_a_file_that_could_not_be_read_is_mended_by_whatever_reads_it():
     missing = [
         did("Read", {"file_path": "/r/a.py"}, "<tool_use_error>Too large.", error=True) for _ in range(2)
     ]
-    assert [failure.is_mended for failure in ledger_of(*missing, ran("cat a.py", "x = 1")).failures] == [True]
-    assert [failure.is_mended for failure in ledger_of(*missing, ran("cat b.py", "x = 1")).failures] == [
-        False
-    ]
+    assert [failure.is_fixed for failure in ledger_of(*missing, ran("cat a.py", "x = 1")).failures] == [True]
+    assert [failure.is_fixed for failure in ledger_of(*missing, ran("cat b.py", "x = 1")).failures] == [False]
 
 
 def test_an_unknown_tool_is_mended_by_its_next_success():
     wrong = did("find_user", {"zip": "1"}, "Error: user not found")
-    assert [f.is_mended for f in ledger_of(wrong, did("find_user", {"zip": "2"}, "u_1")).failures] == [True]
+    assert [f.is_fixed for f in ledger_of(wrong, did("find_user", {"zip": "2"}, "u_1")).failures] == [True]
 
 
 def test_a_refusal_is_no_failure():
@@ -192,12 +190,12 @@ ValueError: bad value 7
     ],
 )  # fmt: skip
 def test_the_lines_that_say_what_went_wrong_are_found(output, lines):
-    assert [output[start:end] for start, end in telling_lines(output)] == lines
+    assert [output[start:end] for start, end in error_spans(output)] == lines
 
 
 def test_of_many_telling_lines_the_first_and_the_last_are_kept():
     output = "".join(f"error: number {n}\n" for n in range(9))
-    assert [output[start:end] for start, end in telling_lines(output)] == [
+    assert [output[start:end] for start, end in error_spans(output)] == [
         "error: number 0",
         "error: number 7",
         "error: number 8",
@@ -212,12 +210,12 @@ def test_a_huge_failed_output_is_looked_at_from_both_ends():
         + "calm line\n" * 100_000
         + "error: last\n"
     )
-    assert [output[start:end] for start, end in telling_lines(output)] == ["error: first", "error: last"]
+    assert [output[start:end] for start, end in error_spans(output)] == ["error: first", "error: last"]
 
 
 def test_of_too_many_failures_the_oldest_are_let_go(monkeypatch):
     monkeypatch.setattr(failures_module, "MOST_OPEN", 2)
-    monkeypatch.setattr(failures_module, "MOST_MENDED", 4)
+    monkeypatch.setattr(failures_module, "MOST_FIXED", 4)
     broken = [ran(f"tool{n} run", "error: no", code=1) for n in range(4)]
     assert [failure.subject for failure in ledger_of(*broken).failures] == ["tool2 run", "tool3 run"]
     mended = [step for n in range(9) for step in (ran(f"t{n}", "error: no", code=1), ran(f"t{n}", "ok"))]

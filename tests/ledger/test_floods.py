@@ -9,7 +9,7 @@ import pytest
 from clew.errors import NotFound
 from clew.ledger import Ledger
 from clew.ledger.checks import FailingTests
-from clew.ledger.loop import FIRST_TOLD, LAST_TOLD, MOST_OF_A_KIND, Closed, LoopKind
+from clew.ledger.loop import FIRST_LISTED, LAST_LISTED, MOST_OF_A_KIND, Closed, LoopKind
 from clew.ledger.phrases import Foreign
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, said
 from clew.rules import find
@@ -41,36 +41,36 @@ CHECKLIST = Item("m1", said(Role.USER, "\n".join(f"- [ ] task {n}" for n in rang
 
 def test_a_flood_is_told_by_its_first_ones_and_one_that_counts_the_rest():
     ledger = ledger_of(*ran(1, "pytest", failed(197)))
-    *first, rest = (loop for loop in ledger.loops.told if loop.kind is LoopKind.TEST)
-    assert [loop.id for loop in first] == [f"f{n}" for n in range(1, FIRST_TOLD + 1)]
+    *first, rest = (loop for loop in ledger.loops.collapsed if loop.kind is LoopKind.TEST)
+    assert [loop.id for loop in first] == [f"f{n}" for n in range(1, FIRST_LISTED + 1)]
     assert (rest.id, rest.text) == ("f11..f197", "and 187 more failing tests (f11..f197), see b1")
     assert len(ledger.loops.open) == 197
 
 
 def test_what_is_no_flood_is_told_as_it_is():
     ledger = ledger_of(*ran(1, "pytest", failed(20)))
-    assert ledger.loops.told == ledger.loops.open
+    assert ledger.loops.collapsed == ledger.loops.open
 
 
 def test_a_flood_is_closed_by_hand_as_one():
     ledger = ledger_of(CHECKLIST)
-    rest = next(loop for loop in ledger.loops.told if ".." in loop.id)
+    rest = next(loop for loop in ledger.loops.collapsed if ".." in loop.id)
     closed = ledger.close_loop(rest.id, "a pasted template")
     assert len(closed) == 590
     assert {(loop.closed, loop.why) for loop in closed} == {(Closed.BY_HAND, "a pasted template")}
-    assert [loop.kind for loop in ledger.loops.open].count(LoopKind.TODO) == FIRST_TOLD
+    assert [loop.kind for loop in ledger.loops.open].count(LoopKind.TODO) == FIRST_LISTED
 
 
 def test_what_came_bit_by_bit_is_told_by_its_first_and_its_last_ones():
     requests = [Item(f"m{n}", said(Role.USER, f"Rename part {n} of the parser.")) for n in range(1, 301)]
     few, many = ledger_of(*requests[:MOST_OF_A_KIND]), ledger_of(*requests)
-    assert few.loops.told == few.loops.open
-    told, ids = many.loops.told, [loop.id for loop in many.loops.open]
-    first, last = ids[:FIRST_TOLD], ids[-LAST_TOLD:]
-    name = f"{ids[FIRST_TOLD]}..{ids[-LAST_TOLD - 1]}"
+    assert few.loops.collapsed == few.loops.open
+    told, ids = many.loops.collapsed, [loop.id for loop in many.loops.open]
+    first, last = ids[:FIRST_LISTED], ids[-LAST_LISTED:]
+    name = f"{ids[FIRST_LISTED]}..{ids[-LAST_LISTED - 1]}"
     assert [loop.id for loop in told] == [*first, name, *last]
-    rest = len(ids) - FIRST_TOLD - LAST_TOLD
-    assert told[FIRST_TOLD].text == f"and {rest} more requests ({name}), see m11 to m260"
+    rest = len(ids) - FIRST_LISTED - LAST_LISTED
+    assert told[FIRST_LISTED].text == f"and {rest} more requests ({name}), see m11 to m260"
     assert len(many.close_loop(name, "never mind")) == rest
     assert [loop.id for loop in many.loops.open] == [*first, *last]
 

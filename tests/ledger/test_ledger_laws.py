@@ -153,7 +153,7 @@ def test_a_whole_session_is_kept():
     assert "Never push to main." in [pin.quote for pin in ledger.pins.active]
     assert [decision.quote for decision in ledger.decisions] == ["Let's use a branch instead of main."]
     assert [file.name for file in ledger.artifacts.changed] == ["/r/a.go"]
-    assert [failure.is_mended for failure in ledger.failures] == [True]
+    assert [failure.is_fixed for failure in ledger.failures] == [True]
     assert [approval.answer.value for approval in ledger.approvals] == ["granted"]
     assert [loop.text for loop in ledger.loops.open] == [
         "yes. Never push to main. Let's use a branch instead of main."

@@ -6,14 +6,14 @@ import pytest
 
 from clew.ledger import Ended
 from clew.ledger.exchange import Outcome, outcome
-from clew.ledger.tool_actions import deed
+from clew.ledger.tool_actions import action_of
 from clew.message import Text, ToolCall, ToolResult
 
 OK, FAILED, REFUSED = Ended.OK, Ended.FAILED, Ended.REFUSED
 
 
 def ended(name, arguments, text, error=False):
-    return outcome(deed(ToolCall("1", name, arguments)), ToolResult("1", (Text(text),), error))
+    return outcome(action_of(ToolCall("1", name, arguments)), ToolResult("1", (Text(text),), error))
 
 
 @pytest.mark.parametrize(

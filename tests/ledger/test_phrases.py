@@ -61,9 +61,9 @@ def test_an_endless_sentence_is_passed_over():
 
 def test_a_phrase_may_stand_where_each_of_its_words_does():
     phrases = Phrases(("go going", "with"), ("instead",))
-    assert phrases.may_stand_in("Let us GO, please, with option2.")
-    assert phrases.may_stand_in("use tabs—instead—of spaces")
-    assert not phrases.may_stand_in("do with it what you like, undergo nothing")
+    assert phrases.may_match("Let us GO, please, with option2.")
+    assert phrases.may_match("use tabs—instead—of spaces")
+    assert not phrases.may_match("do with it what you like, undergo nothing")
 
 
 SAID = (
@@ -83,4 +83,4 @@ def test_what_a_pattern_finds_its_phrases_may_hold(text):
         (talk._PROMISE, talk._PROMISE_PHRASES),
         (goal._DONE, goal._DONE_WORDS),
     ):
-        assert not pattern.search(text) or phrases.may_stand_in(text)
+        assert not pattern.search(text) or phrases.may_match(text)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from clew.message import Item, Message, Origin, Role, Text, ToolResult, Trust
 from clew.message import said as message_of
-from clew.rules.speech import SPEECH_HEAD, SPEECH_TAIL, Said, Speaker, said
+from clew.rules.speech import SPEECH_HEAD, SPEECH_TAIL, Speaker, Utterance, utterances
 from tests.ledger.sessions import assistant, plan, user
 
 
 def heard(message):
-    return [(one.speaker, one.text) for one in said(Item("m", message))]
+    return [(one.speaker, one.text) for one in utterances(Item("m", message))]
 
 
 def test_user_and_model_speak_for_themselves():
@@ -39,7 +39,7 @@ def test_what_a_tool_says_is_nobodys():
 
 def test_of_an_endless_text_its_beginning_and_its_end_are_speech():
     text = "Never push.\n" + "pasted line\n" * 20_000 + "Always test."
-    words = said(Item("m", message := user(text)))
+    words = utterances(Item("m", message := user(text)))
     assert [one.cite(0, len(one.text)).quote(message) == one.text for one in words] == [True, True]
     assert (words[0].text[:11], words[1].text[-12:]) == ("Never push.", "Always test.")
     assert sum(len(one.text) for one in words) <= SPEECH_HEAD + SPEECH_TAIL
@@ -48,6 +48,6 @@ def test_of_an_endless_text_its_beginning_and_its_end_are_speech():
 def test_a_persons_words_beside_a_refusal_are_the_persons():
     refused = ToolResult("1", (Text("It was rejected. They said:"), Text("use tabs", trust=Trust.USER)), True)
     message = Message(Role.TOOL, (refused,))
-    (words,) = said(Item("m", message))
-    assert words == Said(Speaker.USER, "use tabs", Trust.USER, "m", 0, 28, aside=True)
+    (words,) = utterances(Item("m", message))
+    assert words == Utterance(Speaker.USER, "use tabs", Trust.USER, "m", 0, 28, aside=True)
     assert words.cite(4, 8).quote(message) == "tabs"

@@ -6,7 +6,7 @@ import pytest
 
 from clew.ledger import Action
 from clew.ledger.shell import Touch
-from clew.ledger.tool_actions import Does, deed, touches
+from clew.ledger.tool_actions import ActionKind, action_of, touches
 from clew.message import ToolCall
 
 PATCH = (
@@ -24,43 +24,48 @@ PATCHED = [
 @pytest.mark.parametrize(
     ("name", "arguments", "does", "subject"),
     [
-        ("Read", {"file_path": "/a.py"}, Does.READ, "/a.py"),
-        ("Write", {"file_path": "/a.py", "content": "x"}, Does.WRITE, "/a.py"),
-        ("MultiEdit", {"file_path": "/a.py", "edits": []}, Does.EDIT, "/a.py"),
-        ("NotebookEdit", {"notebook_path": "/a.ipynb", "new_source": ""}, Does.EDIT, "/a.ipynb"),
-        ("Bash", {"command": "ls"}, Does.SHELL, "ls"),
-        ("shell", {"command": ["bash", "-lc", "ls -l"]}, Does.SHELL, "ls -l"),
-        ("exec_command", {"cmd": "ls"}, Does.SHELL, "ls"),
-        ("local_shell", {"command": ["ls", "-l"]}, Does.SHELL, "ls -l"),
-        ("read", {"filePath": "/a.py"}, Does.READ, "/a.py"),
-        ("replace", {"file_path": "a.py", "old_string": "x"}, Does.EDIT, "a.py"),
-        ("run_shell_command", {"command": "ls"}, Does.SHELL, "ls"),
-        ("str_replace_editor", {"command": "view", "path": "/a.py"}, Does.READ, "/a.py"),
-        ("str_replace_editor", {"command": "create", "path": "/a.py", "file_text": ""}, Does.WRITE, "/a.py"),
-        ("str_replace_based_edit_tool", {"command": "insert", "path": "/a.py"}, Does.EDIT, "/a.py"),
-        ("mcp__fs__write_file", {"path": "a.py", "content": ""}, Does.WRITE, "a.py"),
-        ("functions.exec_command", {"cmd": "ls"}, Does.SHELL, "ls"),
-        ("WebFetch", {"url": "https://x.org", "prompt": "p"}, Does.FETCH, "https://x.org"),
-        ("TodoWrite", {"todos": []}, Does.TODO, ""),
-        ("ExitPlanMode", {"plan": "x"}, Does.PROPOSE, ""),
+        ("Read", {"file_path": "/a.py"}, ActionKind.READ, "/a.py"),
+        ("Write", {"file_path": "/a.py", "content": "x"}, ActionKind.WRITE, "/a.py"),
+        ("MultiEdit", {"file_path": "/a.py", "edits": []}, ActionKind.EDIT, "/a.py"),
+        ("NotebookEdit", {"notebook_path": "/a.ipynb", "new_source": ""}, ActionKind.EDIT, "/a.ipynb"),
+        ("Bash", {"command": "ls"}, ActionKind.SHELL, "ls"),
+        ("shell", {"command": ["bash", "-lc", "ls -l"]}, ActionKind.SHELL, "ls -l"),
+        ("exec_command", {"cmd": "ls"}, ActionKind.SHELL, "ls"),
+        ("local_shell", {"command": ["ls", "-l"]}, ActionKind.SHELL, "ls -l"),
+        ("read", {"filePath": "/a.py"}, ActionKind.READ, "/a.py"),
+        ("replace", {"file_path": "a.py", "old_string": "x"}, ActionKind.EDIT, "a.py"),
+        ("run_shell_command", {"command": "ls"}, ActionKind.SHELL, "ls"),
+        ("str_replace_editor", {"command": "view", "path": "/a.py"}, ActionKind.READ, "/a.py"),
+        (
+            "str_replace_editor",
+            {"command": "create", "path": "/a.py", "file_text": ""},
+            ActionKind.WRITE,
+            "/a.py",
+        ),
+        ("str_replace_based_edit_tool", {"command": "insert", "path": "/a.py"}, ActionKind.EDIT, "/a.py"),
+        ("mcp__fs__write_file", {"path": "a.py", "content": ""}, ActionKind.WRITE, "a.py"),
+        ("functions.exec_command", {"cmd": "ls"}, ActionKind.SHELL, "ls"),
+        ("WebFetch", {"url": "https://x.org", "prompt": "p"}, ActionKind.FETCH, "https://x.org"),
+        ("TodoWrite", {"todos": []}, ActionKind.TODO, ""),
+        ("ExitPlanMode", {"plan": "x"}, ActionKind.PROPOSE, ""),
         # by shape
-        ("custom_plan", {"plan": [{"step": "a", "status": "pending"}]}, Does.TODO, ""),
-        ("amend", {"path": "a.py", "old_str": "x", "new_str": "y"}, Does.EDIT, "a.py"),
-        ("save_note", {"path": "a.md", "content": "x"}, Does.WRITE, "a.md"),
-        ("show_source", {"path": "a.py"}, Does.READ, "a.py"),
-        ("delete_thing", {"path": "a.py"}, Does.DELETE, "a.py"),
-        ("rename_thing", {"path": "a.py", "new_path": "b.py"}, Does.MOVE, "a.py"),
-        ("do_in_vm", {"command": "ls"}, Does.SHELL, "ls"),
-        ("crawl", {"url": "https://x.org"}, Does.FETCH, "https://x.org"),
-        ("crawl", {"url": "not an address"}, Does.OTHER, ""),
-        ("get_order", {"order_id": "#1"}, Does.OTHER, ""),
-        ("index", {"path": "a.py"}, Does.OTHER, ""),
-        ("anything", {}, Does.OTHER, ""),
+        ("custom_plan", {"plan": [{"step": "a", "status": "pending"}]}, ActionKind.TODO, ""),
+        ("amend", {"path": "a.py", "old_str": "x", "new_str": "y"}, ActionKind.EDIT, "a.py"),
+        ("save_note", {"path": "a.md", "content": "x"}, ActionKind.WRITE, "a.md"),
+        ("show_source", {"path": "a.py"}, ActionKind.READ, "a.py"),
+        ("delete_thing", {"path": "a.py"}, ActionKind.DELETE, "a.py"),
+        ("rename_thing", {"path": "a.py", "new_path": "b.py"}, ActionKind.MOVE, "a.py"),
+        ("do_in_vm", {"command": "ls"}, ActionKind.SHELL, "ls"),
+        ("crawl", {"url": "https://x.org"}, ActionKind.FETCH, "https://x.org"),
+        ("crawl", {"url": "not an address"}, ActionKind.OTHER, ""),
+        ("get_order", {"order_id": "#1"}, ActionKind.OTHER, ""),
+        ("index", {"path": "a.py"}, ActionKind.OTHER, ""),
+        ("anything", {}, ActionKind.OTHER, ""),
     ],
 )
 def test_a_call_is_known_by_name_or_by_shape(name, arguments, does, subject):
-    done = deed(ToolCall("1", name, arguments))
-    assert (done.does, done.subject) == (does, subject)
+    done = action_of(ToolCall("1", name, arguments))
+    assert (done.kind, done.subject) == (does, subject)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +109,12 @@ def test_a_call_is_known_by_name_or_by_shape(name, arguments, does, subject):
     ],
 )
 def test_what_a_call_did_is_told_by_its_arguments_and_its_result(name, arguments, result, found):
-    assert touches(deed(ToolCall("1", name, arguments)), result) == found
+    assert touches(action_of(ToolCall("1", name, arguments)), result) == found
 
 
 def test_a_unified_diff_is_a_patch_too():
     text = "--- a/x.py\n+++ b/x.py\n@@\n--- /dev/null\n+++ b/new.py\n@@\n--- a/old.py\n+++ /dev/null\n"
-    assert touches(deed(ToolCall("1", "patch", {"patch": text})), "") == [
+    assert touches(action_of(ToolCall("1", "patch", {"patch": text})), "") == [
         Touch(Action.MODIFIED, "x.py"),
         Touch(Action.CREATED, "new.py"),
         Touch(Action.DELETED, "old.py"),
@@ -117,5 +122,5 @@ def test_a_unified_diff_is_a_patch_too():
 
 
 def test_a_title_is_one_line():
-    assert deed(ToolCall("1", "Bash", {"command": "cd a\nls"})).title == "cd a"
-    assert deed(ToolCall("1", "apply_patch", PATCH)).title == "a.py, b.py, e.py, d.py"
+    assert action_of(ToolCall("1", "Bash", {"command": "cd a\nls"})).title == "cd a"
+    assert action_of(ToolCall("1", "apply_patch", PATCH)).title == "a.py, b.py, e.py, d.py"

@@ -157,7 +157,7 @@ def test_a_failed_edit_is_mended_by_whatever_changes_the_file():
             2, "Write", {"file_path": "src/a.py", "content": "y"}, "The file src/a.py has been updated"
         ),
     )
-    assert [failure.mended_by.message for failure in ledger.failures if failure.mended_by] == ["a2"]
+    assert [failure.fixed_by.message for failure in ledger.failures if failure.fixed_by] == ["a2"]
 
 
 def test_a_failed_run_is_mended_by_another_run_of_the_same_tests():
@@ -165,4 +165,4 @@ def test_a_failed_run_is_mended_by_another_run_of_the_same_tests():
         1, "Bash", {"command": "pytest tests/a.py"}, "FAILED tests/a.py::x\n1 failed in 1s\n", is_error=True
     )
     green = exchange(2, "Bash", {"command": "uv run python -m pytest"}, "9 passed in 1s\n")
-    assert [failure.is_mended for failure in ledger_of(*red, *green).failures] == [True]
+    assert [failure.is_fixed for failure in ledger_of(*red, *green).failures] == [True]

@@ -34,7 +34,7 @@ def test_the_telling_line_is_short_and_full_of_words():
         assistant("The limit for uploads is MAX_SIZE and comes from the config."),
         did("Bash", {"command": "env"}, "HOME=/root MAX_SIZE=20 " + "x " * 100),
     )
-    assert seen(ledger, "MAX_SIZE").telling == ("m2", 0, 0, 60)
+    assert seen(ledger, "MAX_SIZE").best_line == ("m2", 0, 0, 60)
 
 
 def test_first_and_last_are_the_lines_that_name_it():
@@ -51,7 +51,7 @@ def test_of_an_endless_line_the_surroundings_are_cited():
     (item,) = talk = items(user(text))
     ledger = Ledger()
     ledger.extend(talk)
-    quote = seen(ledger, "foo_bar").telling.quote(item.message)
+    quote = seen(ledger, "foo_bar").best_line.quote(item.message)
     assert "then foo_bar is set to nine" in quote
     assert len(quote) <= 240
 
@@ -60,14 +60,14 @@ def test_a_line_of_a_written_file_is_cited_in_its_escaped_form():
     talk = items(call("Write", {"file_path": "a.py", "content": 'A = "x"\nLIMIT_MB = 20\n\tz = 1'}))
     ledger = Ledger()
     ledger.extend(talk)
-    assert seen(ledger, "LIMIT_MB").telling.quote(talk[0].message) == "LIMIT_MB = 20"
+    assert seen(ledger, "LIMIT_MB").best_line.quote(talk[0].message) == "LIMIT_MB = 20"
 
 
 def test_a_written_line_that_looks_broken_by_its_escapes_is_cited_with_the_rest():
     talk = items(call("Write", {"content": 'print("a\\nb")\nLIMIT_MB = 20'}))
     ledger = Ledger()
     ledger.extend(talk)
-    assert "LIMIT_MB = 20" in seen(ledger, "LIMIT_MB").telling.quote(talk[0].message)
+    assert "LIMIT_MB = 20" in seen(ledger, "LIMIT_MB").best_line.quote(talk[0].message)
 
 
 @pytest.mark.parametrize("line", ["  1005→\tfoo", "1005\tfoo", "1005: foo", "1005│ foo"])

@@ -124,7 +124,7 @@ def test_no_goal_no_open_loop_no_failure_and_no_approval_is_out_of_sight(message
     ledger = session.ledger
     quotes = [*([ledger.goal.quote] if ledger.goal else []), *(one.text for one in ledger.loops.open)]
     quotes += [one.what for one in ledger.approvals]
-    quotes += [line for one in ledger.failures if not one.is_mended for line in one.lines]
+    quotes += [line for one in ledger.failures if not one.is_fixed for line in one.lines]
     assert [
         quote for quote in quotes if _plain(json.dumps(quote, ensure_ascii=False)[1:-1]) not in text
     ] == []

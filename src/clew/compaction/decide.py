@@ -290,7 +290,7 @@ def _line_for(rules: Sequence[Pin]) -> list[Claim]:
 
 def _evidence(job: Job) -> Evidence:
     brief = told(job, job.view)
-    loops = tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in job.ledger.loops.told)
+    loops = tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in job.ledger.loops.collapsed)
     decisions = tuple(LedgerEntry(one.id, one.quote, one.source) for one in job.ledger.decisions)
     return Evidence(
         view=job.view,

@@ -216,7 +216,7 @@ def _files(ledger: Ledger, directory: str) -> Iterator[str]:
 
 
 def _failures(ledger: Ledger) -> Iterator[Line]:
-    for one in [failure for failure in ledger.failures if not failure.is_mended][-MOST_FAILURES:]:
+    for one in [failure for failure in ledger.failures if not failure.is_fixed][-MOST_FAILURES:]:
         said = " / ".join(line.strip() for line in one.lines[:2])
         source = one.sources[-1] if one.sources else one.attempts[-1]
         yield Line(source.message, flat(f"{one.subject or one.tool}: {said}", LONGEST_LINE))

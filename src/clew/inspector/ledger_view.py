@@ -116,7 +116,7 @@ def _failure(one: Failure) -> JsonObject:
         "lines": list[Json](one.lines),
         "count": one.count,
         "source": one.sources[0].message if one.sources else None,
-        "mended": cite_to_json(one.mended_by),
+        "fixed": cite_to_json(one.fixed_by),
     }
 
 

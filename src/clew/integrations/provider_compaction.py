@@ -27,7 +27,7 @@ def must_survive(result: CompactResult) -> tuple[str, ...]:
     """Return what a summary of this conversation must contain: rules word for word, the goal, open work."""
     ledger = result.ledger
     goal = (ledger.goal.quote,) if ledger.goal else ()
-    open_work = tuple(loop.text for loop in ledger.loops.told[-MOST_OPEN:])
+    open_work = tuple(loop.text for loop in ledger.loops.collapsed[-MOST_OPEN:])
     return tuple(dict.fromkeys((*(rule.quote for rule in result.rules), *goal, *open_work)))
 
 

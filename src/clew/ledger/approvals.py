@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.phrases import is_foreign, sentence_around
-from clew.ledger.tool_actions import Does
+from clew.ledger.tool_actions import ActionKind
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
 from clew.message.patterns import lazy_pattern
-from clew.rules.speech import ASSISTANT, USER, Said
+from clew.rules.speech import ASSISTANT, USER, Utterance
 
 MOST = 2_000
 """Approvals kept (chosen by hand); above that the oldest answered ones are dropped."""
@@ -41,7 +41,7 @@ class Approval:
     """The person's answer, verbatim."""
     request: str = ""
     """The provider's id of the request, if it has one."""
-    stands: bool = False
+    in_force: bool = False
     """The call was refused and has not been made since; making it later implies permission."""
     result: str = ""
     """First line of the result of a refused call, verbatim."""
@@ -94,12 +94,12 @@ class Approvals:
     """The calls that were refused and not made since, by what they were to do."""
 
     def __post_init__(self) -> None:
-        self._refused = {one.what for one in self.held if one.stands}
+        self._refused = {one.what for one in self.held if one.in_force}
 
     @property
     def refusals(self) -> tuple[Approval, ...]:
         """Return the calls that were refused and not made since, each once, oldest first."""
-        return tuple({one.what: one for one in self.held if one.stands}.values())
+        return tuple({one.what: one for one in self.held if one.in_force}.values())
 
     @property
     def all(self) -> tuple[Approval, ...]:
@@ -136,7 +136,7 @@ class Approvals:
         if self._refused and exchange.outcome.ended is Ended.OK:
             self._was_done(_what(exchange))
         if not refused and not (
-            exchange.deed.does is Does.PROPOSE
+            exchange.action.kind is ActionKind.PROPOSE
             and exchange.outcome.ended is Ended.OK
             and _APPROVED_PLAN.match(exchange.result.text)
         ):
@@ -147,14 +147,14 @@ class Approvals:
         answer = Answer.REFUSED if refused else Answer.GRANTED
         result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
         told = (_what(exchange), exchange.asked, answer, exchange.answered, words)
-        self._new(Approval("", *told, stands=refused, result=result))
+        self._new(Approval("", *told, in_force=refused, result=result))
 
     def _was_done(self, what: str) -> None:
         if what in self._refused:
             self._refused.discard(what)
-            self.held = [replace(one, stands=False) if one.what == what else one for one in self.held]
+            self.held = [replace(one, in_force=False) if one.what == what else one for one in self.held]
 
-    def _heard(self, said: Said) -> None:
+    def _heard(self, said: Utterance) -> None:
         question, self.question = self.question, None
         if question is None or len(said.text) > _LONGEST_ANSWER or said.aside:
             return
@@ -169,7 +169,7 @@ class Approvals:
     def _new(self, approval: Approval) -> None:
         self.count += 1
         self.held.append(replace(approval, id=f"a{self.count}"))
-        if approval.stands:
+        if approval.in_force:
             self._refused.add(approval.what)
 
     def _answer(self, request: str, answer: Answer, cite: Cite, words: str) -> None:
@@ -177,19 +177,21 @@ class Approvals:
         for place in range(len(self.held) - 1, -1, -1):
             asked = self.held[place]
             if asked.request == request and asked.answer is Answer.ASKED:
-                stands = answer is Answer.REFUSED
-                self.held[place] = replace(asked, answer=answer, answered=cite, words=words, stands=stands)
-                self._refused |= {asked.what} if stands else set()
+                in_force = answer is Answer.REFUSED
+                self.held[place] = replace(
+                    asked, answer=answer, answered=cite, words=words, in_force=in_force
+                )
+                self._refused |= {asked.what} if in_force else set()
                 return
 
 
 def _what(exchange: Exchange) -> str:
     """Return the tool of a call and its target."""
-    subject = exchange.deed.title[:_LONGEST_SUBJECT]
-    return f"{exchange.deed.tool}: {subject}" if subject else exchange.deed.tool
+    subject = exchange.action.title[:_LONGEST_SUBJECT]
+    return f"{exchange.action.tool}: {subject}" if subject else exchange.action.tool
 
 
-def _question(said: Said) -> Question | None:
+def _question(said: Utterance) -> Question | None:
     """Return the question for permission that ends a text of the model."""
     text = said.text.rstrip()
     at = text.rfind("?")

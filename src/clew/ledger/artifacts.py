@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.shell import CHANGES, Action, Touch
-from clew.ledger.tool_actions import Does, touches
+from clew.ledger.tool_actions import ActionKind, touches
 from clew.message import Cite
 
 MOST_UNCHANGED = 8_000
@@ -110,10 +110,10 @@ class Artifacts:
         """Read the results in a message; return the names of the files they changed."""
         changed: list[str] = []
         for exchange in reading.exchanges:
-            if exchange.deed.does is Does.SHELL and exchange.deed.subject:
+            if exchange.action.kind is ActionKind.SHELL and exchange.action.subject:
                 self._ran(exchange)
             if exchange.outcome.ended is Ended.OK:
-                for touch in touches(exchange.deed, exchange.result.text):
+                for touch in touches(exchange.action, exchange.result.text):
                     changed += self._touched(touch, exchange.asked)
         if len(self.held) - self._changed > MOST_UNCHANGED:
             self._forget()
@@ -122,7 +122,7 @@ class Artifacts:
     def _ran(self, exchange: Exchange) -> None:
         if exchange.outcome.ended is Ended.REFUSED:
             return
-        name = exchange.deed.subject.strip()[:_LONGEST_COMMAND]
+        name = exchange.action.subject.strip()[:_LONGEST_COMMAND]
         key = Key(ArtifactKind.COMMAND, name)
         before = self.held.get(key)
         ended, code = exchange.outcome

@@ -13,7 +13,7 @@ from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, counts_in, only_shows, run_of
-from clew.ledger.tool_actions import Does
+from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
 
@@ -117,11 +117,11 @@ class FailingTests:
     def add(self, reading: Reading) -> None:
         """Read a message."""
         for exchange in reading.exchanges:
-            if exchange.deed.does is Does.SHELL and exchange.outcome.ended is not Ended.REFUSED:
-                run = run_of(exchange.deed.subject, exchange.result.text)
+            if exchange.action.kind is ActionKind.SHELL and exchange.outcome.ended is not Ended.REFUSED:
+                run = run_of(exchange.action.subject, exchange.result.text)
                 if run is not None:
                     self._take(run, exchange)
-                elif judged := verdict_of(exchange.deed.subject, exchange.result.text):
+                elif judged := verdict_of(exchange.action.subject, exchange.result.text):
                     self.checked = LastCheck(*judged, exchange.answered)
 
     def _take(self, run: Run, exchange: Exchange) -> None:

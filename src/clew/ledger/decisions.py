@@ -21,7 +21,7 @@ from clew.rules.find import find_candidates
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
 from clew.rules.rule import Force, Rule
-from clew.rules.speech import PLAN, USER, Said
+from clew.rules.speech import PLAN, USER, Utterance
 
 
 class DecidedBy(StrEnum):
@@ -156,14 +156,14 @@ _PHRASES_OF_ASSISTANT = Phrases(
 _SHORTEST = 10
 
 
-def decisions_in(said: Said) -> list[tuple[int, int]]:
+def decisions_in(said: Utterance) -> list[tuple[int, int]]:
     """Return the spans of a speaker's sentences that make a decision."""
     text = said.text
     if said.speaker is USER:
         phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
-    if not phrases.may_stand_in(text):
+    if not phrases.may_match(text):
         return []
     return [
         (start, end)
@@ -176,7 +176,7 @@ _LONGEST = 300
 """Characters of a choice (chosen by hand); a longer sentence is about other things too."""
 
 
-def choices_in(said: Said) -> Iterator[Rule]:
+def choices_in(said: Utterance) -> Iterator[Rule]:
     """Yield the user's sentences that choose something for this work without being standing rules."""
     if said.speaker is USER and may_state_rule(said.text):
         for found in find_candidates(_message(said)):
@@ -184,7 +184,7 @@ def choices_in(said: Said) -> Iterator[Rule]:
                 yield found
 
 
-def _message(said: Said) -> Message:
+def _message(said: Utterance) -> Message:
     return Message(Role.USER, (Text(said.text, trust=said.trust),))
 
 
@@ -217,7 +217,7 @@ class Decisions:
                 self._note(said, start, end)
             self._choose(said, places)
 
-    def _choose(self, said: Said, places: list[tuple[int, int]]) -> None:
+    def _choose(self, said: Utterance, places: list[tuple[int, int]]) -> None:
         """Add the user's choices, and mark those that they replace."""
         if said.speaker is not USER or not may_state_rule(said.text):
             return
@@ -236,7 +236,7 @@ class Decisions:
             self._choices = ActiveRules(filter(None, map(_as_rule, self.current)))
         return self._choices
 
-    def _note(self, said: Said, start: int, end: int) -> None:
+    def _note(self, said: Utterance, start: int, end: int) -> None:
         quote = said.text[start:end]
         if quote.casefold() in self.made:
             return

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from clew.ledger.tool_actions import Deed, Does, deed
+from clew.ledger.tool_actions import ActionKind, ToolAction, action_of
 from clew.message import Cite, Item, Json, ToolCall, ToolResult
 from clew.message.patterns import lazy_pattern
-from clew.rules.speech import Said, said
+from clew.rules.speech import Utterance, utterances
 
 
 class Ended(StrEnum):
@@ -84,7 +84,7 @@ _SHELL_ERROR = lazy_pattern(
 )
 """How the first or one of the last lines begins if a command failed."""
 _LAST_LINES = 3
-_TELLS_FAILURE = frozenset(("Bash",))
+_FLAGS_FAILURE = frozenset(("Bash",))
 """Shell tools that flag every failed command as an error, so that unflagged results succeeded."""
 _READS_OF_NOTHING = lazy_pattern(
     r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
@@ -93,7 +93,7 @@ _SHORT_ANSWER = 600
 """Characters of an error message (chosen by hand): a longer result of a reading tool is the file itself."""
 
 
-def outcome(done: Deed, result: ToolResult) -> Outcome:
+def outcome(done: ToolAction, result: ToolResult) -> Outcome:
     """Return how a call ended."""
     text = result.text
     if (result.is_error or len(text) < 2 * _SIDES) and _REFUSED.match(text):
@@ -101,21 +101,24 @@ def outcome(done: Deed, result: ToolResult) -> Outcome:
         return Outcome(Ended.REFUSED if result.is_error else Ended.FAILED)
     if len(text) < 2 * _SIDES and "ser" in text[:_SIDES] and _BROKEN_OFF.match(text):
         return Outcome(Ended.FAILED)
-    if done.does is Does.SHELL:
+    if done.kind is ActionKind.SHELL:
         return _of_command(done, result, text)
     if result.is_error:
         return Outcome(Ended.FAILED)
-    if done.does is Does.PATCH and (code := _EXIT_IN_JSON.search(text)):
+    if done.kind is ActionKind.PATCH and (code := _EXIT_IN_JSON.search(text)):
         return Outcome(Ended.FAILED if int(code[1]) else Ended.OK, int(code[1]))
-    if done.does in (Does.READ, Does.FETCH, Does.SEARCH, Does.OTHER) and len(text) > _SHORT_ANSWER:
+    if (
+        done.kind in (ActionKind.READ, ActionKind.FETCH, ActionKind.SEARCH, ActionKind.OTHER)
+        and len(text) > _SHORT_ANSWER
+    ):
         return Outcome(Ended.OK)
     return Outcome(Ended.FAILED if _TOOL_ERROR.match(text) else Ended.OK)
 
 
-def _of_command(done: Deed, result: ToolResult, text: str) -> Outcome:
+def _of_command(done: ToolAction, result: ToolResult, text: str) -> Outcome:
     code = _exit_code(text)
     if code is None:
-        failed = result.is_error or (done.tool not in _TELLS_FAILURE and _looks_failed(text))
+        failed = result.is_error or (done.tool not in _FLAGS_FAILURE and _looks_failed(text))
         return Outcome(Ended.FAILED if failed else Ended.OK)
     found_nothing = code == 1 and _READS_OF_NOTHING.search(done.subject[-_SIDES:])
     return Outcome(Ended.FAILED if code and not found_nothing else Ended.OK, code)
@@ -148,7 +151,7 @@ class Asked(NamedTuple):
 
     call: ToolCall
     cite: Cite
-    deed: Deed
+    action: ToolAction
 
 
 class Exchange(NamedTuple):
@@ -156,7 +159,7 @@ class Exchange(NamedTuple):
 
     call: ToolCall
     asked: Cite
-    deed: Deed
+    action: ToolAction
     result: ToolResult
     answered: Cite
     outcome: Outcome
@@ -168,7 +171,7 @@ class Reading(NamedTuple):
     number: int
     """Index of the message in the session, from 0."""
     item: Item
-    said: list[Said]
+    said: list[Utterance]
     calls: list[Asked]
     exchanges: list[Exchange]
 
@@ -189,7 +192,7 @@ class OpenCalls:
         exchanges: list[Exchange] = []
         for number, part in enumerate(item.message.parts):
             if isinstance(part, ToolCall):
-                asked = Asked(part, Cite(item.id, number), deed(part))
+                asked = Asked(part, Cite(item.id, number), action_of(part))
                 calls.append(asked)
                 self._add(asked)
             elif isinstance(part, ToolResult):
@@ -198,7 +201,7 @@ class OpenCalls:
                     call, cite, done = asked_for
                     ended = outcome(done, part)
                     exchanges.append(Exchange(call, cite, done, part, Cite(item.id, number), ended))
-        return Reading(index, item, said(item), calls, exchanges)
+        return Reading(index, item, utterances(item), calls, exchanges)
 
     def _add(self, asked: Asked) -> None:
         self._open.setdefault(asked.call.call_id, []).append(asked)
@@ -246,5 +249,5 @@ class OpenCalls:
         keeper = cls()
         for message, part, start, end, call_id, name, arguments in rows:
             call = ToolCall(call_id, name, arguments)
-            keeper._add(Asked(call, Cite(message, part, start, end), deed(call)))
+            keeper._add(Asked(call, Cite(message, part, start, end), action_of(call)))
         return keeper

@@ -19,12 +19,12 @@ from typing import NamedTuple
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.shell import Simple, simple_commands, without_prefixes
 from clew.ledger.testruns import run_of, selected_by
-from clew.ledger.tool_actions import BY_NAME, Deed, Does, touches
+from clew.ledger.tool_actions import BY_NAME, ActionKind, ToolAction, touches
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
 
 LONGEST_SUBJECT = 300
-_WORDS_THAT_TELL = 2
+_KEY_WORDS = 2
 _OPTION_VALUE = lazy_pattern(r"-|\d+$|.*=")
 _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
 _RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
@@ -70,7 +70,7 @@ _LOOKS = frozenset(
 """Programs that only read."""
 _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
 _TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
-_LOOKING = frozenset((Does.READ, Does.SEARCH))
+_LOOKING = frozenset((ActionKind.READ, ActionKind.SEARCH))
 _NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
 _SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")
 
@@ -91,40 +91,40 @@ class _Pipeline(NamedTuple):
     then: str
 
 
-def signatures(done: Deed) -> list[str]:
+def signatures(done: ToolAction) -> list[str]:
     """Return the signatures of a call: calls that share one attempt the same thing.
 
     A command line has one for each of its pipelines that must have succeeded if the call did: those followed
     by ``&&``, the last one, and the first one, whose exit code a semicolon hides.
     """
-    if done.does is not Does.SHELL:
+    if done.kind is not ActionKind.SHELL:
         return [_of_tool(done)]
     found: list[str] = []
     for pipeline in _pipelines(done.subject):
-        words = _telling_words(pipeline.head)
+        words = _key_words(pipeline.head)
         if words and (not found or pipeline.then in ("&&", "")):
             found.append("$ " + " ".join(words))
     return found
 
 
-def attempt(done: Deed, said: Sequence[str]) -> Attempt | None:
+def attempt(done: ToolAction, said: Sequence[str]) -> Attempt | None:
     """Return which part of a failed call is to blame, judging by the error lines; None if nothing is."""
-    if done.does is not Does.SHELL:
+    if done.kind is not ActionKind.SHELL:
         return Attempt(_of_tool(done), _subject(done))
-    pipelines = [one for one in _pipelines(done.subject) if _telling_words(one.head)]
+    pipelines = [one for one in _pipelines(done.subject) if _key_words(one.head)]
     if not pipelines:
         return None
     named = _named(pipelines, said)
     to_blame = (named or pipelines[-1]).head
     whole = len(pipelines) == 1 or (named is None and _is_one_chain(done.subject, pipelines))
     subject = _subject(done) if whole else " ".join(to_blame.words)
-    return Attempt("$ " + " ".join(_telling_words(to_blame)), subject[:LONGEST_SUBJECT])
+    return Attempt("$ " + " ".join(_key_words(to_blame)), subject[:LONGEST_SUBJECT])
 
 
-def only_looks(done: Deed) -> bool:
+def only_looks(done: ToolAction) -> bool:
     """Return True if a call only reads: its failure merely says that something is missing."""
-    if done.does is not Does.SHELL:
-        return done.does in _LOOKING
+    if done.kind is not ActionKind.SHELL:
+        return done.kind in _LOOKING
     commands = [without_prefixes(simple.words) for simple in simple_commands(done.subject)]
     programs = [words for words in commands if words and words[0] not in _SETTING_UP]
     return bool(programs) and all(map(_looks, programs))
@@ -139,16 +139,18 @@ def _looks(words: list[str]) -> bool:
     )
 
 
-def _of_tool(done: Deed) -> str:
-    if done.does is Does.SEARCH:
-        return f"{done.tool}\n{json.dumps(done.given)[:LONGEST_SUBJECT]}"  # each search is its own attempt
+def _of_tool(done: ToolAction) -> str:
+    if done.kind is ActionKind.SEARCH:
+        return (
+            f"{done.tool}\n{json.dumps(done.arguments)[:LONGEST_SUBJECT]}"  # each search is its own attempt
+        )
     return f"{done.tool}\n{done.title[:LONGEST_SUBJECT]}" if done.subject else done.tool
 
 
-def _subject(done: Deed) -> str:
-    if done.title or done.does is not Does.SEARCH:
+def _subject(done: ToolAction) -> str:
+    if done.title or done.kind is not ActionKind.SEARCH:
         return done.title[:LONGEST_SUBJECT]
-    told = (value for value in done.given.values() if isinstance(value, str) and value.strip())
+    told = (value for value in done.arguments.values() if isinstance(value, str) and value.strip())
     return " ".join(told)[:LONGEST_SUBJECT]
 
 
@@ -185,7 +187,7 @@ def _program(simple: Simple) -> str:
     return words[0].rsplit("/", 1)[-1] if words else ""
 
 
-def _telling_words(simple: Simple) -> list[str]:
+def _key_words(simple: Simple) -> list[str]:
     """Return program and first operands of a command without its launcher; [] if it only sets up."""
     words = without_prefixes(simple.words)
     if words[1:2] == ["-m"] and _PYTHON.fullmatch(words[0]):
@@ -197,14 +199,14 @@ def _telling_words(simple: Simple) -> list[str]:
         return plain[:2]  # the message differs from one attempt to the next
     while len(plain) > 1 and plain[0] in _STARTERS:
         plain = plain[2:] if plain[1] == "run" and plain[0] in _RUN_PROGRAMS else plain[1:]
-    return [plain[0].rsplit("/", 1)[-1], *plain[1 : _WORDS_THAT_TELL + 1]] if plain else []
+    return [plain[0].rsplit("/", 1)[-1], *plain[1 : _KEY_WORDS + 1]] if plain else []
 
 
 MOST_LINES = 3
 MOST_ATTEMPTS = 8
 MOST_CHANGES = 8
 MOST_OPEN = 200
-MOST_MENDED = 1_000
+MOST_FIXED = 1_000
 """Failures kept, fixed and open ones separately (chosen by hand); above that the oldest are dropped."""
 _LONGEST_LINE = 300
 _LOOKED_AT = 60_000
@@ -232,7 +234,7 @@ class Failure:
     exit_code: int | None = None
     changed: tuple[str, ...] = ()
     """Files that were changed since it first failed."""
-    mended_by: Cite | None = None
+    fixed_by: Cite | None = None
     """The call that succeeded: the same attempt, a change of the same file, or a run of the same tests."""
     runner: str = ""
     """Of a test run: the runner."""
@@ -240,9 +242,9 @@ class Failure:
     """It only read something, or has no output: one occurrence is not a failure."""
 
     @property
-    def is_mended(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether it works now."""
-        return self.mended_by is not None
+        return self.fixed_by is not None
 
 
 @dataclass(slots=True)
@@ -250,13 +252,13 @@ class Failures:
     """Tracks failures by what was attempted."""
 
     open: dict[str, Failure] = field(default_factory=dict)
-    mended: list[Failure] = field(default_factory=list)
+    fixed: list[Failure] = field(default_factory=list)
     count: int = 0
 
     @property
     def all(self) -> tuple[Failure, ...]:
         """Return the failures that count, fixed ones first."""
-        return tuple(one for one in (*self.mended, *self.open.values()) if one.count > 1 or not one.slight)
+        return tuple(one for one in (*self.fixed, *self.open.values()) if one.count > 1 or not one.slight)
 
     def add(self, reading: Reading, changed: list[str]) -> None:
         """Read a message; ``changed`` are the files that its results show as changed."""
@@ -267,7 +269,7 @@ class Failures:
             if ended is Ended.OK:
                 self._worked(
                     [
-                        *signatures(exchange.deed),
+                        *signatures(exchange.action),
                         *self._same_tests(exchange),
                         *self._read_after_all(exchange),
                     ],
@@ -278,19 +280,19 @@ class Failures:
         if changed and self.open:
             self._worked(self._same_files(changed), reading.exchanges[-1].asked)
             self._note_changes(changed)
-        if len(self.mended) > MOST_MENDED:
-            del self.mended[: MOST_MENDED // 4]
+        if len(self.fixed) > MOST_FIXED:
+            del self.fixed[: MOST_FIXED // 4]
 
     def _worked(self, signatures: list[str], asked: Cite) -> None:
         for signature in signatures:
             if signature in self.open:
-                self.mended.append(replace(self.open.pop(signature), mended_by=asked))
+                self.fixed.append(replace(self.open.pop(signature), fixed_by=asked))
 
     def _same_tests(self, exchange: Exchange) -> list[str]:
         """Return the failed test runs that a passing run covers, however it was started."""
-        if exchange.deed.does is not Does.SHELL or not any(one.runner for one in self.open.values()):
+        if exchange.action.kind is not ActionKind.SHELL or not any(one.runner for one in self.open.values()):
             return []
-        run = run_of(exchange.deed.subject, exchange.result.text)
+        run = run_of(exchange.action.subject, exchange.result.text)
         if run is None or run.failed:
             return []
         return [
@@ -314,20 +316,20 @@ class Failures:
         unread = [
             (signature, failure.subject)
             for signature, failure in self.open.items()
-            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) is Does.READ
+            if not signature.startswith("$ ") and BY_NAME.get(failure.tool.lower()) is ActionKind.READ
         ]
         if not unread:
             return []
-        names = [touch.name for touch in touches(exchange.deed, exchange.result.text)]
+        names = [touch.name for touch in touches(exchange.action, exchange.result.text)]
         return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
 
     def _failed(self, exchange: Exchange, number: int) -> None:
         text = exchange.result.text
         if _NOT_ITS_OWN.match(text):
             return
-        spans = telling_lines(text)
+        spans = error_spans(text)
         lines = tuple(text[start:end] for start, end in spans)
-        tried = attempt(exchange.deed, lines)
+        tried = attempt(exchange.action, lines)
         if tried is None:
             return
         sources = tuple(exchange.answered._replace(start=start, end=end) for start, end in spans)
@@ -343,14 +345,14 @@ class Failures:
             last_number=number,
             exit_code=exchange.outcome.exit_code,
             runner=_runner(exchange),
-            slight=not lines or only_looks(exchange.deed),
+            slight=not lines or only_looks(exchange.action),
         )
         if len(self.open) > MOST_OPEN:
             del self.open[next(iter(self.open))]
 
     def _first(self, tried: Attempt, exchange: Exchange) -> Failure:
         self.count += 1
-        return Failure(f"e{self.count}", exchange.deed.tool, tried.subject, (), (), (), count=0)
+        return Failure(f"e{self.count}", exchange.action.tool, tried.subject, (), (), (), count=0)
 
     def _note_changes(self, changed: list[str]) -> None:
         for signature, failure in self.open.items():
@@ -359,7 +361,7 @@ class Failures:
                 self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
 
 
-_CHANGE_FILES = frozenset((Does.EDIT, Does.WRITE, Does.PATCH))
+_CHANGE_FILES = frozenset((ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH))
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -367,12 +369,16 @@ def _same_file(one: str, other: str) -> bool:
 
 
 def _runner(exchange: Exchange) -> str:
-    run = run_of(exchange.deed.subject, exchange.result.text) if exchange.deed.does is Does.SHELL else None
+    run = (
+        run_of(exchange.action.subject, exchange.result.text)
+        if exchange.action.kind is ActionKind.SHELL
+        else None
+    )
     return run.runner if run else ""
 
 
 _NOT_ITS_OWN = lazy_pattern(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
-_TELLING = lazy_pattern(
+_ERROR_LINE = lazy_pattern(
     r"""^[ \t]*+(?:
       (?P<cause>
         (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
@@ -401,7 +407,7 @@ _BEFORE_OUTPUT = lazy_pattern(
 )
 
 
-def telling_lines(text: str) -> list[tuple[int, int]]:
+def error_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans of the lines of a failed output that name the cause: a few, in order."""
     pieces = [(0, min(len(text), _LOOKED_AT))]
     if len(text) > _LOOKED_AT:
@@ -409,7 +415,7 @@ def telling_lines(text: str) -> list[tuple[int, int]]:
     causes: list[tuple[int, int]] = []
     signs: list[tuple[int, int]] = []
     for start, end in pieces:
-        for match in _TELLING.finditer(text, start, end):
+        for match in _ERROR_LINE.finditer(text, start, end):
             if not _FRAME.match(match[0]):
                 (causes if match.lastgroup == "cause" else signs).append(_bounds(text, *match.span()))
     # The last cause usually matters most (a traceback ends with it); the first shows where it began.

@@ -21,7 +21,7 @@ from clew.rules.find import find_candidates
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
 from clew.rules.rule import Kind, Rule
 from clew.rules.sentences import Sentence, sentences
-from clew.rules.speech import ASSISTANT, PLAN, USER, Said
+from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
 _LONGEST = 600
 """Characters above which a text always counts as a request; chosen by hand."""
@@ -61,10 +61,10 @@ def asks_for_nothing(text: str) -> bool:
     """Return True if the text only states rules (with or without facts), or is the output of a hook."""
     if _OF_A_HOOK.match(text):
         return _WANTS.search(text) is None
-    return only_tells(text) and bool(find_candidates(_spoken(text)))
+    return states_only(text) and bool(find_candidates(_spoken(text)))
 
 
-def only_tells(text: str) -> bool:
+def states_only(text: str) -> bool:
     """Return True if the text contains nothing but rules and facts."""
     if len(text) > _LONGEST:
         return False
@@ -250,7 +250,7 @@ class Goals:
             elif (kind := self._kind(said)) is not None:
                 self._set_goal(kind, said)
 
-    def _kind(self, said: Said) -> GoalKind | None:
+    def _kind(self, said: Utterance) -> GoalKind | None:
         text = said.text
         if said.speaker is PLAN:
             # A model's words with the user's role are an approved plan, or the task of a sub-agent.
@@ -287,7 +287,7 @@ class Goals:
             self.goals.append(replace(before, id=f"g{len(self.goals) + 1}", kind=GoalKind.BACK))
         self.reported_done = False
 
-    def _set_goal(self, kind: GoalKind, said: Said) -> None:
+    def _set_goal(self, kind: GoalKind, said: Utterance) -> None:
         start, end = _quoted(said.text)
         quote = said.text[start:end]
         if self.goals and quote == self.goals[-1].quote:
@@ -296,7 +296,7 @@ class Goals:
         self.reported_done = False
 
 
-def _takes_back(said: Said) -> bool:
+def _takes_back(said: Utterance) -> bool:
     text = said.text
     return said.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
 
@@ -304,7 +304,7 @@ def _takes_back(said: Said) -> bool:
 def _says_done(text: str) -> bool:
     """Return True if the first or last words of a text report something done."""
     ends = text if len(text) <= _DONE_SIDES else f"{text[:_DONE_SIDES]}\n{text[-_DONE_SIDES:]}"
-    return _DONE_WORDS.may_stand_in(ends) and _DONE.search(ends.lower()) is not None
+    return _DONE_WORDS.may_match(ends) and _DONE.search(ends.lower()) is not None
 
 
 def asks_nothing_new(text: str) -> bool:

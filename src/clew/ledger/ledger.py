@@ -19,13 +19,13 @@ from clew.ledger.failures import Failure, Failures
 from clew.ledger.goal import Goal, Goals
 from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
-from clew.ledger.turns import EarlyWords, KeptFacts, Turns, UserWords
-from clew.ledger.values import LOOKING_BACK, Values
+from clew.ledger.turns import KeptFacts, Turns, UserQuote, UserQuotes
+from clew.ledger.values import RECALL_TOOLS, Values
 from clew.message import Cite, Item, JsonObject, Trust
 from clew.rules.codec import copied, from_json, to_json
 from clew.rules.findings import Findings
 from clew.rules.pins import Pins
-from clew.rules.speech import said
+from clew.rules.speech import utterances
 
 VERSION = 5
 """Version of the JSON form. A snapshot of another version is discarded and built again from the log."""
@@ -46,7 +46,7 @@ class _Kept:
     failures: Failures = field(default_factory=Failures)
     approvals: Approvals = field(default_factory=Approvals)
     facts: KeptFacts = field(default_factory=KeptFacts)
-    words: UserWords = field(default_factory=UserWords)
+    words: UserQuotes = field(default_factory=UserQuotes)
     turns: Turns = field(default_factory=Turns)
 
 
@@ -71,7 +71,7 @@ class Ledger:
 
     def look(self, items: Sequence[Item]) -> list[Findings]:
         """Return the rules that messages to come state and end, without adding the messages."""
-        return self._kept.pins.look([Reading(0, item, said(item), [], []) for item in items])
+        return self._kept.pins.look([Reading(0, item, utterances(item), [], []) for item in items])
 
     def extend(self, items: Iterable[Item]) -> None:
         """Add several messages."""
@@ -103,7 +103,7 @@ class Ledger:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         for reading in readings if self._exact_values else ():
             failed = {one.answered.part for one in reading.exchanges if one.outcome.ended is Ended.FAILED}
-            self._values.add(reading.item, reading.number, failed, _looking_back(reading))
+            self._values.add(reading.item, reading.number, failed, _recalled(reading))
         return found
 
     @property
@@ -127,11 +127,11 @@ class Ledger:
         return self._kept.decisions.current
 
     @property
-    def early_words(self) -> tuple[EarlyWords, ...]:
+    def user_quotes(self) -> tuple[UserQuote, ...]:
         """Return the user's words that every digest quotes although they were not recognised as rules."""
         return self._kept.words.all
 
-    def restore_early_words(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
+    def restore_user_quotes(self, quotes: Iterable[tuple[str, Cite, Trust]]) -> None:
         """Restore the quotes of the user that a digest carries for messages that are gone, oldest first."""
         self._kept.words.restore(quotes)
 
@@ -228,7 +228,7 @@ class Ledger:
         return ledger
 
 
-def _looking_back(reading: Reading) -> set[int]:
+def _recalled(reading: Reading) -> set[int]:
     """Return the parts of a message that call clew's own recall tools, or hold their results."""
-    asked = {one.cite.part for one in reading.calls if one.call.name in LOOKING_BACK}
-    return asked | {one.answered.part for one in reading.exchanges if one.call.name in LOOKING_BACK}
+    asked = {one.cite.part for one in reading.calls if one.call.name in RECALL_TOOLS}
+    return asked | {one.answered.part for one in reading.exchanges if one.call.name in RECALL_TOOLS}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from clew.errors import NotFound
 from clew.ledger.checks import FailingTests, LastCheck, LastRun
 from clew.ledger.exchange import Reading
-from clew.ledger.loop import TO, Closed, Loop, LoopKind, in_few_words
+from clew.ledger.loop import TO, Closed, Loop, LoopKind, collapse_batches
 from clew.ledger.talk import Talk
 from clew.ledger.todos import Todo, Todos
 
@@ -31,9 +31,9 @@ class Loops:
         return (*self.talk.loops, *tasks, *self.tests.loops)
 
     @property
-    def told(self) -> tuple[Loop, ...]:
+    def collapsed(self) -> tuple[Loop, ...]:
         """Return the unfinished items, with large batches collapsed to some items and one summary line."""
-        return tuple(one.loop for one in in_few_words(self.open))
+        return tuple(one.loop for one in collapse_batches(self.open))
 
     @property
     def closed(self) -> tuple[Loop, ...]:
@@ -76,7 +76,9 @@ class Loops:
     def open_under(self, id_: str) -> tuple[Loop, ...]:
         """Return the open items with this id: one loop, or all loops of a collapsed batch."""
         if TO in id_:
-            found = [loop for one in in_few_words(self.open) if one.loop.id == id_ for loop in one.stands_for]
+            found = [
+                loop for one in collapse_batches(self.open) if one.loop.id == id_ for loop in one.represents
+            ]
         else:
             found = [loop for loop in self.open if loop.id == id_]
         if not found:

@@ -31,7 +31,7 @@ class Phrases:
         self._mark = CHUNKS.mark_words(word.decode() for first, *_ in self._needs for word in first)
         self._one_word_does = all(len(phrase) == 1 for phrase in self._needs)
 
-    def may_stand_in(self, text: str) -> bool:
+    def may_match(self, text: str) -> bool:
         """Return False if a text cannot contain any of the phrases."""
         if not marks(text) & self._mark:
             return False

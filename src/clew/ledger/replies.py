@@ -63,8 +63,8 @@ _UNSETTLED = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """Openings of sentences that refuse, or know no answer."""
-_STILL_TELLS = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
-_TOLD_BEHIND_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
+_OFFERS_INSTEAD = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
+_RESULT_AFTER_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
 _ALL_DONE = lazy_pattern(
     r"\b(?:all|everything)\b[^.!?\n]{0,40}"
     r"\b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b",
@@ -80,23 +80,23 @@ def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if len(text) <= _LONGEST_REFUSAL and _leaves_unsettled(text):
         return False
-    return len(text) > _LONGEST_HOLLOW or any(map(_tells, _SENTENCE.findall(text)))
+    return len(text) > _LONGEST_HOLLOW or any(map(_states_result, _SENTENCE.findall(text)))
 
 
 def _leaves_unsettled(text: str) -> bool:
     """Return True if a text begins with a refusal or with not knowing, and offers nothing instead."""
     opener = _OPENER.match(text)
     refusal = _UNSETTLED.match(text, opener.end() if opener else 0)
-    return refusal is not None and not _STILL_TELLS.search(text, refusal.end())
+    return refusal is not None and not _OFFERS_INSTEAD.search(text, refusal.end())
 
 
-def _tells(sentence: str) -> bool:
+def _states_result(sentence: str) -> bool:
     said = sentence.strip()
     if said.endswith("?") or _COURTESIES.fullmatch(said) or not any(map(str.isalnum, said)):
         return False
     opener = _OPENER.match(said)
     ahead = _AHEAD.match(said, opener.end() if opener else 0)
-    return ahead is None or _TOLD_BEHIND_COLON.search(said, ahead.end()) is not None
+    return ahead is None or _RESULT_AFTER_COLON.search(said, ahead.end()) is not None
 
 
 def says_all_done(text: str) -> bool:
@@ -136,7 +136,7 @@ _MOST_WITH_ONE_WORD = 64
 
 
 @dataclass(slots=True)
-class PutOff:
+class DeferredRequests:
     """Postponed work, until a report mentions it."""
 
     held: dict[str, Loop] = field(default_factory=dict)

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
-from clew.ledger.goal import asks_nothing_new, only_tells
+from clew.ledger.goal import asks_nothing_new, states_only
 from clew.ledger.loop import Closed, Loop, LoopKind, take_closed_by_hand
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
-from clew.ledger.replies import PutOff, is_report
-from clew.ledger.tool_actions import Does
+from clew.ledger.replies import DeferredRequests, is_report
+from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json
 from clew.message.patterns import lazy_pattern
 from clew.rules.sentences import sentences
-from clew.rules.speech import ASSISTANT, USER, Said
+from clew.rules.speech import ASSISTANT, USER, Utterance
 
 _LONGEST_REQUEST = 600
 _MOST_QUESTIONS = 12
@@ -78,7 +78,7 @@ class Talk:
     """The question at the end of that text."""
     settles_nothing: bool = False
     """The model's last text only acknowledged, promised or refused, and no call followed it."""
-    put_off: PutOff = field(default_factory=PutOff)
+    put_off: DeferredRequests = field(default_factory=DeferredRequests)
     _promised: list[str] = field(init=False, default_factory=list)
     _asked_by_tools: list[str] = field(init=False, default_factory=list)
     """Ids of the last announcements, and of questions asked by calls; may include closed ones."""
@@ -113,7 +113,7 @@ class Talk:
     def add(self, reading: Reading) -> None:
         """Read a message."""
         for exchange in reading.exchanges:
-            if exchange.deed.does is Does.ASK:
+            if exchange.action.kind is ActionKind.ASK:
                 self._replied(exchange)
         for said in reading.said:
             if said.speaker is USER:
@@ -132,11 +132,11 @@ class Talk:
         self.settles_nothing = False
         self.put_off.forget_report()
         for asked in calls:
-            if asked.deed.does is Does.ASK:
-                for text in _questions_in(asked.deed.given):
+            if asked.action.kind is ActionKind.ASK:
+                for text in _questions_in(asked.action.arguments):
                     self._open(LoopKind.ASKED, text, asked.cite)
 
-    def _user_spoke(self, said: Said) -> None:
+    def _user_spoke(self, said: Utterance) -> None:
         self._settle(said)
         questions = list(_questions(said))
         for start, end in questions:
@@ -144,14 +144,14 @@ class Talk:
         if not questions:
             self._request(said)
 
-    def _request(self, said: Said) -> None:
-        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or only_tells(said.text):
+    def _request(self, said: Utterance) -> None:
+        if _NO_TASK.fullmatch(said.text[:_LONGEST_REQUEST]) or states_only(said.text):
             return
         start = len(said.text) - len(said.text.lstrip())
         end = min(len(said.text.rstrip()), start + _LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, said.text[start:end], said.cite(start, end))
 
-    def _settle(self, said: Said) -> None:
+    def _settle(self, said: Utterance) -> None:
         """Close what the model's last report closed; the user's words answer its question.
 
         Without a report nothing else is examined, so a thousand user messages in a row stay cheap.
@@ -181,7 +181,7 @@ class Talk:
                 how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
                 yield loop.ended(how, self.report)
 
-    def _model_spoke(self, said: Said) -> None:
+    def _model_spoke(self, said: Utterance) -> None:
         self.asked = None
         cite = said.cite(0, len(said.text))
         if is_report(said.text):
@@ -193,12 +193,12 @@ class Talk:
         question = _last_question(said)
         if question is not None:
             self.asked = self._new(LoopKind.ASKED, said.text[slice(*question)], said.cite(*question))
-        if _PROMISE_PHRASES.may_stand_in(said.text):
+        if _PROMISE_PHRASES.may_match(said.text):
             promises = list(sentences_with(_PROMISE, _PROMISE_SIGNS, said.text))
             if promises:
                 self._announce(said, promises)
 
-    def _announce(self, said: Said, promises: list[tuple[int, int]]) -> None:
+    def _announce(self, said: Utterance, promises: list[tuple[int, int]]) -> None:
         """Open what the model says it will do later or next; it replaces earlier announcements."""
         later = [span for span in promises if _LATER.search(said.text, *span)]
         for start, end in later:
@@ -279,7 +279,7 @@ def _reported(loop: Loop, report: Cite) -> bool:
     return loop.kind is not LoopKind.ASKED and loop.source.message != report.message
 
 
-def _questions(said: Said) -> Iterator[tuple[int, int]]:
+def _questions(said: Utterance) -> Iterator[tuple[int, int]]:
     """Yield the questions in the user's own words, not those in pasted text."""
     if "?" not in said.text and "？" not in said.text:
         return
@@ -292,7 +292,7 @@ def _questions(said: Said) -> Iterator[tuple[int, int]]:
                 return
 
 
-def _last_question(said: Said) -> tuple[int, int] | None:
+def _last_question(said: Utterance) -> tuple[int, int] | None:
     """Return the question that ends a text of the model."""
     text = said.text.rstrip()
     at = text.rfind("?")

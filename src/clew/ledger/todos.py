@@ -16,10 +16,10 @@ from typing import NamedTuple
 from clew.ledger.exchange import Ended, Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.phrases import Foreign
-from clew.ledger.tool_actions import Does
+from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json, JsonObject
 from clew.message.patterns import lazy_pattern
-from clew.rules.speech import Said
+from clew.rules.speech import Utterance
 
 
 class Origin(StrEnum):
@@ -86,19 +86,19 @@ class Todos:
                 self._checked(said)
 
     def _called(self, exchange: Exchange) -> None:
-        given = exchange.deed.given
-        match exchange.deed.does:
-            case Does.TODO:
+        given = exchange.action.arguments
+        match exchange.action.kind:
+            case ActionKind.TODO:
                 rows = given.get("todos")
                 rows = rows if isinstance(rows, list) else given.get("plan") or given.get("task_list")
                 if isinstance(rows, list):
                     self._replace_list(rows, exchange)
-            case Does.NEW_TASK:
+            case ActionKind.NEW_TASK:
                 number = _TASK_NUMBER.search(exchange.result.text)
                 subject = given.get("subject")
                 if number and isinstance(subject, str) and subject:
                     self._put(Key(Origin.TASKS, number[1]), subject, "pending", _place(exchange, subject))
-            case Does.TASK_CHANGE:
+            case ActionKind.TASK_CHANGE:
                 self._changed(exchange, given)
             case _:
                 pass
@@ -130,7 +130,7 @@ class Todos:
         if isinstance(status, str) and status:
             self._put(key, text, status, _place(exchange, text))
 
-    def _checked(self, said: Said) -> None:
+    def _checked(self, said: Utterance) -> None:
         is_foreign_at = Foreign(said.text).holds
         for match in _CHECK.finditer(said.text):
             if is_foreign_at(match.start()):

@@ -18,7 +18,7 @@ from clew.message import Json, JsonObject, ToolCall
 from clew.message.patterns import lazy_pattern
 
 
-class Does(Enum):
+class ActionKind(Enum):
     """What a tool does."""
 
     READ = "read"
@@ -45,50 +45,50 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_NAMES: Mapping[Does, tuple[str, ...]] = MappingProxyType(
+_NAMES: Mapping[ActionKind, tuple[str, ...]] = MappingProxyType(
     {
-        Does.READ: _words("""
+        ActionKind.READ: _words("""
             read read_file readfile view view_file open open_file cat notebookread read_many_files
             file_read fs_read inspect_file_as_text get_file_contents
         """),
-        Does.WRITE: _words("""
+        ActionKind.WRITE: _words("""
             write write_file writefile create create_file write_to_file file_write fs_write save_file
         """),
-        Does.EDIT: _words("""
+        ActionKind.EDIT: _words("""
             edit multiedit multi_edit edit_file replace replace_in_file str_replace insert search_replace
             notebookedit notebook_edit edit_notebook apply_diff insert_content file_edit insert_edit_into_file
             replace_string_in_file search_and_replace
         """),
-        Does.DELETE: _words("delete_file remove_file file_delete"),
-        Does.MOVE: _words("move_file rename_file file_move"),
-        Does.PATCH: _words("apply_patch applypatch patch"),
-        Does.SHELL: _words("""
+        ActionKind.DELETE: _words("delete_file remove_file file_delete"),
+        ActionKind.MOVE: _words("move_file rename_file file_move"),
+        ActionKind.PATCH: _words("apply_patch applypatch patch"),
+        ActionKind.SHELL: _words("""
             bash shell sh shell_command exec exec_command local_shell local_shell_call run run_command
             run_shell_command execute_command execute_bash terminal run_terminal_cmd run_in_terminal
             powershell command
         """),
-        Does.FETCH: _words("""
+        ActionKind.FETCH: _words("""
             webfetch web_fetch fetch fetch_url fetch_webpage url_fetch open_url read_url visit_page
             web_browser_go browser_navigate
         """),
-        Does.SEARCH: _words("""
+        ActionKind.SEARCH: _words("""
             grep glob ls list rg search find_file search_dir search_file search_files list_dir list_files
             list_directory grep_search file_search websearch web_search google_web_search codesearch
             toolsearch
         """),
-        Does.TODO: _words("""
+        ActionKind.TODO: _words("""
             todowrite todo_write todo update_plan write_todos update_todo_list manage_todo_list task_tracker
         """),
-        Does.NEW_TASK: _words("taskcreate"),
-        Does.TASK_CHANGE: _words("taskupdate"),
-        Does.ASK: _words("""
+        ActionKind.NEW_TASK: _words("taskcreate"),
+        ActionKind.TASK_CHANGE: _words("taskupdate"),
+        ActionKind.ASK: _words("""
             askuserquestion request_user_input ask_user ask_followup_question ask_question question
             askquestions
         """),
-        Does.PROPOSE: _words("exitplanmode exit_plan_mode plan_exit plan_mode_respond"),
+        ActionKind.PROPOSE: _words("exitplanmode exit_plan_mode plan_exit plan_mode_respond"),
     }
 )
-BY_NAME: Mapping[str, Does] = MappingProxyType(
+BY_NAME: Mapping[str, ActionKind] = MappingProxyType(
     {name: does for does, names in _NAMES.items() for name in names}
 )
 
@@ -108,35 +108,34 @@ CHANGE_KEYS = frozenset(
 """Arguments that describe a change of a file."""
 
 
-class Deed(NamedTuple):
+class ToolAction(NamedTuple):
     """A parsed call: what it does and to what."""
 
-    does: Does
+    kind: ActionKind
     tool: str
     subject: str
     """The command line, the path or the URL."""
-    given: JsonObject
-    """The arguments."""
+    arguments: JsonObject
     folder: str = ""
     """The working directory of a command, if the call names one."""
 
     @property
     def title(self) -> str:
         """Return the subject in one line; of a patch, its files."""
-        if self.does is Does.PATCH:
+        if self.kind is ActionKind.PATCH:
             return ", ".join(touch.name for touch in patched(self.subject))
         return self.subject.strip().split("\n", 1)[0]
 
 
 _EDITOR_COMMANDS = MappingProxyType(
     {
-        "view": Does.READ,
-        "create": Does.WRITE,
-        "str_replace": Does.EDIT,
-        "insert": Does.EDIT,
-        "undo_edit": Does.EDIT,
-        "delete": Does.DELETE,
-        "rename": Does.MOVE,
+        "view": ActionKind.READ,
+        "create": ActionKind.WRITE,
+        "str_replace": ActionKind.EDIT,
+        "insert": ActionKind.EDIT,
+        "undo_edit": ActionKind.EDIT,
+        "delete": ActionKind.DELETE,
+        "rename": ActionKind.MOVE,
     }
 )
 _COMMAND_KEYS = ("command", "cmd", "commands")
@@ -145,18 +144,18 @@ _QUALIFIED = lazy_pattern(r".*(?:__|[.:/])")
 _SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+)$")
 
 
-def deed(call: ToolCall) -> Deed:
+def action_of(call: ToolCall) -> ToolAction:
     """Return what a call does."""
     given = call.input
     if given is None:
         text = call.arguments if isinstance(call.arguments, str) else ""
         given = {"patch": text} if "*** Begin Patch" in text[:200] else {}
     does = _does(call.name, given)
-    folder = _text(given, _FOLDER_KEYS) if does is Does.SHELL else ""
-    return Deed(does, call.name, _subject(does, given), given, folder)
+    folder = _text(given, _FOLDER_KEYS) if does is ActionKind.SHELL else ""
+    return ToolAction(does, call.name, _subject(does, given), given, folder)
 
 
-def _does(name: str, given: JsonObject) -> Does:
+def _does(name: str, given: JsonObject) -> ActionKind:
     plain = name.lower()
     known = BY_NAME.get(plain) or BY_NAME.get(_QUALIFIED.sub("", plain))
     command = given.get("command")
@@ -167,30 +166,30 @@ def _does(name: str, given: JsonObject) -> Does:
     return _by_shape(plain, given)
 
 
-def _by_shape(name: str, given: JsonObject) -> Does:
+def _by_shape(name: str, given: JsonObject) -> ActionKind:
     """Classify an unknown tool by the shape of its arguments."""
     if _is_task_list(given.get("todos")) or _is_task_list(given.get("plan")):
-        return Does.TODO
+        return ActionKind.TODO
     if _patch_text(given):
-        return Does.PATCH
+        return ActionKind.PATCH
     if _text(given, _COMMAND_KEYS) and not _text(given, PATH_KEYS):
-        return Does.SHELL
+        return ActionKind.SHELL
     if _text(given, PATH_KEYS):
         return _by_file_arguments(name, given)
     url = _text(given, ("url",))
-    return Does.FETCH if url.startswith(("http://", "https://")) else Does.OTHER
+    return ActionKind.FETCH if url.startswith(("http://", "https://")) else ActionKind.OTHER
 
 
-def _by_file_arguments(name: str, given: JsonObject) -> Does:
+def _by_file_arguments(name: str, given: JsonObject) -> ActionKind:
     if CHANGE_KEYS & given.keys():
-        return Does.EDIT
+        return ActionKind.EDIT
     if re.search(r"delete|remove", name):
-        return Does.DELETE
+        return ActionKind.DELETE
     if re.search(r"move|rename", name):
-        return Does.MOVE
+        return ActionKind.MOVE
     if re.search(r"write|create|save", name) and BODY_KEYS & given.keys():
-        return Does.WRITE
-    return Does.READ if re.search(r"read|view|open|cat\b|show", name) else Does.OTHER
+        return ActionKind.WRITE
+    return ActionKind.READ if re.search(r"read|view|open|cat\b|show", name) else ActionKind.OTHER
 
 
 def _is_task_list(value: Json) -> bool:
@@ -201,15 +200,15 @@ def _is_task_list(value: Json) -> bool:
     )
 
 
-def _subject(does: Does, given: JsonObject) -> str:
+def _subject(does: ActionKind, given: JsonObject) -> str:
     match does:
-        case Does.SHELL:
+        case ActionKind.SHELL:
             return command_line(given)
-        case Does.FETCH:
+        case ActionKind.FETCH:
             return _text(given, ("url", "uri", "prompt"))
-        case Does.PATCH:
+        case ActionKind.PATCH:
             return _patch_text(given)
-        case Does.READ | Does.WRITE | Does.EDIT | Does.DELETE | Does.MOVE:
+        case ActionKind.READ | ActionKind.WRITE | ActionKind.EDIT | ActionKind.DELETE | ActionKind.MOVE:
             return _text(given, PATH_KEYS)
         case _:
             return ""
@@ -255,35 +254,35 @@ _MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
 _SAMPLE = 400
 
 
-def touches(done: Deed, result: str) -> list[Touch]:
+def touches(done: ToolAction, result: str) -> list[Touch]:
     """Return what a successful call did to files and which URLs it fetched; commands are not included."""
-    match done.does:
-        case Does.SHELL:
+    match done.kind:
+        case ActionKind.SHELL:
             line = done.subject.replace("\\", "/") if "powershell" in done.tool.lower() else done.subject
             return effects(line, done.folder)
-        case Does.PATCH:
+        case ActionKind.PATCH:
             return list(patched(done.subject))
-        case Does.FETCH:
+        case ActionKind.FETCH:
             return [Touch(Action.FETCHED, done.subject)] if done.subject.startswith("http") else []
-        case Does.READ | Does.WRITE | Does.EDIT | Does.DELETE | Does.MOVE:
+        case ActionKind.READ | ActionKind.WRITE | ActionKind.EDIT | ActionKind.DELETE | ActionKind.MOVE:
             return list(_file_touches(done, result))
         case _:
             return []
 
 
-def _file_touches(done: Deed, result: str) -> Iterator[Touch]:
+def _file_touches(done: ToolAction, result: str) -> Iterator[Touch]:
     name = done.subject or _named_in(result)
     if not name:
         return
-    match done.does:
-        case Does.READ:
+    match done.kind:
+        case ActionKind.READ:
             yield Touch(Action.READ, name)
-        case Does.WRITE:
+        case ActionKind.WRITE:
             yield Touch(_written(result), name)
-        case Does.DELETE:
+        case ActionKind.DELETE:
             yield Touch(Action.DELETED, name)
-        case Does.MOVE:
-            yield Touch(Action.MOVED, name, _text(done.given, TARGET_KEYS))
+        case ActionKind.MOVE:
+            yield Touch(Action.MOVED, name, _text(done.arguments, TARGET_KEYS))
         case _:
             yield Touch(Action.MODIFIED, name)
 

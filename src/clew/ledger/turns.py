@@ -24,12 +24,12 @@ from itertools import islice
 
 from clew.errors import NotFound
 from clew.ledger.exchange import Ended, Exchange, Reading
-from clew.ledger.tool_actions import Does
+from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Message, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
-from clew.rules.speech import ASSISTANT, USER, WHOLE_SPEECH, Said
+from clew.rules.speech import ASSISTANT, USER, WHOLE_SPEECH, Utterance
 from clew.rules.words import words_again
 
 MOST_TURNS = 5_000
@@ -112,7 +112,7 @@ class Turns:
             elif one.speaker is ASSISTANT and one.text.strip():
                 self._answered(one)
 
-    def _asked(self, said: Said) -> None:
+    def _asked(self, said: Utterance) -> None:
         last = self.all[-1] if self.all else None
         cite = said.cite(0, len(said.text))
         if last and last.ask.message == said.message and not last.asks:
@@ -125,7 +125,7 @@ class Turns:
         if len(self.all) > MOST_TURNS * 5 // 4:
             del self.all[1 : len(self.all) - MOST_TURNS]
 
-    def _answered(self, said: Said) -> None:
+    def _answered(self, said: Utterance) -> None:
         if self.all:
             last = self.all[-1]
             self.all[-1] = Turn(last.ask, last.asks, said.cite(0, len(said.text)))
@@ -239,7 +239,7 @@ _SAYS_NOTHING = lazy_pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyWords:
+class UserQuote:
     """A verbatim quote of the user, and why it is kept."""
 
     quote: str
@@ -249,17 +249,17 @@ class EarlyWords:
 
 
 @dataclass(slots=True)
-class UserWords:
+class UserQuotes:
     """The kept quotes, oldest first."""
 
     turns: int = 0
-    kept: dict[str, EarlyWords] = field(default_factory=dict)
+    kept: dict[str, UserQuote] = field(default_factory=dict)
     """By casefolded quote, so that repeated words are kept once."""
     lines: int = 0
     characters: int = 0
 
     @property
-    def all(self) -> tuple[EarlyWords, ...]:
+    def all(self) -> tuple[UserQuote, ...]:
         """Return the quotes: those that may restrict the work first, then the early messages."""
         return tuple(sorted(self.kept.values(), key=lambda words: words.why == SAID_EARLY))
 
@@ -281,12 +281,12 @@ class UserWords:
             if early and quote.casefold() not in self.kept:
                 self.turns += 1
                 why = MAY_RESTRICT if next(_restricting(quote), None) else SAID_EARLY
-                self.kept[quote.casefold()] = EarlyWords(quote, source, trust, why)
+                self.kept[quote.casefold()] = UserQuote(quote, source, trust, why)
             elif next(_restricting(quote), None) is not None:
                 self._line(quote, source, trust)
         self.turns = max(self.turns, EARLY_TURNS)  # messages after a digest are not early
 
-    def _add_turn(self, said: Said) -> None:
+    def _add_turn(self, said: Utterance) -> None:
         self.turns += 1
         text = said.text.strip()
         if self.turns <= EARLY_TURNS and len(text) <= SHORT:
@@ -294,12 +294,12 @@ class UserWords:
                 start = said.text.index(text)
                 source = said.cite(start, start + len(text))
                 why = MAY_RESTRICT if next(_restricting(text), None) else SAID_EARLY
-                self.kept[text.casefold()] = EarlyWords(text, source, said.trust, why)
+                self.kept[text.casefold()] = UserQuote(text, source, said.trust, why)
             return
         for start, end in _restricting(said.text):
             self._line(said.text[start:end], said.cite(start, end), said.trust)
 
-    def _add_middle(self, said: Said, message: Message) -> None:
+    def _add_middle(self, said: Utterance, message: Message) -> None:
         """Keep the plain prohibitions in the middle of a huge text, which is not read as speech."""
         part = message.parts[said.part]
         if said.start == 0 and isinstance(part, Text) and len(part.text) > WHOLE_SPEECH:
@@ -312,7 +312,7 @@ class UserWords:
             return
         self.lines += 1
         self.characters += len(quote)
-        self.kept[quote.casefold()] = EarlyWords(quote, source, trust, MAY_RESTRICT)
+        self.kept[quote.casefold()] = UserQuote(quote, source, trust, MAY_RESTRICT)
 
 
 def _restricting(text: str) -> Iterator[tuple[int, int]]:
@@ -345,7 +345,7 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
 
 def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
     """Yield what the user said in answer to a question of the agent, or when refusing a call."""
-    asked, refused = exchange.deed.does is Does.ASK, exchange.outcome.ended is Ended.REFUSED
+    asked, refused = exchange.action.kind is ActionKind.ASK, exchange.outcome.ended is Ended.REFUSED
     if not asked and not refused:
         return
     text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))

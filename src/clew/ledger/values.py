@@ -111,7 +111,7 @@ class Value:
         return self._last[0]
 
     @property
-    def telling(self) -> Cite:
+    def best_line(self) -> Cite:
         """Return the most informative line: many plain words, short, preferably prose."""
         return Cite(*self._telling)
 
@@ -133,7 +133,7 @@ class Value:
         return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"
 
 
-LOOKING_BACK = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
+RECALL_TOOLS = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
 """clew's own recall tools, whose results repeat text from elsewhere."""
 
 
@@ -157,18 +157,16 @@ class Values:
         """Return what is known about a value."""
         return self._held.get(text)
 
-    def add(
-        self, item: Item, index: int, failed: Container[int] = (), looking_back: Container[int] = ()
-    ) -> None:
+    def add(self, item: Item, index: int, failed: Container[int] = (), recalled: Container[int] = ()) -> None:
         """Add the values that a message names.
 
-        ``failed`` are its parts that report a failure, ``looking_back`` those that only repeat text from
+        ``failed`` are its parts that report a failure, ``recalled`` those that only repeat text from
         elsewhere.
         """
         if all(map(_is_plain, item.message.parts)):
             return
         for passage in passages(item.message):
-            if passage.part in looking_back:
+            if passage.part in recalled:
                 continue
             words, marked = values_in(passage.text, spoken=passage.voice <= ASSISTANT)
             if words or marked:

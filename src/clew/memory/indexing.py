@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from clew.compaction.plan import Digest
-from clew.ledger.values import LOOKING_BACK
+from clew.ledger.values import RECALL_TOOLS
 from clew.log import COMPACTION, MESSAGE, UNDO, iso_time
 from clew.log.fold import NOTE, TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
@@ -257,7 +257,7 @@ class _Reader:
         for call in message.calls:
             self._calls[call.call_id] = tuple(files_of(call))
             self._asked[call.call_id] = f"{call.name} {call.input_text[:MOST_ASKED]}"
-            if call.name in LOOKING_BACK:
+            if call.name in RECALL_TOOLS:
                 self._echoes.add(call.call_id)
         return message
 
@@ -273,7 +273,7 @@ class _Reader:
         if parts == message.parts:
             return message
         said = replace(message, parts=parts)
-        announces = len(said.text) <= ANNOUNCING and any(name in said.text for name in LOOKING_BACK)
+        announces = len(said.text) <= ANNOUNCING and any(name in said.text for name in RECALL_TOOLS)
         return replace(said, parts=()) if announces and not any(said.calls) else said
 
     def _compaction(self, stored: StoredEvent) -> None:

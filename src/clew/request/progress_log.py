@@ -245,8 +245,8 @@ def _evidence(ledger: Ledger, since: int) -> Iterator[Point]:
         if loop.closed is Closed.PASSED and loop.closed_by and _is_new(loop.closed_by, since):
             yield _point(f"passes now: {loop.text}", loop.closed_by, Trust.UNTRUSTED)
     for failure in ledger.failures:
-        if failure.mended_by and _is_new(failure.mended_by, since):
-            yield _point(f"works now: {failure.subject or failure.tool}", failure.mended_by, Trust.UNTRUSTED)
+        if failure.fixed_by and _is_new(failure.fixed_by, since):
+            yield _point(f"works now: {failure.subject or failure.tool}", failure.fixed_by, Trust.UNTRUSTED)
     ran = [command for command in ledger.artifacts.commands if _is_new(command.last, since)]
     for command in ran[-MOST_COMMANDS:]:
         if command.ended is not Ended.REFUSED:
@@ -267,7 +267,7 @@ def _open(ledger: Ledger) -> Iterator[Point]:
         put_off = f" ({LATER})" if loop.status == LATER else ""
         yield _point(f"{loop.kind}{put_off}: {loop.text}", loop.source, trust)
     for failure in ledger.failures:
-        if not failure.is_mended:
+        if not failure.is_fixed:
             told = failure.lines[-1].strip() if failure.lines else "failed"
             subject = failure.subject or failure.tool
             yield _point(f"fails: {subject}: {told}", failure.attempts[-1], Trust.UNTRUSTED)

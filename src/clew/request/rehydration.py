@@ -206,7 +206,7 @@ def _approval(one: Approval) -> str:
 def _observations(ledger: Ledger, shown: Shown) -> Iterator[str]:
     """Yield the last results that matter: failures that are not fixed, and the last commands."""
     lines = []
-    for failure in [one for one in ledger.failures if not one.is_mended][-MOST:]:
+    for failure in [one for one in ledger.failures if not one.is_fixed][-MOST:]:
         told = " / ".join(line.strip() for line in failure.lines)
         source = failure.sources[-1] if failure.sources else failure.attempts[-1]
         if not all(shown.has(line, source) for line in failure.lines):

@@ -154,7 +154,7 @@ _WITHIN = 6
 """Words at the start of a clause that name its subject; chosen by hand."""
 
 
-class LetGo(NamedTuple):
+class Abandonment(NamedTuple):
     """What is abandoned, ``start`` to ``end`` of the sentence, and the words after it."""
 
     start: int
@@ -163,7 +163,7 @@ class LetGo(NamedTuple):
     rest: tuple[str, ...]
 
 
-def let_go(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> LetGo | None:
+def find_abandonment(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> Abandonment | None:
     """Return the clause that opens with this abandoning cue, and the words after it."""
     start = next((hit.start for hit in hits if hit.cue == cue), -1)
     first = next((i for i, token in enumerate(words) if token.start == start), -1)
@@ -174,10 +174,10 @@ def let_go(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> LetGo | Non
     if not clause:
         return None
     rest = words[first + 1 + len(clause) :]
-    return LetGo(start, clause[-1].end, words[first].word, tuple(token.word for token in rest))
+    return Abandonment(start, clause[-1].end, words[first].word, tuple(token.word for token in rest))
 
 
-def ends_rule(gone: LetGo, subject: Subject, entry: IndexedRule) -> bool:
+def ends_rule(gone: Abandonment, subject: Subject, entry: IndexedRule) -> bool:
     """Return True if abandoning its subject ends a rule and what follows replaces it."""
     if not subject.words or subject.paths or not subject.words <= entry.subject.words:
         return False

@@ -12,7 +12,7 @@ from functools import cache
 from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence, Surroundings, evidence
-from clew.rules.permission import LEAVE, is_no_leave
+from clew.rules.permission import PERMITS, is_false_permission
 from clew.rules.sentences import Sentence
 from clew.rules.subject import choices, scope_of, subject_of
 from clew.rules.words import PATH, Token, model, table, tokens, words
@@ -37,14 +37,14 @@ _HEAVY = 3.0
 """Weight from which on a cue can begin a rule of its own; chosen by hand."""
 
 
-def leave_and_rest(
+def split_exception(
     sentence: Sentence, seen: Evidence, around: Surroundings
 ) -> tuple[tuple[Sentence, Evidence], ...]:
     """Split a permission with an exception into the permission and the rule; () if it has none.
 
     "You can now touch lib/ but not lib/core/" permits lib/ and forbids lib/core/.
     """
-    given = next((hit.end for hit in seen.hits if hit.cue in LEAVE), 0)
+    given = next((hit.end for hit in seen.hits if hit.cue in PERMITS), 0)
     holding = known_words("leave", "holding_back")
     holds_back = given and any(token.word in holding for token in seen.words)
     held = _HELD_BACK.search(sentence.text, given) if holds_back else None
@@ -53,7 +53,7 @@ def leave_and_rest(
     leave = _part(sentence, 0, held.start())
     heard = evidence(leave, around)
     kept = tuple(token for token in seen.words if token.start >= held.end())
-    if heard is None or not kept or is_no_leave(sentence.text):
+    if heard is None or not kept or is_false_permission(sentence.text):
         return ()
     if not (_is_given(heard) or kept[0].word == PATH):
         return ()
@@ -67,7 +67,7 @@ def _is_given(leave: Evidence) -> bool:
     return any(hit.cue in ("permit", "leave_now") for hit in leave.hits)
 
 
-def rules_apart(
+def split_rules(
     sentence: Sentence, seen: Evidence, around: Surroundings
 ) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield a sentence unchanged, or its clauses if every one of them is a rule with a subject."""
@@ -79,7 +79,7 @@ def rules_apart(
         rest = _piece(sentence, cut, len(sentence.text), around)
         if first is not None and rest is not None and not _is_case(first[1]):
             yield first
-            yield from rules_apart(*rest, around)
+            yield from split_rules(*rest, around)
             return
     yield sentence, seen
 
@@ -131,10 +131,10 @@ def joint_of(text: str, before: Sentence, sentence: Sentence) -> str:
 
 def withdraws(sentence: Sentence) -> bool:
     """Return True if a sentence only withdraws the one before it: "Wait, no, keep that."."""
-    return unsaid_from(tokens(sentence.text)) == 0
+    return withdrawal_index(tokens(sentence.text)) == 0
 
 
-def unsaid_from(said: Sequence[Token]) -> int | None:
+def withdrawal_index(said: Sequence[Token]) -> int | None:
     """Return the index of words that withdraw all before them and add nothing: "wait no, keep that"."""
     for i, token in enumerate(said):
         phrases = _withdrawals().get(token.word, ()) if token.opens else ()

@@ -80,13 +80,15 @@ def evidence(sentence: Sentence, around: Surroundings) -> Evidence | None:
     tongue = language(name)
     spaced = isinstance(tongue, Language)
     over = tuple(_over(sentence, around, name))
-    if spaced and not (over or around.briefing or _may_tell(name, frozenset(plain))):
+    if spaced and not (over or around.briefing or _may_match(name, frozenset(plain))):
         return None
     words = tuple(tokens(text))
     hits = [*tongue.hits(text, words), *over]
     hits += shapes(text, words, hits, spaced=spaced)
     cues = {hit.cue for hit in hits}
-    told = () if _is_title(text) else _told_by(hits, around, sentence.lead, is_order=_is_order(words))
+    told = (
+        () if _is_title(text) else _surrounding_hits(hits, around, sentence.lead, is_order=_is_order(words))
+    )
     return Evidence((*hits, *told), words, "ban_lead" in cues, bool(over), name)
 
 
@@ -97,10 +99,10 @@ def is_silent(text: str) -> bool:
     there are no false negatives. The text must be too short to be a briefing.
     """
     words = {*plain_words(text), _COMPLETION}
-    if _telling_words().isdisjoint(words):
+    if _prefilter_words().isdisjoint(words):
         return is_english(text, words)
     heads = language(ENGLISH).heading_words
-    return heads.isdisjoint(words) and is_english(text, words) and not _may_tell(ENGLISH, frozenset(words))
+    return heads.isdisjoint(words) and is_english(text, words) and not _may_match(ENGLISH, frozenset(words))
 
 
 def may_matter(chunk: str) -> bool:
@@ -109,17 +111,19 @@ def may_matter(chunk: str) -> bool:
     A text without such a chunk is silent.
     """
     words = plain_words(chunk)
-    return not _telling_words().isdisjoint(words) or not is_english(chunk, words)
+    return not _prefilter_words().isdisjoint(words) or not is_english(chunk, words)
 
 
 @cache
-def _telling_words() -> frozenset[str]:
+def _prefilter_words() -> frozenset[str]:
     """Return the words of which a non-silent English text contains at least one."""
     needs = _needs(ENGLISH)
     return language(ENGLISH).heading_words | needs.by_word.keys() | needs.by_member.keys()
 
 
-def _told_by(hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool) -> Iterator[Hit]:
+def _surrounding_hits(
+    hits: Sequence[Hit], around: Surroundings, lead: str, *, is_order: bool
+) -> Iterator[Hit]:
     """Yield the cues of the surroundings, alone and combined with the cues of a sentence.
 
     In a briefing orders bind, but items of an introduced list are mostly steps and choices, unless the
@@ -177,7 +181,7 @@ class _Needs(NamedTuple):
     """Those without a distinctive word, by the members of their class."""
 
 
-def _may_tell(name: str, words: frozenset[str]) -> bool:
+def _may_match(name: str, words: frozenset[str]) -> bool:
     """Return True if a sentence has all the words of a phrase that could state or end a rule."""
     by_word, by_member = _needs(name)
     for anchor in words & by_word.keys():

@@ -11,10 +11,10 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.clauses import (
     borrows,
     joint_of,
-    leave_and_rest,
-    rules_apart,
-    unsaid_from,
+    split_exception,
+    split_rules,
     with_borrowed_verb,
+    withdrawal_index,
     withdraws,
 )
 from clew.rules.evidence import Evidence, Surroundings, evidence, is_silent
@@ -26,10 +26,10 @@ from clew.rules.pasted import (
     foreign,
     is_briefing,
     is_deep,
+    is_own_paragraph,
     is_status,
     pasted,
     printed,
-    stands_alone,
     tasks,
 )
 from clew.rules.rule import Force, Kind, Reason, Rule, Strength
@@ -38,7 +38,7 @@ from clew.rules.subject import scope_of
 from clew.rules.words import confidence, model, words_again
 
 _BOUNDS = ("limit_number", "measure")
-_TELLING = 4.0
+_DECISIVE = 4.0
 """Weight from which on a cue determines the kind of a lasting rule; chosen by hand."""
 _SAMPLE = 2_000
 """Characters from which the language of a message is guessed."""
@@ -87,20 +87,20 @@ def _in_part(part: Text, index: int) -> list[Rule]:
 
 def spoken(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
     """Return the speaker's own sentences that could state or end a rule, each with its evidence."""
-    return _told_briefly(text, trust) if len(text) < LONG else _told_at_length(text, trust)
+    return _spoken_short(text, trust) if len(text) < LONG else _spoken_long(text, trust)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _told_briefly(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
-    return () if is_silent(text) else tuple(sentences_that_tell(text, trust))
+def _spoken_short(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return () if is_silent(text) else tuple(binding_sentences(text, trust))
 
 
 @lru_cache(maxsize=_REMEMBERED_LONG)
-def _told_at_length(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
-    return tuple(sentences_that_tell(text, trust))
+def _spoken_long(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ...]:
+    return tuple(binding_sentences(text, trust))
 
 
-def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
+def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield what ``spoken`` returns, by parsing the text sentence by sentence."""
     told: list[tuple[Sentence, Evidence]] = []
     for sentence, around in _own_sentences(text, trust):
@@ -117,8 +117,8 @@ def sentences_that_tell(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evi
         told = []
         if seen is not None and (not around.document or seen.among_rules):
             # A sentence that withdraws itself states nothing: "ignore the rule, wait no, keep it".
-            apart = leave_and_rest(sentence, seen, around) or rules_apart(sentence, seen, around)
-            told = [one for one in apart if not unsaid_from(one[1].words)]
+            apart = split_exception(sentence, seen, around) or split_rules(sentence, seen, around)
+            told = [one for one in apart if not withdrawal_index(one[1].words)]
     yield from told
 
 
@@ -146,7 +146,7 @@ def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surround
 
 def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
     """Return True if a sentence is in printed output and not a remark between two pastes."""
-    return output.hold(sentence.start) and not stands_alone(text, sentence.start, sentence.end)
+    return output.hold(sentence.start) and not is_own_paragraph(text, sentence.start, sentence.end)
 
 
 def _is_plain_line(text: str, sentence: Sentence) -> bool:
@@ -192,7 +192,7 @@ def _kind(reasons: tuple[Reason, ...], seen: Evidence) -> tuple[Kind, Strength]:
     if seen.under_ban:
         return Kind.PROHIBITION, Strength.MUST
     cues = model().cues
-    for reason in sorted(reasons, key=lambda reason: reason.cue == "lasting" or reason.weight < _TELLING):
+    for reason in sorted(reasons, key=lambda reason: reason.cue == "lasting" or reason.weight < _DECISIVE):
         cue = cues[reason.cue]
         if cue.kind is Kind.REQUIREMENT and any(other.cue in _BOUNDS for other in reasons):
             return Kind.LIMIT, cue.strength

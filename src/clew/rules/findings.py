@@ -15,7 +15,7 @@ from clew.errors import StoreDamaged
 from clew.message import Cite, Item, Json, JsonObject, Origin, Role, Text, Trust
 from clew.rules.codec import from_json, to_json
 from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
-from clew.rules.speech import said
+from clew.rules.speech import utterances
 
 FINDER = 2
 """Version of the rule finder. Increment it with every change of what it finds or ends."""
@@ -141,7 +141,7 @@ def _is_said(found: Rule, item: Item) -> bool:
     spoken = item.message.parts[part]
     if isinstance(spoken, Text) and item.message.role in SPEAKERS:
         return found.trust <= spoken.trust and item.message.origin is Origin.SPOKEN
-    beside = (one for one in said(item) if one.aside and one.part == part)
+    beside = (one for one in utterances(item) if one.aside and one.part == part)
     return any(
         one.start <= start and end <= one.start + len(one.text) and found.trust <= one.trust for one in beside
     )

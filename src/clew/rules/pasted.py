@@ -83,7 +83,7 @@ def _runs(text: str) -> Iterator[tuple[int, int, int, int]]:
         yield start, end, sure, many
 
 
-def stands_alone(text: str, start: int, end: int) -> bool:
+def is_own_paragraph(text: str, start: int, end: int) -> bool:
     """Return True if a span is a paragraph of its own, as people write between two pastes."""
     before, behind = text[max(0, start - _MARGIN) : start], text[end : end + _MARGIN]
     return _BLANK_BEFORE.search(before) is not None and _BLANK_BEHIND.match(behind) is not None

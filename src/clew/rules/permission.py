@@ -19,42 +19,42 @@ from clew.rules.rule import Kind, Rule
 from clew.rules.words import Token, model
 from clew.rules.words import words as known_words
 
-LEAVE = frozenset(("permit", "may"))
+PERMITS = frozenset(("permit", "may"))
 """Cues that permit something."""
-_OF_LEAVE = frozenset(("permit", "use_way"))
+_OF_PERMISSION = frozenset(("permit", "use_way"))
 """Cues that make rules of other sentences, but describe a permission here: "you can answer in English
 again"."""
 
 
-def is_passing(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
+def only_undoes_rule(words: Sequence[Token], hits: Sequence[Hit]) -> bool:
     """Return True if a permission only undoes a rule ("you can push again") and is not a rule itself.
 
     It contrasts now with before, or first names what has changed: "I reviewed it, you can commit". A
     permission that is meant to last, comes with a rule or has an exception is excluded.
     """
     cues = {hit.cue for hit in hits}
-    if cues.isdisjoint(LEAVE) or any(model().cues[cue].kind for cue in cues - _OF_LEAVE):
+    if cues.isdisjoint(PERMITS) or any(model().cues[cue].kind for cue in cues - _OF_PERMISSION):
         return False
     said = {token.word for token in words}
     if not said.isdisjoint(known_words("leave", "holding_back")):
         return False
-    return not said.isdisjoint(known_words("leave", "undoing")) or bool(_behind_reason(words, hits))
+    return not said.isdisjoint(known_words("leave", "undoing")) or bool(_after_reason(words, hits))
 
 
-def clause_of_leave(words: Sequence[Token], hits: Sequence[Hit]) -> int:
+def permission_start(words: Sequence[Token], hits: Sequence[Hit]) -> int:
     """Return the index where a permission begins after its reason: "Friday is over, deploy".
 
     0 if no such clause precedes it, or if the permission refers back to that clause: "the fix is ready, you
     can push it".
     """
-    begin = _behind_reason(words, hits)
+    begin = _after_reason(words, hits)
     pointing = known_words("leave", "pointing")
     return 0 if any(token.word in pointing for token in words[begin:]) else begin
 
 
-def _behind_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
+def _after_reason(words: Sequence[Token], hits: Sequence[Hit]) -> int:
     """Return the index of the permission after a clause that states a fact, not a condition."""
-    given = next((hit.start for hit in hits if hit.cue in LEAVE), 0)
+    given = next((hit.start for hit in hits if hit.cue in PERMITS), 0)
     begin = max((i for i, token in enumerate(words) if token.opens and token.start <= given), default=0)
     if not begin or words[0].word in known_words("leave", "cases"):
         return 0
@@ -83,7 +83,7 @@ _OTHERS_SAY = (
     r"\b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+"
     r"(?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b"
 )
-_FRAMED = lazy_pattern(
+_NOT_GRANTED = lazy_pattern(
     rf"""
       [?？]\W*\Z                                                            # asked
     | \b{_MAY}\s+(?:\w+\s+){{0,2}}?{_NOT}\b                                 # denied: "darfst das nicht"
@@ -113,7 +113,7 @@ _PROGRAM = (
     r"|workflow|command"
     r"|method|class|worker|library|plugin|it|he|she|they)"
 )
-_TOLD = lazy_pattern(
+_NOT_LIFTED = lazy_pattern(
     rf"""
       \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
     | \b(?:if|when|once|until|till|unless|after|as\s+soon\s+as)\b[^,;]*
@@ -135,14 +135,14 @@ _REMINDS = lazy_pattern(
 )
 
 
-def is_no_leave(text: str) -> bool:
+def is_false_permission(text: str) -> bool:
     """Return True if words that resemble a permission are none."""
-    return _FRAMED.search(text) is not None
+    return _NOT_GRANTED.search(text) is not None
 
 
-def is_no_lift(text: str) -> bool:
+def is_false_lift(text: str) -> bool:
     """Return True if words about the end of a rule only describe it, ask, or name a future time."""
-    return _TOLD.search(text) is not None
+    return _NOT_LIFTED.search(text) is not None
 
 
 def reminds(text: str) -> bool:

@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
 from clew.message.patterns import lazy_pattern
-from clew.rules.active import ActiveRules, IndexedRule, ends_rule, has_bound, let_go, numbers
+from clew.rules.active import ActiveRules, IndexedRule, ends_rule, find_abandonment, has_bound, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
 from clew.rules.find import found_in, spoken
 from clew.rules.permission import (
-    LEAVE,
-    clause_of_leave,
+    PERMITS,
     ends_provisional,
     go_ahead,
     is_directed,
-    is_no_leave,
-    is_no_lift,
+    is_false_lift,
+    is_false_permission,
     is_provisional,
+    permission_start,
     reminds,
 )
 from clew.rules.rule import How, Kind, Retirement, Rule, Span
@@ -30,7 +30,7 @@ from clew.rules.words import model, tokens, words
 
 _LIFTS = frozenset(("lift", "lift_that"))
 _LETS_GO = "let_go"
-_TAKES_BACK = _LIFTS | LEAVE | {"needless"}
+_TAKES_BACK = _LIFTS | PERMITS | {"needless"}
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
 _ON_CONDITION = frozenset(("consent", "ask", "gate", "gate_you", "not_yet"))
@@ -59,7 +59,7 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
         for end in _expired(rules, may_end, part.text, index):
             ended.setdefault(end.rule, end)
         for sentence, seen in spoken(part.text, part.trust):
-            for end in _ends(rules, may_end, Said(sentence, seen, index, part.trust)):
+            for end in _ends(rules, may_end, _Stated(sentence, seen, index, part.trust)):
                 ended.setdefault(end.rule, end)
     return list(ended.values())
 
@@ -76,7 +76,7 @@ def _expired(rules: ActiveRules, may_end: MayEnd, text: str, part: int) -> Itera
             yield Retirement(entry.rule.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 
-class Said(NamedTuple):
+class _Stated(NamedTuple):
     """A sentence with its evidence and position."""
 
     sentence: Sentence
@@ -89,7 +89,7 @@ MayEnd = Callable[[IndexedRule], bool]
 """Whether the speaker may end a rule that has not ended yet."""
 
 
-def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
+def _ends(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
     sentence, seen, part, _ = said
     cues = {hit.cue for hit in seen.hits}
     if cues & _TAKES_BACK and _only_sounds_so(sentence.text, cues):
@@ -110,7 +110,7 @@ def _ends(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retiremen
         yield from _replaced(rules, may_end, said)
 
 
-def _replaced(rules: ActiveRules, may_end: MayEnd, said: Said) -> Iterator[Retirement]:
+def _replaced(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
     """Yield the rules that chose what a sentence replaces: "vitest instead of jest"."""
     sentence, _, part, _ = said
     instead = _INSTEAD.search(sentence.text)
@@ -135,7 +135,7 @@ _INSTEAD = lazy_pattern(
 
 
 def _superseded(
-    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
 ) -> Iterator[Retirement]:
     """Yield the rules that a sentence contradicts, or replaces by another choice."""
     sentence, seen, part, trust = said
@@ -149,9 +149,9 @@ def _superseded(
         for entry in filter(may_end, near):
             if why := _contradiction(found, matter, entry, chosen, counted):
                 yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
-    elif (cues & LEAVE and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
+    elif (cues & PERMITS and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
         # "You can answer in English again" states no rule, but ends the one about Spanish.
-        how = How.LIFTED if cues & LEAVE else How.SUPERSEDED
+        how = How.LIFTED if cues & PERMITS else How.SUPERSEDED
         for entry in filter(may_end, rules.near(matter, chosen)):
             if why := _other_choice(chosen, entry.choices):
                 yield Retirement(entry.rule.id, how, sentence.text, span, why)
@@ -159,8 +159,8 @@ def _superseded(
 
 def _only_sounds_so(text: str, cues: set[str]) -> bool:
     """Return True if a sentence with withdrawing cues withdraws nothing."""
-    leave = bool(cues & LEAVE) and not cues & _LIFTS
-    return (leave and is_no_leave(text)) or is_no_lift(text) or reminds(text)
+    leave = bool(cues & PERMITS) and not cues & _LIFTS
+    return (leave and is_false_permission(text)) or is_false_lift(text) or reminds(text)
 
 
 def _matter(text: str, seen: Evidence) -> Subject:
@@ -169,33 +169,33 @@ def _matter(text: str, seen: Evidence) -> Subject:
 
 
 def _lifted_by(
-    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: Said
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
 ) -> tuple[Rule, bool, str] | None:
     """Return the result of ``_lifted`` for a sentence, or else for it without the reason it begins with."""
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
     lifted = _lifted(rules, may_end, cues, matter, said_words)
-    if lifted is None and (gone := let_go(seen.words, seen.hits, "lift")):
+    if lifted is None and (gone := find_abandonment(seen.words, seen.hits, "lift")):
         # "Forget the staging thing, use production": the first clause says what is over.
         clause = _matter_within(said, gone.start, gone.end)
         return _lifted(rules, may_end, cues - {"lift_that"}, clause, said_words)
-    begin = clause_of_leave(seen.words, seen.hits) if lifted is None and cues & LEAVE else 0
+    begin = permission_start(seen.words, seen.hits) if lifted is None and cues & PERMITS else 0
     if not begin:
         return lifted
     rest = _matter_within(said, seen.words[begin].start, len(text))
     return _lifted(rules, may_end, cues, rest, said_words)
 
 
-def _matter_within(said: Said, start: int, end: int) -> Subject:
+def _matter_within(said: _Stated, start: int, end: int) -> Subject:
     """Return the subject of a part of a sentence."""
     text = said.sentence.text[start:end]
     hits = (Hit(cue, a - start, b - start) for cue, a, b in said.seen.hits if start <= a and b <= end)
     return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
 
 
-def _given_up(rules: ActiveRules, may_end: MayEnd, said: Said) -> Rule | None:
+def _given_up(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Rule | None:
     """Return the latest rule whose subject is abandoned in favour of something else."""
-    gone = let_go(said.seen.words, said.seen.hits, _LETS_GO)
+    gone = find_abandonment(said.seen.words, said.seen.hits, _LETS_GO)
     if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
         return None
     matter = _matter_within(said, gone.start, gone.end)
@@ -207,7 +207,7 @@ def _lifted(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
 ) -> tuple[Rule, bool, str] | None:
     """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
-    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & LEAVE else _DUTIES
+    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & PERMITS else _DUTIES
     if said_words & words("subject", "beyond"):
         kinds |= {Kind.LIMIT}
     scores = [
@@ -224,7 +224,7 @@ def _lifted(
     if "lift_that" in cues and not (subject.words or subject.paths):
         for last in filter(may_end, rules.latest()):
             return last.rule, False, "it names no rule, so the most recent one was taken"
-    if said_words & words("subject", "widening") and cues & (_LIFTS | LEAVE):
+    if said_words & words("subject", "widening") and cues & (_LIFTS | PERMITS):
         for last in filter(may_end, rules.latest()):
             if last.rule.kind is Kind.SCOPE:
                 return last.rule, False, "it allows what the rule had left out"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
-from clew.rules.permission import is_passing
+from clew.rules.permission import only_undoes_rule
 from clew.rules.words import Token, model
 from clew.rules.words import words as known_words
 
@@ -99,10 +99,10 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
     if label := _LABEL.match(text):
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
     yield from _sums(text, words, hits)
-    yield from _told(text, words, hits)
+    yield from _descriptions(text, words, hits)
     yield from _printed(text, hits)
     yield from _broken_off(text, words, hits)
-    if is_passing(words, hits):
+    if only_undoes_rule(words, hits):
         yield Hit("leave_now", 0, end)
 
 
@@ -164,7 +164,7 @@ def _marked(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[
             yield Hit("shouted", hit.start, hit.end)
 
 
-def _told(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _descriptions(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield named platforms, and limits that only describe a thing: "it has 100 rows at most"."""
     for hit in hits:
         if hit.cue == "runs_on" and (version := _VERSION.match(text, hit.end)):

@@ -39,7 +39,7 @@ _SPOKEN = Origin.SPOKEN
 _OF_MODEL, _OF_USER, _OF_TOOL = Role.ASSISTANT, Role.USER, Role.TOOL
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """Words of a speaker and their position."""
 
     speaker: Speaker
@@ -65,23 +65,25 @@ class Spoken(Protocol):
         """Return the message."""
 
     @property
-    def said(self) -> list[Said]:
+    def said(self) -> list[Utterance]:
         """Return the words of the user and of the model in it."""
 
 
-def said(item: Item) -> list[Said]:
+def utterances(item: Item) -> list[Utterance]:
     """Return the words of the user and of the model in a message, in order."""
     message = item.message
     speaker = _speaker(message)
-    found: list[Said] = []
+    found: list[Utterance] = []
     if speaker is not None:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
                 for start, text in speech(part.text):
                     if _DIGEST in text:
-                        found.extend(_around_digests(Said(speaker, text, part.trust, item.id, index, start)))
+                        found.extend(
+                            _around_digests(Utterance(speaker, text, part.trust, item.id, index, start))
+                        )
                     else:
-                        found.append(Said(speaker, text, part.trust, item.id, index, start))
+                        found.append(Utterance(speaker, text, part.trust, item.id, index, start))
     if (message.role is _OF_TOOL or message.role is _OF_USER) and message.origin is _SPOKEN:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult) and len(part.parts) > 1:
@@ -89,7 +91,7 @@ def said(item: Item) -> list[Said]:
     return found
 
 
-def _around_digests(said: Said) -> Iterator[Said]:
+def _around_digests(said: Utterance) -> Iterator[Utterance]:
     """Yield the text before, between and after digests; a digest quotes other speakers."""
     at = 0
     for block in (*_DIGEST_BLOCK.finditer(said.text), None):
@@ -121,11 +123,11 @@ def _holds(speaker: Speaker, part: Text) -> bool:
     return part.trust >= Trust.USER if speaker is USER else part.trust is Trust.ASSISTANT
 
 
-def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Said]:
+def _words_in_result(result: ToolResult, message: str, index: int) -> Iterator[Utterance]:
     """Yield a person's words in the result of a call, if a reader labelled them as such."""
     start = 0
     for part in result.parts:
         if isinstance(part, Text):
             if part.trust >= Trust.USER and part.text.strip():
-                yield Said(Speaker.USER, part.text, part.trust, message, index, start, aside=True)
+                yield Utterance(Speaker.USER, part.text, part.trust, message, index, start, aside=True)
             start += len(part.text) + 1

@@ -25,7 +25,7 @@ from clew.rules.find import find_candidates
 from clew.rules.findings import FINDER, number_of, ref_from_json, ref_to_json
 from clew.rules.pins import Pins
 from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
-from clew.rules.speech import said
+from clew.rules.speech import utterances
 from clew.session.history import read_compaction
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
             messages += 1
             (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
             item = Item(f"m{messages}", message)
-            pins.add(Reading(messages, item, said(item), [], []))
+            pins.add(Reading(messages, item, utterances(item), [], []))
         elif stored.event.kind == PIN.name:
             body: dict[str, Any] = stored.event.body
             named = pins.held.get(str(body.get("pin")))

@@ -17,7 +17,7 @@ from clew.compaction.plan.handoff import Handoff
 from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
-from clew.ledger.tool_actions import BY_NAME, Does
+from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust, words
 from clew.secrets import mask
 
@@ -37,7 +37,7 @@ _INSTRUCTIONS = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<!\d[.!?])(?<=[.!?])\s")
 """The end of a sentence, but not after the number of a list item."""
-_REFUSED_CHANGES = (Does.EDIT, Does.WRITE, Does.PATCH, Does.READ, Does.SEARCH)
+_REFUSED_CHANGES = (ActionKind.EDIT, ActionKind.WRITE, ActionKind.PATCH, ActionKind.READ, ActionKind.SEARCH)
 """A refusal by these tools means a malformed call, which says nothing about the work."""
 _PLANNED = (LoopKind.TODO, LoopKind.PROMISE)
 
@@ -249,7 +249,7 @@ def _now(ledger: Ledger, turns: Sequence[_Turn], limits: _Limits) -> Iterator[Li
 
 def _open(ledger: Ledger) -> list[Loop]:
     """Return the open items other than requests, work in progress first."""
-    loops = [loop for loop in ledger.loops.told if loop.kind is not LoopKind.REQUEST]
+    loops = [loop for loop in ledger.loops.collapsed if loop.kind is not LoopKind.REQUEST]
     return sorted(loops, key=lambda loop: (loop.status != "in_progress", loop.kind not in _PLANNED))
 
 
@@ -282,13 +282,13 @@ def _findings(ledger: Ledger, quotes: Quotes) -> Iterator[Line]:
     yield from _found(ledger, quotes, rank=0)
     failures = [one for one in ledger.failures if BY_NAME.get(one.tool.lower()) not in _REFUSED_CHANGES]
     failures = failures[-MOST_FAILURES:]
-    for failure in sorted(failures, key=lambda one: one.is_mended):
+    for failure in sorted(failures, key=lambda one: one.is_fixed):
         lines = _flat(" / ".join(failure.lines), LONGEST_LINE)
         tries = f", {failure.count} times" if failure.count > 1 else ""
-        end = "fixed since" if failure.is_mended else "not fixed"
+        end = "fixed since" if failure.is_fixed else "not fixed"
         subject = _flat(failure.subject or failure.tool, LONGEST_COMMAND)
         sources = tuple(dict.fromkeys(cite.message for cite in failure.sources))
-        topic = Topic.FIXED if failure.is_mended else Topic.FAILED
+        topic = Topic.FIXED if failure.is_fixed else Topic.FAILED
         yield Line(f"{subject} failed{tries} ({end}): {lines}", sources, True, topic)
     for decision in reversed(ledger.decisions):
         text = f"{decision.by.value} decided: “{_flat(decision.quote, LONGEST_LINE)}”"

@@ -291,7 +291,7 @@ def restore(ledger: Ledger, digest: Digest) -> None:
         ledger.pins.restore(pin.quote, pin.source, pin.trust)
     said = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
     said.sort(key=lambda claim: int(claim.sources[0].message[1:]))
-    ledger.restore_early_words((claim.text, claim.sources[0], claim.trust) for claim in said)
+    ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in said)
     for number, claim in enumerate(digest.claims):
         told = Message(Role.ASSISTANT, (Text(claim.text, trust=claim.trust),))
         ledger.values.add(Item(claim.sources[0].message, told), number)

@@ -137,7 +137,7 @@ def shortened(claim: Claim, most: int) -> Claim:
 
 
 def _open(ledger: Ledger) -> Iterator[Claim]:
-    for loop in ledger.loops.told:
+    for loop in ledger.loops.collapsed:
         if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
             continue  # the goal quotes it word for word
         status = f" ({loop.status})" if loop.status else ""
@@ -156,7 +156,7 @@ def _early_words(ledger: Ledger) -> Iterator[Claim]:
     """Yield early statements of the user, unless a rule or the goal quotes them."""
     quoted = {pin.quote.casefold() for pin in ledger.pins.all}
     goal = ledger.goal.quote if ledger.goal else ""
-    for words in ledger.early_words:
+    for words in ledger.user_quotes:
         if words.quote.casefold() not in quoted and words.quote not in goal:
             yield _quoted(ClaimKind.USER, words.quote, words.source, words.trust)
 
@@ -255,7 +255,7 @@ def _failures(ledger: Ledger) -> Iterator[Claim]:
 def _told(failure: Failure) -> str:
     lines = _clipped(" / ".join(line.strip() for line in failure.lines))
     tries = f", {failure.count} times" if failure.count > 1 else ""
-    end = _FIXED if failure.mended_by else _NOT_FIXED
+    end = _FIXED if failure.fixed_by else _NOT_FIXED
     return f"{failure.subject[:120] or failure.tool}{tries}: {lines}.{end}"
 
 

@@ -21,7 +21,7 @@ from clew.compaction.plan import Shrink
 from clew.compaction.propose.stubs import Page, Stubs, excerpted
 from clew.ledger.exchange import Ended, outcome
 from clew.ledger.shell import CHANGES, Action
-from clew.ledger.tool_actions import Deed, Does, deed, touches
+from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 
 NEAR_SHARE = 0.8
@@ -116,14 +116,14 @@ class Step:
         return f"{self.asked.name} {written}"
 
     @cached_property
-    def deed(self) -> Deed:
+    def action(self) -> ToolAction:
         """What the call does."""
-        return deed(self.asked)
+        return action_of(self.asked)
 
     @cached_property
     def succeeded(self) -> bool:
         """Whether the call succeeded."""
-        return outcome(self.deed, self.told).ended is Ended.OK
+        return outcome(self.action, self.told).ended is Ended.OK
 
 
 Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
@@ -169,7 +169,7 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     later: dict[str, tuple[str, Place]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
-        if not (step.deed.subject and step.succeeded):
+        if not (step.action.subject and step.succeeded):
             continue
         read, changed = _files(step)
         if read in later and not changed:
@@ -185,7 +185,7 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _files(step: Step) -> tuple[str, list[str]]:
     """Return the file whose content a result shows, if any, and the files the call changed."""
-    done = touches(step.deed, step.text)
+    done = touches(step.action, step.text)
     changed = [
         posixpath.normpath(one.name) for one in done if one.action in CHANGES or one.action is Action.WRITTEN
     ]
@@ -199,9 +199,9 @@ _WHOLE_FILE = re.compile(r"\s*(?:cat|nl|bat)(?:\s+-\w+)*\s+[^\s|;&<>]+\s*")
 
 def _is_whole(step: Step) -> bool:
     """Whether a read asked for the whole file: no offset, limit, range or pipe."""
-    if step.deed.does is Does.SHELL:
-        return _WHOLE_FILE.fullmatch(step.deed.subject) is not None
-    return not any(_PART_OF_FILE.search(key) for key in step.deed.given)
+    if step.action.kind is ActionKind.SHELL:
+        return _WHOLE_FILE.fullmatch(step.action.subject) is not None
+    return not any(_PART_OF_FILE.search(key) for key in step.action.arguments)
 
 
 def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
@@ -217,7 +217,7 @@ def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find plans that a later plan replaces; each call's arguments hold the whole list."""
-    plans = [step for step in steps if step.deed.does is Does.TODO and step.succeeded]
+    plans = [step for step in steps if step.action.kind is ActionKind.TODO and step.succeeded]
     last = {step.asked.name: step for step in plans}
     for step in plans:
         later = last[step.asked.name]
@@ -228,14 +228,23 @@ def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 _ACKNOWLEDGE = frozenset(
-    (Does.WRITE, Does.EDIT, Does.PATCH, Does.DELETE, Does.MOVE, Does.TODO, Does.NEW_TASK, Does.TASK_CHANGE)
+    (
+        ActionKind.WRITE,
+        ActionKind.EDIT,
+        ActionKind.PATCH,
+        ActionKind.DELETE,
+        ActionKind.MOVE,
+        ActionKind.TODO,
+        ActionKind.NEW_TASK,
+        ActionKind.TASK_CHANGE,
+    )
 )
 
 
 def _acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that only confirm the call and repeat its arguments."""
     for step in _long(steps):
-        if step.deed.does in _ACKNOWLEDGE and step.succeeded:
+        if step.action.kind in _ACKNOWLEDGE and step.succeeded:
             first = step.text.strip().split("\n", 1)[0][:WORTH_CHARACTERS]
             yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
 

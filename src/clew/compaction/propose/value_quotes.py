@@ -85,7 +85,7 @@ def value_quotes(scene: Scene, gone: Collection[str], most: int) -> Iterator[Val
     places = {item.id: i for i, item in enumerate(scene.view)}
     seen: set[tuple[Cite, ...]] = set()
     for value in _best_values(scene, gone, most):
-        for cite in (value.telling, value.last, value.first):
+        for cite in (value.best_line, value.last, value.first):
             claim = quoted(scene.source(cite.message), cite, value.text) if cite.message in gone else None
             if claim is None or replaced.holds(claim.text, places.get(cite.message, -1)):
                 continue

@@ -14,7 +14,7 @@ from clew.compaction.verify.wording import Wording, is_quote, once
 from clew.ledger.values import Value
 from clew.message import Cite, Item, Json, Message, Part, ToolCall, ToolResult, Trust, lowest, words
 from clew.providers import Wire
-from clew.rules.speech import Said, said
+from clew.rules.speech import Utterance, utterances
 from clew.tokens import TokenCounter
 
 
@@ -91,7 +91,7 @@ class Source:
 class Spoken(NamedTuple):
     """A passage spoken by the user or the model."""
 
-    said: Said
+    said: Utterance
     wording: Wording
 
 
@@ -313,7 +313,7 @@ class VerificationContext:
         """Return what the user and the model say in a message."""
         if name not in self._speech:
             message = self.message(name)
-            found = said(Item(name, message)) if message else []
+            found = utterances(Item(name, message)) if message else []
             self._speech[name] = [Spoken(one, Wording(one.text)) for one in found]
         return self._speech[name]
 
@@ -374,7 +374,7 @@ def gist(claim: Claim) -> Gist:
     return claim.kind, claim.text, claim.sources
 
 
-def _is_within(cite: Cite, speech: Said) -> bool:
+def _is_within(cite: Cite, speech: Utterance) -> bool:
     return cite.end is not None and speech.start <= cite.start and cite.end <= speech.start + len(speech.text)
 
 

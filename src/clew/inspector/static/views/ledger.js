@@ -36,7 +36,7 @@ function Facts({ session, facts, done }) {
 }
 
 function Failure({ session, one }) {
-  const state = one.mended ? html`<span class="good">✓ mended</span>` : html`<span class="bad">✗ not mended</span>`;
+  const state = one.fixed ? html`<span class="good">✓ fixed</span>` : html`<span class="bad">✗ not fixed</span>`;
   return html`<span><code>${one.text}</code> ${state} <span class="quiet">${plural(one.count, "time")}</span> <${Turn} session=${session} id=${one.source} /></span>
     ${one.lines?.length > 0 && html`<pre>${one.lines.join("\n")}</pre>`}`;
 }
