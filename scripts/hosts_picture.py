@@ -21,8 +21,8 @@ from compaction_picture import FRAME
 from rich.console import Console
 from rich.text import Text
 
-from clew.message import Message, Role, ToolCall, said
-from clew.providers.model import Ask, Reply, Stop, Usage
+from clew.message import Message, Role, ToolCall, Usage, said
+from clew.providers.model import Ask, Reply, Stop
 from clew.testing.server import ScriptedServer
 
 PICTURE = Path(__file__).parent.parent / "docs" / "guides" / "hosts.svg"

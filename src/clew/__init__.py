@@ -27,11 +27,12 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResult,
         Trust,
+        Usage,
         cut_points,
         text_message,
     )
     from clew.providers import check, convert
-    from clew.providers.model import Model, Usage
+    from clew.providers.model import Model
     from clew.rules.rule import Rule
     from clew.session import Compaction, Compactor, CompactResult, Session, compact, compact_async
     from clew.transcripts import find_sessions, load
@@ -62,6 +63,7 @@ _MODULES = {
         "ToolCall",
         "ToolResult",
         "Trust",
+        "Usage",
         "cut_points",
         "text_message",
     ),
@@ -69,10 +71,7 @@ _MODULES = {
         "check",
         "convert",
     ),
-    "providers.model": (
-        "Model",
-        "Usage",
-    ),
+    "providers.model": ("Model",),
     "rules.rule": ("Rule",),
     "session": (
         "CompactResult",

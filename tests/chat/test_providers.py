@@ -20,9 +20,9 @@ from clew.chat.loop import INTERRUPTED
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.errors import InputError
 from clew.log.store import MemoryStore
-from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust
+from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust, Usage
 from clew.providers.clients import open_model
-from clew.providers.model import Ask, Reply, Stop, Usage
+from clew.providers.model import Ask, Reply, Stop
 from clew.providers.remote import RemoteModel
 from clew.session import Session
 from clew.testing import Broken, ScriptedServer, ServerLine, extractive

@@ -18,8 +18,8 @@ import pytest
 
 from clew.cli import main
 from clew.errors import ContextTooLong
-from clew.message import Role, said
-from clew.providers.model import Ask, Reply, Usage
+from clew.message import Role, Usage, said
+from clew.providers.model import Ask, Reply
 from clew.testing.server import Request, ScriptedServer
 
 RULE = "Never touch the files under legacy/."

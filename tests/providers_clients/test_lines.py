@@ -16,9 +16,9 @@ from clew.errors import (
     ModelRefused,
     ModelTimeout,
 )
-from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, said
+from clew.message import Json, Message, Role, Text, Thinking, ToolCall, Trust, Usage, said
 from clew.providers.clients import open_model
-from clew.providers.model import Ask, Reply, Stop, Usage
+from clew.providers.model import Ask, Reply, Stop
 from clew.providers.remote import PATIENCE
 from clew.testing import HangUp, ScriptedServer, Status, extractive
 from tests.providers_clients.lines import KEY, Asking, Line, ask_sync, both_ways, each_line

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clew.message import JsonObject
+from clew.message import JsonObject, Usage
 from clew.providers.anthropic.client import AnthropicMessages
-from clew.providers.model import Reply, Stop, Usage
+from clew.providers.model import Reply, Stop
 from clew.providers.openai_chat.client import OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from clew.errors import ModelBusy, ModelError, ModelFailed, ModelTimeout
-from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust
+from clew.message import JsonObject, Message, Role, Text, Thinking, ToolCall, Trust, Usage
 from clew.providers.clients import open_model
-from clew.providers.model import Ask, Piece, Reply, Stop, Usage
+from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.remote import PATIENCE, Patience, RemoteModel
 from clew.testing import Broken, ScriptedServer, ServerLine, Status
 from tests.providers_clients.lines import KEY, ONCE, RESPONSES, Line, each_line

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from clew.message import Item, Message, Origin, Role, Text, Thinking, said
+from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, said
 from clew.providers.formats import WIRES as FORMATS
-from clew.providers.model import Usage
 from clew.request import Marks, Parts, assemble
 from clew.request.cache_marks import marked
 from clew.request.prompt_cache import Call, Life, Miss, cause_of_miss, layout_of

@@ -8,8 +8,8 @@ from clew.budget import Policy, Region, allot
 from clew.errors import NotFound
 from clew.log.store import MemoryStore
 from clew.memory.tools.tool import read_arguments
+from clew.message import Usage
 from clew.providers.formats import WIRES as FORMATS
-from clew.providers.model import Usage
 from clew.request import Parts, Room, assemble
 from clew.request.diagnostics import (
     Scene,

@@ -11,8 +11,8 @@ import anthropic
 import openai
 import pytest
 
-from clew.message import Message, Role, Text, Thinking, ToolCall
-from clew.providers.model import Reply, Stop, Usage
+from clew.message import Message, Role, Text, Thinking, ToolCall, Usage
+from clew.providers.model import Reply, Stop
 from clew.testing import HangUp, ScriptedServer, ScriptExhausted, Status
 from tests.providers_clients.lines import KEY
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.message import Origin, Role, ToolCall, Trust, pair
+from clew.message import Origin, Role, ToolCall, Trust, Usage, pair
 from clew.transcripts.readers.claude_code.reader import read, sniff
-from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Start, Usage
+from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Start
 from clew.transcripts.source import PipedSource, Source, open_source
 from clew.transcripts.transcript import load
 from tests.conftest import real_data

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from clew.message import Usage
 from clew.transcripts.readers.cline import read, sniff
-from clew.transcripts.records import Usage
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, tell
 

@@ -7,9 +7,9 @@ import json
 import pytest
 import zstandard
 
-from clew.message import Compacted, Origin, Role, Trust
+from clew.message import Compacted, Origin, Role, Trust, Usage
 from clew.transcripts.readers.codex import read, sniff
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start
 from clew.transcripts.source import open_source
 from tests.conftest import real_data
 from tests.transcripts.claude_lines import labels

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from clew.cli.map import _last_reported as last_reported
-from clew.message import Origin, Role, Thinking, Trust
+from clew.message import Origin, Role, Thinking, Trust, Usage
 from clew.transcripts.readers.copilot import read, sniff
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Start
 from clew.transcripts.source import open_source
 from clew.transcripts.transcript import load
 from tests.conftest import real_data

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from clew.message import Usage
 from clew.transcripts.readers.gemini_cli import read, sniff
-from clew.transcripts.records import Entry, Start, Usage
+from clew.transcripts.records import Entry, Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, lines_source, tell
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from clew.message import Usage
 from clew.providers import OPENAI
 from clew.transcripts.readers.mini_swe_agent import read, sniff
-from clew.transcripts.records import Start, Usage
+from clew.transcripts.records import Start
 from tests.transcripts.telling import document, tell
 
 INFO = {"mini_version": "1.15.0", "config": {"model": {"model_name": "m"}, "environment": {"cwd": "/w"}}}

@@ -7,8 +7,9 @@ import sqlite3
 
 import pytest
 
+from clew.message import Usage
 from clew.transcripts.readers.opencode import read, sniff
-from clew.transcripts.records import Entry, Start, Usage
+from clew.transcripts.records import Entry, Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, tell
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from clew.message import Usage
 from clew.transcripts.formats import detect
 from clew.transcripts.readers.openhands import read, sniff
-from clew.transcripts.records import Start, Usage
+from clew.transcripts.records import Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, lines_source, tell
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from clew.message import Usage
 from clew.transcripts.readers.pi import read, sniff
-from clew.transcripts.records import Boundary, Entry, Start, Usage
+from clew.transcripts.records import Boundary, Entry, Start
 from tests.transcripts.telling import lines_source, tell
 
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "t0", "cwd": "/p"}

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from clew.message import Origin, Role, ToolCall
+from clew.message import Origin, Role, ToolCall, Usage
 from clew.transcripts.readers.qwen import read, sniff
-from clew.transcripts.records import Boundary, Dropped, Problem, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Problem, Start
 from clew.transcripts.source import open_source
 from tests.transcripts.claude_lines import labels
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from clew.message import Usage
 from clew.providers import OPENAI
-from clew.transcripts.records import Entry, Usage
+from clew.transcripts.records import Entry
 from clew.transcripts.source import open_source
 from clew_evals.readers import tau2, tau_bench
 from tests.transcripts.telling import document, tell

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clew.transcripts.records import Start, Usage
+from clew.message import Usage
+from clew.transcripts.records import Start
 from clew_evals.readers.trail_otel import read, sniff
 from tests.transcripts.telling import document, tell
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from clew.chat.reports import CompactionNotice
 from clew.errors import ClewError
-from clew.message import JsonObject, Message, Trust
-from clew.providers.model import Stop, Usage
+from clew.message import JsonObject, Message, Trust, Usage
+from clew.providers.model import Stop
 
 
 class Answer(StrEnum):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from clew.errors import ModelError
-from clew.providers.model import Ask, Steps, Usage
+from clew.message import Usage
+from clew.providers.model import Ask, Steps
 
 Result = TypeVar("Result")
 

@@ -27,9 +27,9 @@ from clew.errors import (
     SummaryFailed,
 )
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Message, fixed_prefix
+from clew.message import Item, Message, Usage, fixed_prefix
 from clew.providers import Wire
-from clew.providers.model import Steps, Usage
+from clew.providers.model import Steps
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
 

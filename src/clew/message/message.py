@@ -172,3 +172,17 @@ def last_user_message(items: Sequence[Item]) -> Item | None:
         if message.role is Role.USER and message.origin is Origin.SPOKEN and not any(message.results):
             return item
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of a request and its answer, as the provider counted them."""
+
+    input_tokens: int = 0
+    """All input, cached or not."""
+    output_tokens: int = 0
+    """All output, including thinking."""
+    cache_read_tokens: int = 0
+    """The part of the input that was read from the cache."""
+    cache_write_tokens: int = 0
+    """The part of the input that was written to the cache."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Stop,
         Streamed,
         StreamingModel,
-        Usage,
     )
     from clew.providers.openai_chat import OPENAI
     from clew.providers.openai_responses import RESPONSES
@@ -65,7 +64,6 @@ _NAMES = {
         "Stop",
         "Streamed",
         "StreamingModel",
-        "Usage",
     ),
     "openai_chat": ("OPENAI",),
     "openai_responses": ("RESPONSES",),
@@ -118,7 +116,6 @@ __all__ = [
     "Streamed",
     "StreamingModel",
     "Unverified",
-    "Usage",
     "Violation",
     "Wire",
     "check",

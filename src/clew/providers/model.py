@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from clew.errors import ModelError
-from clew.message import JsonObject, Message, Native, Role, Thinking, said
+from clew.message import JsonObject, Message, Native, Role, Thinking, Usage, said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,27 +78,13 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """The tokens of a request and its answer, as the provider counted them."""
-
-    input_tokens: int = 0
-    """All input, cached or not."""
-    output_tokens: int = 0
-    """All output, including thinking."""
-    cache_read_tokens: int = 0
-    """The part of the input that was read from the cache."""
-    cache_write_tokens: int = 0
-    """The part of the input that was written to the cache."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """A model's answer."""
 
     message: Message
     """The whole answer: text, thinking, tool calls."""
     stop: Stop = Stop.END
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def text(self) -> str:

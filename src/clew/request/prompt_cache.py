@@ -17,9 +17,8 @@ from typing import Literal, TypeAlias
 
 from clew.budget import FIVE_MINUTES
 from clew.compaction.plan.render import TAG as DIGEST_TAG
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Usage
 from clew.providers.formats import wire_named
-from clew.providers.model import Usage
 from clew.providers.shapes import as_list, as_object, as_text
 
 Where: TypeAlias = Literal["tools", "system", "messages"]

@@ -14,9 +14,8 @@ from clew.compaction.verify import Report
 from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
 from clew.log.protocol import Event, StoredEvent
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Usage
 from clew.message.shape import shaped
-from clew.providers.model import Usage
 from clew.secrets import mask, mask_json
 
 

@@ -14,11 +14,10 @@ from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.compaction.verify import Report
 from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Json, JsonObject, Message, Part, ToolResult
+from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import Wire
 from clew.providers.cache_marks import chained
-from clew.providers.model import Usage
 from clew.providers.shapes import plain
 from clew.rules.rule import Pin
 from clew.session.conversation import Carry, Own, Record, View

@@ -1,5 +1,6 @@
 """Read session files of other tools as one stream of typed records. See README.md."""
 
+from clew.message import Usage
 from clew.transcripts.discover import FoundSession, find_sessions
 from clew.transcripts.formats import FORMATS, Format, detect, format_named, read
 from clew.transcripts.records import (
@@ -10,7 +11,6 @@ from clew.transcripts.records import (
     Problem,
     Record,
     Start,
-    Usage,
 )
 from clew.transcripts.source import Source, open_source
 from clew.transcripts.transcript import Transcript, TranscriptStats, load

@@ -9,18 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from clew.message import Message
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The tokens that a provider reported for one call."""
-
-    input_tokens: int = 0
-    """All input, cached or not."""
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+from clew.message import Message, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
+    Usage,
     said,
     trust_of,
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
 from clew.transcripts.messages import relabel
-from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 NAME = "tau2"

@@ -24,12 +24,13 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
+    Usage,
     said,
 )
 from clew.transcripts.fields import mapping, name_of, objects, string, value_of
 from clew.transcripts.json_document import Element, Field, outline, walk
 from clew.transcripts.messages import injected_message
-from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 NAME = "trail-otel"

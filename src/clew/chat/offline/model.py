@@ -8,8 +8,20 @@ from typing import NamedTuple
 
 from clew.chat.offline.lookup import Passage, best, forbidding, of_result, passages
 from clew.memory.tools.recall import fenced
-from clew.message import Item, JsonObject, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, said
-from clew.providers.model import Reply, Stop, Streamed, Usage
+from clew.message import (
+    Item,
+    JsonObject,
+    Message,
+    Origin,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Usage,
+    said,
+)
+from clew.providers.model import Reply, Stop, Streamed
 from clew.providers.scripted import in_pieces
 from clew.rules.rule import Pin
 from clew.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.errors import ModelFailed, ModelRefused
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Usage
 from clew.providers.anthropic import ANTHROPIC
 from clew.providers.anthropic.rules_models import FAMILIES, Sampling, family_of
 from clew.providers.api import (
@@ -20,7 +20,7 @@ from clew.providers.api import (
     without_refused,
 )
 from clew.providers.failures import told_failure
-from clew.providers.model import Ask, Piece, Reply, Stop, Usage
+from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.shapes import as_object, as_text
 from clew.providers.wire import Wire
 from clew.tokens import model_named

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from clew.errors import ModelFailed, ModelRefused
-from clew.message import Json, JsonObject
+from clew.message import Json, JsonObject, Usage
 from clew.providers.api import (
     question,
     shared_fields,
@@ -16,7 +16,7 @@ from clew.providers.api import (
     without_refused,
 )
 from clew.providers.failures import told_failure
-from clew.providers.model import Ask, Piece, Reply, Stop, Usage
+from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.openai_chat import OPENAI
 from clew.providers.shapes import as_object, as_text, objects
 from clew.providers.wire import Wire

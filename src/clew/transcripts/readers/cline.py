@@ -18,12 +18,13 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
+    Usage,
 )
 from clew.providers.anthropic.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, load, outline, walk
 from clew.transcripts.messages import fingerprint, media_kind, relabel
-from clew.transcripts.records import Boundary, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
 from clew.transcripts.source import Source, open_source
 
 NAME = "cline"

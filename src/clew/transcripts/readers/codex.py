@@ -22,12 +22,13 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
+    Usage,
 )
 from clew.providers.openai_responses.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 _SCAFFOLDING = re.compile(

@@ -17,12 +17,13 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
+    Usage,
     trust_of,
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, typed_message
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 FORMAT = "copilot-cli"

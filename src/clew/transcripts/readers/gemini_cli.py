@@ -23,13 +23,14 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Trust,
+    Usage,
 )
 from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, is_lines, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
 from clew.transcripts.messages import fingerprint, relabel
-from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Cleared, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 _SUMMARY_TAG = "<state_snapshot>"

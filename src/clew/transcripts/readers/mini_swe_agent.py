@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clew.message import JsonObject, Message, Origin, Role
+from clew.message import JsonObject, Message, Origin, Role, Usage
 from clew.providers.openai_chat.codec import parse_item as parse_chat
 from clew.providers.openai_responses.codec import parse_item as parse_response_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, outline, walk
 from clew.transcripts.messages import relabel
 from clew.transcripts.readers.swe_agent import result_of, with_action
-from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 NAME = "mini-swe-agent"

@@ -19,11 +19,12 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
+    Usage,
     trust_of,
 )
 from clew.transcripts.fields import Ids, NameLimit, count, mapping, objects, string, time_of
 from clew.transcripts.messages import MACHINE_TRUST, media_from_url, user_message
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record
 
 NAME = "opencode"
 _BOOKKEEPING = ("step-finish", "snapshot", "patch", "retry", "agent", "compaction")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from clew.message import JsonObject
+from clew.message import JsonObject, Usage
 from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, is_lines, load, outline, read_fields, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
 from clew.transcripts.readers.openhands_events import OpenHandsSession, events_of, is_event, to_current
-from clew.transcripts.records import Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 NAME = "openhands"

@@ -19,12 +19,13 @@ from clew.message import (
     ToolResult,
     Trust,
     Unknown,
+    Usage,
     said,
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, value_of
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, media_kind
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 NAME = "pi"

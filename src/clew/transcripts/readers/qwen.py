@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Trust
+from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Trust, Usage
 from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.messages import relabel, typed_message
-from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start, Usage
+from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 FORMAT = "qwen-code"

@@ -18,11 +18,11 @@ from itertools import islice
 from operator import is_
 from pathlib import Path
 
-from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, trust_of
+from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Usage, trust_of
 from clew.providers.anthropic.codec import parse_content
 from clew.transcripts.fields import count, mapping, string
 from clew.transcripts.readers.claude_code.user_messages import label_rejection
-from clew.transcripts.records import Entry, Usage
+from clew.transcripts.records import Entry
 from clew.transcripts.source import Source
 
 MAX_OUTPUT_BYTES = 64 << 20
